@@ -1,12 +1,12 @@
 """Simulated servers whose demand changes with the load: families of laws with exact throughputs.
 
-A case is a closed network of clients who think, cores, and perhaps a lock or a log. Every station
-has a rate that depends on how many jobs are there, so the throughput follows from the normalising
-constant (Gordon and Newell 1967; convolution by Buzen 1973). What depends on the load as a whole,
-such as a demand that falls with utilization, is found by iteration.
+A case is a closed network of clients with think times, cores, and perhaps a lock or a log. The rate
+of every station depends on the number of jobs there, so the throughput follows from the normalising
+constant (Gordon and Newell 1967; convolution by Buzen 1973). Quantities that depend on the overall
+load, such as a demand that falls with utilization, are found by iteration.
 
-Five families follow the observations that the published errors of
-`headroom.analysis.fits.demand_errors` come from; three follow laws that were not among them.
+Five families follow the observations behind the published errors in
+`headroom.analysis.fits.demand_errors`; three follow laws that were not among them.
 """
 
 import math
@@ -166,7 +166,7 @@ def batching(random: np.random.Generator) -> Case:
 
 
 def group_commit(random: np.random.Generator) -> Case:
-    """Return cores and a log whose flush takes all who wait: half a flush, then a whole one."""
+    """Return cores and a log whose flush takes all waiting jobs: half a flush, then a whole one."""
     servers = int(random.choice([1, 2, 4]))
     flush_s = _DEMAND_S * random.uniform(1.0, 10.0)
     by_clients = random.uniform(0.1, 0.6)

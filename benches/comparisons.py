@@ -1,10 +1,10 @@
-"""How often a comparison of two systems is wrong, and how often it sees a difference.
+"""Error rates of comparisons: false alarms, and the power to detect a difference.
 
 `python -m benches.comparisons` simulates 2,000 comparisons for each kind of values, number of runs
-and way of comparing, and asks the shipped analysis for the interval of each. *False alarms*: equal
-systems whose interval leaves out 1. *Power*: how often it leaves out 1 if one system takes 2, 5, 10
-or 20% longer. Multiplying one side multiplies the interval, so the comparisons of one cell
-serve all effects.
+and comparison method. The shipped analysis computes the interval of each comparison. *False
+alarms*: the share of equal systems whose interval excludes 1. *Power*: the share of intervals that
+exclude 1 if one system takes 2, 5, 10 or 20% longer. Multiplying one side multiplies the interval,
+so the comparisons of one cell serve all effects.
 
 Writes `benches/results/comparisons.json`; `--print` prints the table of the stored results instead.
 """
@@ -32,7 +32,7 @@ COMPARISONS = 2_000
 RUNS = (6, 8, 10, 15, 20, 25, 30, 40)
 EFFECTS = (0.02, 0.05, 0.10, 0.20)
 SCATTER = 0.05
-"""Standard deviation of the logarithm of one run, where nothing else is said."""
+"""Standard deviation of the logarithm of one run, unless stated otherwise."""
 _FIRST_SEED = 20_000_000
 _METRIC = "wall_s"
 
@@ -111,7 +111,7 @@ class QueueRow:
 
 
 def intervals(draw: Draw, runs: int, *, way: str, count: int, seed: int) -> Iterator[Interval]:
-    """Yield what the analysis says of equal systems, one comparison after the other."""
+    """Yield the verdicts of the analysis on equal systems, one comparison after the other."""
     random = np.random.default_rng(seed)
     start = 0.5 if way == "blocks" else 10.0 * runs
     for _ in range(count):
@@ -246,7 +246,7 @@ def store(rows: Sequence[Row], queued: Sequence[QueueRow], path: Path = RESULTS)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure everything, or print what is stored."""
+    """Measure everything, or print the stored results."""
     parser = argparse.ArgumentParser(prog="python -m benches.comparisons")
     parser.add_argument("--print", action="store_true", help="print the stored tables")
     if not parser.parse_args(arguments).print:

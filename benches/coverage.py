@@ -1,11 +1,12 @@
 """How often the 95% interval covers the truth: `python -m benches.coverage`.
 
-For each model and setting 400 experiments, or as many as `--experiments` says, go through the
-analysis as it is shipped, warm-up and all, with seeds of their own. Coverage is the share of
-experiments whose interval contains the truth. One without figures counts as not covered.
+For each model and setting, 400 experiments (or the number given by `--experiments`) run through the
+shipped analysis, including warm-up removal, each with its own seed. Coverage is the share of
+experiments whose interval contains the truth. An experiment without results counts as not covered.
 
 Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.
-Words choose models by their names, `--setting` chooses settings; the other lines stay as stored.
+Positional arguments select models by name, `--setting` selects settings; the other rows stay as
+stored.
 """
 
 import argparse
@@ -47,12 +48,12 @@ CHUNK = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """How long an experiment runs: so many replications, or until an interval is narrow."""
+    """How long an experiment runs: a number of replications, or until an interval is narrow."""
 
     completions: int
     replications: int = 0
     half_width: float = 0.0
-    """Relative half-width at which replications stop; 0 where their number is fixed."""
+    """Relative half-width at which replications stop; 0 if their number is fixed."""
     experiments: int = EXPERIMENTS
 
     @property
@@ -76,7 +77,7 @@ STOPPING = (
     Setting(half_width=0.02, completions=20_000),
 )
 POOLED = Setting(replications=5, completions=50_000)
-"""The setting whose runs together stand for a truth that has no formula."""
+"""The setting whose runs together replace a truth that has no formula."""
 STOPPED = ("M/M/1, load 0.8", "central server, 64 jobs", "interactive, 20 users")
 """Models whose replications are also stopped by precision, on their first metric."""
 
@@ -93,7 +94,7 @@ class Row:
     experiments: int
     covered: int
     above: int
-    """Intervals that lie above the truth."""
+    """Intervals above the truth."""
     below: int
     without: int
     """Experiments without an interval."""
@@ -106,7 +107,7 @@ class Row:
     short: int
     """Experiments whose runs were called short for this metric."""
     short_covered: int
-    """Those of them whose interval contains the truth."""
+    """Experiments among them whose interval contains the truth."""
 
     @property
     def coverage(self) -> float:
@@ -121,7 +122,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Simulated:
-    """All that the analysis asks of a system."""
+    """All that the analysis needs from a system."""
 
     column: Column = Column.MODEL
 
@@ -143,7 +144,7 @@ def planned(rule: Replications | None = None) -> PlannedExperiment:
 
 
 def experiment(model: Model, setting: Setting, metric: str, number: int) -> PointSummary:
-    """Return what the analysis makes of one experiment."""
+    """Return the analysis of one experiment."""
     if not setting.half_width:
         runs = [_run(model, setting, number, place) for place in range(setting.replications)]
         return summarise(planned(), runs)
@@ -167,7 +168,7 @@ def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
 
 
 Outcome = dict[str, tuple[float, float, float] | None]
-"""Metric to estimate, low and high; None where there is no interval."""
+"""Metric to estimate, low and high; None if there is no interval."""
 
 
 Found = tuple[Outcome, tuple[str, ...]]
@@ -175,7 +176,7 @@ Found = tuple[Outcome, tuple[str, ...]]
 
 
 def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[Found]:
-    """Return what some experiments found."""
+    """Return the results of some experiments."""
     model, first = known.build(), next(iter(known.truths))
     found = []
     for number in numbers:
@@ -264,7 +265,7 @@ def row(
 def rows_of(
     pool: ProcessPoolExecutor, known: Known, settings: Sequence[Setting], kept: Sequence[Row]
 ) -> list[Row]:
-    """Return the lines of one model in some settings; `kept` has truths that only runs tell."""
+    """Return the lines of one model in some settings; `kept` has truths known only from runs."""
     found = {setting: measured(pool, known, setting) for setting in settings}
     pooled = next((one for setting, one in found.items() if setting.name == POOLED.name), [])
     told = {one.metric: one.truth for one in kept if one.model == known.name}
@@ -356,7 +357,7 @@ def settings_of(known: Known) -> tuple[Setting, ...]:
 
 
 def load(path: Path = RESULTS) -> list[Row]:
-    """Return the stored lines, in the order of models and settings; none without a file."""
+    """Return the stored lines, in the order of models and settings; none if there is no file."""
     if not path.exists():
         return []
     order = [(known.name, one.name) for known in models() for one in settings_of(known)]

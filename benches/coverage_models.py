@@ -1,9 +1,10 @@
-"""Queues with known answers, for the coverage of the intervals.
+"""Queues with known answers, for measuring the coverage of the intervals.
 
-Service rate 1 where nothing else is said; times are seconds. Answers in closed form where there
-is one: M/M/c by Erlang, M/G/1 by Pollaczek and Khinchine, closed models by exact convolution or
-balance equations (Lazowska et al., *Quantitative System Performance*, 1984). Percentiles without
-a closed form are read from the runs of all experiments together, and the table says so.
+The service rate is 1 unless stated otherwise; times are in seconds. Answers are in closed form
+where available: M/M/c by Erlang, M/G/1 by Pollaczek and Khinchine, closed models by exact
+convolution or balance equations (Lazowska et al., *Quantitative System Performance*, 1984).
+Percentiles without a closed form are estimated from the runs of all experiments together, and the
+table says so.
 """
 
 import math
@@ -16,7 +17,7 @@ from headroom.simulation import Model, exponential, hyperexponential, lognormal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A model and what is known of it.
+    """A model and its known answers.
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ class Known:
     build
         Returns the model.
     truths
-        Metric to its exact value; None where only a long run tells.
+        Metric to its exact value; None if only a long run can show it.
     """
 
     name: str
@@ -271,7 +272,7 @@ def priorities(discipline: Literal["priority", "priority_preempt"]) -> Known:
 def fork_join() -> Known:
     """Return jobs that fork into two stations and join: (12 - 0.8) / 8 of M/M/1's 5 s.
 
-    Exact for two (Nelson and Tantawi 1988); each station by itself is M/M/1 at a load of 0.8.
+    Exact for two (Nelson and Tantawi 1988); each station alone is M/M/1 at a load of 0.8.
     """
 
     def build() -> Model:

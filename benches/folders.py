@@ -1,9 +1,9 @@
-"""Folders for files of a benchmark, which leave nothing behind.
+"""Temporary folders for benchmark files, always cleaned up.
 
-A folder is removed with the process that made it, which a signal ends in order. What a SIGKILL
-leaves is removed by the next benchmark that makes a folder beside it.
+A folder is removed when the process that created it ends, also on a signal that allows cleanup. A
+folder left by a SIGKILL is removed by the next benchmark that creates one next to it.
 
-Invariant: nothing is removed but folders of this user, with the name of a benchmark's folder, whose
+Invariant: only folders of this user with the name of a benchmark's folder are removed, once their
 process is gone.
 """
 
@@ -28,7 +28,7 @@ def new_folder(parent: Path) -> "TemporaryDirectory[str]":
 
 
 def remove_left(parent: Path) -> list[Path]:
-    """Remove folders whose process is gone; return what they were.
+    """Remove folders whose process is gone; return their paths.
 
     Examples
     --------

@@ -1,13 +1,13 @@
-"""Benchmarks of Headroom beside its peers: cases, fair measurement, result rows.
+"""Benchmarks of Headroom and its peers: cases, fair measurement, result rows.
 
-Headroom and its peers take turns, so that drift of the machine hits all of them; each figure is
-the median over the rounds, and the ratio is the median of the ratios within a round. What is
-measured is processor time of this process and its children, because wall time on a shared machine
+Headroom and its peers take turns, so drift of the machine affects all of them alike. Each value is
+the median over the rounds; each ratio is the median of the ratios within a round. The benchmarks
+measure processor time of this process and its children, because wall time on a shared machine also
 measures the neighbours.
 
-A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``, which starts
-with ``from benches.harness import Case``; ``long_cases()`` beside it returns what runs with
-``--long`` only.
+A part is one module `benches/<part>.py` with a function ``cases() -> list[Case]``; it starts with
+``from benches.harness import Case``. An optional ``long_cases()`` returns the cases that run only
+with ``--long``.
 """
 
 import gc
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 Work: TypeAlias = Callable[[], float | None]
-"""Does the work once; returns how much was done where the metric is a rate, or its own figure."""
+"""Does the work once; returns the amount of work if the metric is a rate, or its own value."""
 
 Measure: TypeAlias = Literal["cpu_rate", "cpu_s", "wall_rate", "wall_s", "returned"]
 
@@ -37,7 +37,7 @@ class Case:
     name
         The work, e.g. ``"M/M/1, 200,000 customers"``.
     metric, unit
-        What is compared, e.g. ``"customers per processor second"`` in ``"1/s"``.
+        The quantity compared, e.g. ``"customers per processor second"`` in ``"1/s"``.
     headroom
         Does the work with Headroom.
     peers
@@ -47,14 +47,14 @@ class Case:
         seconds; ``wall_rate`` and ``wall_s`` likewise with elapsed time; ``returned``: the
         number that the function returns.
     better
-        Which direction is better; times are better low whatever this says.
+        Which direction is better; times are better low regardless of this setting.
     repeats
         Measured rounds, >= 1. Six are the fewest whose smallest and largest ratio are an interval
         of at least 95% (96.9%) for the median ratio.
     unmeasured
         Rounds before those, which warm up the machine.
     cannot
-        Name of each peer that cannot do the work to the reason; a row says so.
+        Name of each peer that cannot do the work to the reason; a row reports it.
     """
 
     name: str
@@ -73,8 +73,8 @@ class Case:
 class Row:
     """One line of `benches/results/<part>.json`; a `ratio` above 1 means Headroom is better.
 
-    A peer that cannot do the work has a `reason` and no figures; one whose cost is too small to be
-    counted has a `reason` and no ratio.
+    A peer that cannot do the work has a `reason` and no results; one whose cost is too small to
+    measure has a `reason` and no ratio.
     """
 
     case: str
@@ -185,7 +185,7 @@ def _processor_name() -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a text table; what a peer cannot do stands in place of its figure.
+    """Return the rows as a text table; if a peer cannot do the work, the reason replaces its value.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Known answers: does the simulator say what theory says? `python -m benches.known_answers`.
+"""Known answers: does the simulator agree with theory? `python -m benches.known_answers`.
 
-Every model of `benches/known` runs 30 times with fixed seeds; the 99.9% interval (Student t) of
-the means of the runs has to contain the answer. To show that an interval can miss, each model
-runs again, a third as long, with all services 3% slower than the answers say.
+Every model of `benches/known` runs 30 times with fixed seeds; the 99.9% interval (Student t) of the
+means of the runs must contain the answer. To show that an interval can miss, each model runs again
+for a third of the length, with all services 3% slower than the answers assume.
 
-Writes `benches/results/known_answers.json`; the same numbers on every machine. `--table` prints
-the table of the stored results instead.
+Writes `benches/results/known_answers.json`, with the same numbers on every machine. `--table`
+prints the table of the stored results instead.
 """
 
 import json
@@ -33,18 +33,18 @@ HEAD = ("", "answer", "simulated", "99.9%", "verdict", "source of the answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One answer beside what was simulated.
+    """One answer next to its simulated value.
 
     Parameters
     ----------
     model, parameters, quantity, source
-        Words of the table.
+        Labels of the table.
     is_exact
-        False where the answer is an approximation.
+        False if the answer is an approximation.
     is_of_reference
         Whether the answer is one of the project's reference.
     answer, mean, half_width
-        What theory says, and mean and half-width of the 99.9% interval.
+        The theoretical value, and mean and half-width of the 99.9% interval.
     is_inside
         Whether the interval contains the answer.
     notices
@@ -106,7 +106,7 @@ def load(path: Path = RESULTS) -> list[Row]:
 
 
 def verdict(row: Row) -> str:
-    """Return in words whether the interval contains the answer."""
+    """Return as text whether the interval contains the answer."""
     if row.is_inside:
         return "inside"
     return f"differs by {100 * (row.mean / row.answer - 1):+.1f}%"

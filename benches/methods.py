@@ -1,15 +1,15 @@
-"""Error rates of single methods: `python -m benches.methods [TABLE ...]`, a few minutes of a core.
+"""Error rates of single methods: `python -m benches.methods [TABLE ...]`, a few core-minutes.
 
-Coverage of the intervals of a point has a benchmark of its own (`benches.coverage`), as have
-comparisons. Here are the rest, on models or random numbers with a known answer:
+The coverage of the intervals of a point has its own benchmark (`benches.coverage`), and so do
+comparisons. The remaining methods are here, on models or random numbers with a known answer:
 
-- `independence`: how often an interval is right that takes the responses of a run as independent;
-- `warm_up`: how far each rule for the warm-up moves the mean of a queue that starts empty;
-- `saturation`: how often M/M/1 is called saturated, below its capacity and above;
-- `crossovers`: how often the interval of a crossover holds the true level;
-- `spreads`: how often intervals of a spread of the replications, or of a ratio of two, are right.
+- `independence`: how often an interval that treats the responses of a run as independent covers;
+- `warm_up`: how much each warm-up rule shifts the mean of a queue that starts empty;
+- `saturation`: how often M/M/1 is reported as saturated, below and above its capacity;
+- `crossovers`: how often the interval of a crossover contains the true level;
+- `spreads`: how often intervals of the spread of replications, or of a ratio of two spreads, cover.
 
-The tables are printed and not stored: the seeds are fixed.
+The tables are printed but not stored, because the seeds are fixed.
 """
 
 import math

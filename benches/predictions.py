@@ -1,14 +1,14 @@
 """How often prediction intervals of fitted queueing models hold: `python -m benches.predictions`.
 
-A server whose demand changes with its load (`benches.changing_demand`) is measured as a study
-would measure it, with scatter and with a neighbour that changes between measurement and test. The
-model `interactive`, one constant demand, is fitted to that by `least-squares`, and predicts the
-server at its knee, at twice that load and without think time. An interval holds if the truth is in
-it. Cases that the fit refuses are counted apart.
+A server whose demand changes with its load (`benches.changing_demand`) is measured as in a study,
+with scatter and with a neighbour that changes between measurement and test. The model
+`interactive`, with one constant demand, is fitted to it by `least-squares`. The fitted model
+predicts the server at its knee, at twice that load, and without think time. An interval covers if
+it contains the truth. Cases that the fit rejects are counted separately.
 
-The published errors that make the intervals come from real systems, never from these. The last
-columns show what the simulated systems would say themselves: the factor that holds 95% of the
-errors of all *other* families, and how often it holds for the family that was left out.
+The published errors behind the intervals come from real systems, never from these. The last columns
+show what the simulated systems alone would give: the factor that covers 95% of the errors of all
+*other* families, and how often it covers the family that was left out.
 
 Writes `benches/results/predictions.json`; `--print` prints the table of the stored results.
 """
@@ -57,7 +57,7 @@ REPLICATIONS = 5
 SCATTER = 0.03
 """Standard deviation of the logarithm of a replication."""
 DRIFT = {"apart": 0.15, "alternated": 0.05}
-"""That of what neighbours change between measurement and test: minutes or seconds apart."""
+"""The error from changes of neighbours between measurement and test: minutes or seconds apart."""
 CLIENTS = (16, 32, 96, 128)
 LOADS = {"knee": 1.0, "twice": 2.0, "no think": math.inf}
 """Clients / think time of the predicted points, in units of the saturated throughput."""
@@ -72,7 +72,7 @@ class Evidence:
     shares: tuple[float, ...] = ()
     """Clients / think time in units of the saturated throughput, with the clients of the target."""
     clients: tuple[int, ...] = ()
-    """Clients without think time; 0 stands for those of the target."""
+    """Clients without think time; 0 means those of the target."""
     visits: int = 1
     knows_servers: bool = True
 
@@ -175,7 +175,7 @@ class Outcome:
 
 
 def outcomes(maker: Maker, evidence: Evidence, numbers: Iterable[int]) -> list[Outcome]:
-    """Return what becomes of the predictions for some servers of a family."""
+    """Return the outcomes of the predictions for some servers of a family."""
     place = (KNOWN + OTHER).index(maker), EVIDENCE.index(evidence)
     return [
         outcome
@@ -215,7 +215,7 @@ def _of_one(maker: Maker, evidence: Evidence, random: np.random.Generator) -> li
 def _points(
     case: Case, evidence: Evidence, clients: int, most: float, random: np.random.Generator
 ) -> list[SourcePoint]:
-    """Return what a study would measure."""
+    """Return the points that a study would measure."""
     loads = [(clients, clients / (share * most)) for share in evidence.shares]
     loads += [(count or clients, 0.0) for count in evidence.clients]
     return [

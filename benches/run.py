@@ -1,11 +1,10 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
-prints its table and writes `benches/results/<part>.json`.
-The parts `coverage`, `comparisons`, `known_answers`, `methods`, `predictions` and
-`terminating` are measured on their own: they have no peer.
-`--long` adds the ``long_cases()`` of the parts that have some; ``shown(rows) -> str`` of a part
-replaces the plain table.
+prints its table and writes `benches/results/<part>.json`. The parts `coverage`, `comparisons`,
+`known_answers`, `methods`, `predictions` and `terminating` are run separately because they have no
+peer. `--long` adds the ``long_cases()`` of the parts that define them; a part's ``shown(rows) ->
+str`` replaces the plain table.
 """
 
 import importlib
@@ -44,7 +43,7 @@ def run_part(name: str, results: Path, *, with_long: bool = False) -> None:
             print(f"   {case.name}, {case.metric} ...", file=sys.stderr, flush=True)
             rows += measure_case(case)
     except BaseException:
-        print(table(rows))  # what was measured is not lost, but it is no result of the part
+        print(table(rows))  # the measurements are kept, but the part has no result
         raise
     print(getattr(part, "shown", table)(rows))
     write_rows(rows, results / f"{name}.json")

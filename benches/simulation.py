@@ -1,11 +1,11 @@
-"""The simulation kernel beside its peers: station visits per processor second on one core.
+"""The simulation kernel and its peers: station visits per processor second on one core.
 
-All contenders simulate the same models (benches/peers/workloads.py), and a figure counts only where
-the answer is the known one. Headroom keeps its full statistics (areas, sums, snapshots, series,
-histogram, conservation laws); its peers keep what the answer needs, or what they cannot switch off,
+All contenders simulate the same models (benches/peers/workloads.py), and a speed counts only if the
+answer is the known one. Headroom keeps its full statistics (areas, sums, snapshots, series,
+histogram, conservation laws). Its peers keep what the answer needs or what they cannot switch off,
 which flatters them. The lengths differ so that each run lasts about half a second to a second; the
-figure is a rate. It holds everything that a run does, setting up and reading the model included;
-building the model in Python comes before it.
+result is a rate. It includes everything that a run does, such as setting up and reading the model,
+but not building the model in Python.
 
 `python -m benches.simulation --table` prints the table of `docs/reference/speed.md` from the stored
 results, without measuring anything.
@@ -48,14 +48,14 @@ Contender = Callable[[], Run]
 
 
 def cases() -> list[Case]:
-    """Return the comparisons of this part; what is missing is built or installed first."""
+    """Return the comparisons of this part; missing peers are built or installed first."""
     peers = _peers()
     speeds = [_speed_case(workload, peers) for workload in WORKLOADS if _can_express(workload)]
     return [*speeds, parallel_case(), memory_case(10_000_000)]
 
 
 def long_cases() -> list[Case]:
-    """Return what takes minutes."""
+    """Return the cases that take minutes."""
     return [memory_case(1_000_000_000)]
 
 
@@ -79,7 +79,7 @@ class Peer:
     cannot: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, key: str) -> str:
-        """Return why the workload `key` is out of reach; empty where it is only left out."""
+        """Return why the workload `key` is out of reach; empty if it is only left out."""
         return self.cannot.get(key) or self.cannot.get("", "")
 
 
@@ -165,7 +165,7 @@ def parallel_case() -> Case:
 
 
 def memory_case(customers: int) -> Case:
-    """Return the case of a run of so many customers, against one of a million."""
+    """Return the case of a run of `customers` customers, against one of a million."""
     return Case(
         name=f"M/M/1, {customers:,} customers",
         metric="largest resident memory of the whole process",
@@ -192,7 +192,7 @@ def _probe(customers: int) -> Work:
 
 
 def speed_table(rows: list[Row]) -> str:
-    """Return the rows of the speed cases: who makes how many million visits per second.
+    """Return the rows of the speed cases: million visits per second of each contender.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def threads_and_memory(rows: list[Row]) -> str:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return all rows in words and columns, under a description of the machine."""
+    """Return all rows as text and columns, under a description of the machine."""
     speeds = [row for row in rows if row.metric == VISITS]
     others = [row for row in rows if row.metric != VISITS]
     return "\n\n".join([rows[0].machine, speed_table(speeds), threads_and_memory(others)])

@@ -1,21 +1,22 @@
-"""The engines of the storage layer: their own cost, and their cost beside fio and PostMark.
+"""The engines of the storage layer: their own cost, alone and compared with fio and PostMark.
 
 Four questions:
 
-- what a request costs the engine itself: a ring that does nothing, at depth 128, all histograms
-  kept, beside bare rings of that depth, without and with a look at the clock when each request
+- the engine's own cost per request: a ring that does nothing, at depth 128, with all histograms,
+  compared with bare rings of that depth, with and without reading the clock when each request
   begins and ends (`benches/peers/bare_io.py`), and threads at depth 1;
-- what an I/O costs on a disk (O_DIRECT) and on tmpfs beside tuned fio (`benches/peers/fio.py`), and
-  whether as many are done: cost and rate are those of the same runs; and what it costs a bare loop
-  without times or statistics (`benches/peers/bare_io.py`), below which no tool can get;
-- what a transaction costs beside the original PostMark of Debian, on tmpfs, its start included;
-- what a request costs its source.
+- the cost of an I/O on a disk (O_DIRECT) and on tmpfs compared with tuned fio
+  (`benches/peers/fio.py`), and whether the rates are equal (cost and rate come from the same runs);
+  and the cost in a bare loop without times or statistics (`benches/peers/bare_io.py`), the lower
+  bound for any tool;
+- the cost of a transaction compared with Debian's original PostMark, on tmpfs, including its start;
+- the cost of generating a request.
 
-Own processor time of a load is that of the process from the start to the end of the load; fio's is
-that of its process tree less that of a run of one request. The disk is that of the folder
-``HEADROOM_BENCH_FOLDER``, ``/var/tmp`` where that is not set.
-`python -m benches.storage --table` prints the table of `docs/reference/speed-storage.md` from the
-stored results, without measuring anything.
+The processor time of a load is that of the process from the start to the end of the load. fio's is
+that of its process tree minus that of a run of one request. The disk is the one that holds the
+folder ``HEADROOM_BENCH_FOLDER``, or ``/var/tmp`` if that is not set. `python -m benches.storage
+--table` prints the table of `docs/reference/speed-storage.md` from the stored results, without
+measuring anything.
 """
 
 import os
@@ -48,12 +49,12 @@ BARE_RING, TIMED_RING = "bare ring", "bare ring with times"
 THREADS = "threads, depth 1"
 POSTMARK = "postmark (Debian)"
 FIO_COST, FIO_RATE = 1.3, 0.97
-"""What is asked for beside fio: cheaper by this, and this share of its rate, at least."""
+"""Requirements relative to fio: at most this cost, and at least this share of its rate."""
 TIMED_SHARE = 1.0
-"""What is asked for of the ring that does nothing: to cost no more than a bare one with times."""
+"""Requirement for the ring that does nothing: to cost no more than a bare one with times."""
 
 SECONDS = 2.0
-"""How long a load lasts. What fio takes to start is subtracted, so longer changes little."""
+"""The duration of a load. The start-up time of fio is subtracted, so longer runs change little."""
 FILE_BYTES = 256 << 20
 RING_REQUESTS, THREAD_REQUESTS, DRAWN_REQUESTS = 8_000_000, 1_000_000, 1_000_000
 FILES, TRANSACTION_COUNT = 5_000, 100_000
@@ -67,7 +68,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 @dataclass(slots=True)
 class Contender:
-    """Somebody who carries a load out, run after run; cost and rate are those of one run."""
+    """A tool that carries out a load, run after run; cost and rate are those of one run."""
 
     carry_out: Callable[[], fio.Cost]
     rates: list[float] = field(default_factory=list)
@@ -81,16 +82,16 @@ class Contender:
         return cost.per_million_s
 
     def program(self) -> float:
-        """Return what the program alone took of the first run that has not been asked for (s)."""
+        """Return the program's own time in the first run that was not yet returned (s)."""
         return self.programs.pop(0)
 
     def rate(self) -> float:
-        """Return the requests per second of the first run that has not been asked for."""
+        """Return the requests per second of the first run that was not yet returned."""
         return self.rates.pop(0)
 
 
 def cases() -> list[Case]:
-    """Return all cases: the tool alone, beside fio, beside PostMark, the sources."""
+    """Return all cases: the tool alone, against fio, against PostMark, the sources."""
     return [
         nothing(),
         *beside_fio("disk, read, depth 1", _disk, "randread", 1),
@@ -104,7 +105,7 @@ def cases() -> list[Case]:
 
 
 def nothing() -> Case:
-    """Return the case of the engine alone, beside bare rings and threads."""
+    """Return the case of the engine alone, against bare rings and threads."""
     rings = {BARE_RING: partial(_bare_ring, "nop"), TIMED_RING: partial(_bare_ring, "timed")}
     missing = bare_io.missing()
     return Case(
@@ -141,7 +142,7 @@ def _alone(interface: str, depth: int, requests: int) -> float:
 
 
 def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) -> list[Case]:
-    """Return the cases of one load beside fio: cost, the program's part of it, rate."""
+    """Return the cases of one load against fio: cost, the program's part of it, rate."""
     is_direct = folder is _disk
     interfaces = ("io_uring", "psync") if is_direct and depth == 1 else ("io_uring",)
     interfaces = interfaces if is_direct else ("psync",)
@@ -233,7 +234,7 @@ def _folder(parent: Path) -> TemporaryDirectory[str]:
 
 @cache
 def _file(parent: Path) -> Path:
-    """Return a file of random bytes in a folder of its own."""
+    """Return a file of random bytes in its own folder."""
     path = Path(_folder(parent).name) / "target"
     piece = os.urandom(1 << 20)
     with path.open("wb") as file:
@@ -253,7 +254,7 @@ def _memory() -> Path:
 
 
 def postmark(access: str, buffering: str) -> Case:
-    """Return the case of PostMark beside the original, with one way of access."""
+    """Return the case of PostMark against the original, with one way of access."""
     missing = "" if shutil.which("postmark") else "postmark is not installed (apt install postmark)"
     return Case(
         name=f"PostMark, {access}, {FILES:,} files, tmpfs",
@@ -326,7 +327,7 @@ def _drawn(workload: dict[str, Any]) -> Work:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return all rows in words and columns, under a description of the machine."""
+    """Return all rows as text and columns, under a description of the machine."""
     tables = [
         _nothing_table(rows),
         _fio_table(rows),
@@ -366,7 +367,7 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _floor_table(rows: list[Row]) -> list[tuple[str, ...]]:
-    """Return what the kernel leaves to save: the bare loop beside us and beside fio."""
+    """Return the floor that the kernel sets: the bare loop against Headroom and against fio."""
     lines: list[tuple[str, ...]] = [
         (
             "the least that it can cost",
@@ -450,7 +451,7 @@ def _ratio(row: Row) -> str:
 
 
 def _verdict(row: Row, asked: float) -> str:
-    """Return whether a ratio is what was asked for, undecided where its range says both.
+    """Return whether a ratio meets the requirement; undecided if its range includes both.
 
     Examples
     --------

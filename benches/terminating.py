@@ -1,13 +1,14 @@
 """How often intervals of terminating runs cover the truth: `python -m benches.terminating`.
 
-Each model is a transient: it starts empty, ends at a given time, and has no steady state there.
-Its replications are drawn once; the truth is their mean (or the percentile of all of them
-together), and experiments are disjoint groups of them. Compared are
+Each model is a transient: it starts empty, ends at a given time, and never reaches steady state.
+Its replications are drawn once. The truth is their mean (or the percentile of all of them
+together), and experiments are disjoint groups of them. The benchmark compares
 
-- the mean over replications with Student's t, as Headroom reports it: of the p95 this is the p95 of
-  a day, averaged over days;
+- the mean over replications with Student's t, as Headroom reports it: for the p95, this is the p95
+  of a day, averaged over days;
 - the pooled percentile of all replications, with the sectioning interval of Asmussen and Glynn
-  (2007), section III.5: of the p95 this is what 95% of the requests of all days stay below.
+  (2007), section III.5: for the p95, this is the value that 95% of the requests of all days stay
+  below.
 
 Writes `benches/results/terminating.json`; `--print` prints the table of the stored results.
 """
@@ -42,7 +43,7 @@ PERCENTS = {"response_s_p50": 50.0, "response_s_p95": 95.0, "response_s_p99": 99
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transient:
-    """An M(t)/M/1 queue with services of 1 s on average, and the window that is looked at."""
+    """An M(t)/M/1 queue with services of 1 s on average, and the window under study."""
 
     name: str
     times_s: tuple[float, ...]
@@ -233,7 +234,7 @@ def _percent(share: float | None) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, or print what is stored."""
+    """Measure, or print the stored results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--print", action="store_true", help="print the stored results")
     if not parser.parse_args(arguments).print:

@@ -1,17 +1,18 @@
-"""The machine of Kim et al. under TPC-C: its speed beside SimPy, its shortcut, what size costs.
+"""The machine of Kim et al. under TPC-C: speed compared with SimPy, a shortcut, cost of size.
 
-Four questions, each with the answers beside the times, because a fast simulation of another machine
-is worth nothing:
+Four questions, each with the answers next to the times, because a fast simulation of a different
+machine is worth nothing:
 
-- how many transactions and events Headroom simulates in a second of processor time, and how many
-  SimPy does of the same machine (`benches/peers/simpy_machine.py`);
-- what is saved, and what is changed, by moving the packets of a buffer through the switch as one;
-- what a transaction costs as the machine and its pages grow;
-- what it costs to build and check the model, beside a run.
+- the transactions and events per second of processor time, in Headroom and in SimPy for the same
+  machine (`benches/peers/simpy_machine.py`);
+- the time saved, and the effect on the answers, of moving the packets of a buffer through the
+  switch as one;
+- the cost of a transaction as the machine and its pages grow;
+- the cost of building and checking the model, compared with a run.
 
-The whole time of the study of the paper is printed by ``headroom run studies/spax_tpcc``.
-`python -m benches.transactions --table` prints the table of `docs/reference/speed-transactions.md`
-from the stored results, without measuring anything.
+``headroom run studies/spax_tpcc`` prints the total time of the paper's study. `python -m
+benches.transactions --table` prints the table of `docs/reference/speed-transactions.md` from the
+stored results, without measuring anything.
 """
 
 import sys
@@ -37,9 +38,9 @@ PER_TERMINAL = 5
 """Transactions of a terminal in a run: short, for the sake of the peer. All start from an empty
 machine, so all answers are those of the same stretch of time."""
 OWN_RUNS = 8
-"""Runs of Headroom at a time, whose mean is its answer."""
+"""Runs of Headroom whose mean is its answer."""
 GROWTH_RUN = 10
-"""Transactions of a terminal where Headroom is alone."""
+"""Transactions of a terminal when Headroom is alone."""
 CLUSTERS = (2, 4, 8, 16)
 PAGES = (4096, 16384, 65536)
 
@@ -52,12 +53,12 @@ POINTS: dict[str, dict[str, Value]] = {
     },
     "2 clusters, 20% of the lines remote": {"clusters": 2, "remote_line_share": 0.2},
 }
-"""Where the shortcut is tried: in daily use, where packets limit, and between clusters."""
+"""Cases for the shortcut: in daily use, where packets limit, and between clusters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came out of some runs: transactions done, and the throughput (1/s) of the machine."""
+    """The result of some runs: transactions done, and the throughput (1/s) of the machine."""
 
     transactions: float
     tps: float
@@ -65,7 +66,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Contender:
-    """Somebody who simulates, run after run, with a seed of its own for each."""
+    """A simulator, run after run, each with its own seed."""
 
     simulate: Callable[[int], Outcome]
     answers: list[float] = field(default_factory=list)
@@ -79,7 +80,7 @@ class Contender:
         return outcome.transactions
 
     def answer(self) -> float:
-        """Return the throughput of the first run that has not been asked for."""
+        """Return the throughput of the first run that was not yet returned."""
         return self.answers.pop(0)
 
 
@@ -124,7 +125,7 @@ def cases() -> list[Case]:
 
 
 def beside_simpy() -> list[Case]:
-    """Return the cases of one cluster beside SimPy: speed, then answers."""
+    """Return the cases of one cluster against SimPy: speed, then answers."""
     title = f"one cluster, runs of {_transactions({}):,} transactions"
     ours, theirs = own({}, runs=OWN_RUNS), Contender(peer)
     return _speed_and_answers(title, ours, {simpy_machine.NAME: theirs})
@@ -158,7 +159,7 @@ def _speed_and_answers(title: str, ours: Contender, theirs: dict[str, Contender]
 
 
 def made_of() -> Case:
-    """Return the case that tells what a transaction of one cluster is made of."""
+    """Return the case that shows the make-up of a transaction of one cluster."""
     return Case(
         name="one cluster",
         metric=EVENTS,
@@ -172,7 +173,7 @@ def made_of() -> Case:
 
 
 def _counted(counter: str, config: dict[str, Value]) -> Work:
-    """Return what counts events or visits of a transaction."""
+    """Return a function that counts events or visits of a transaction."""
 
     def work() -> float:
         model = SPAX(**config, transactions_per_terminal=PER_TERMINAL)
@@ -230,7 +231,7 @@ def building(clusters: int) -> Case:
 
 
 def shown(rows: list[Row]) -> str:
-    """Return all rows in words and columns, under a description of the machine."""
+    """Return all rows as text and columns, under a description of the machine."""
     return "\n\n".join(
         [
             rows[0].machine,

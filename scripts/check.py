@@ -1,10 +1,10 @@
-"""Run every check, quick and cheap first: what `make test` does once all is installed.
+"""Run every check, the quick ones first: `make test` runs this after installing everything.
 
-Kinds of checks follow each other; the checks of the second kind have lanes that run beside each
-other, because types and Rust wait for nothing of each other. Each step prints its name, what it
-says and its time; in lanes all of that at once when it ends. A step whose tool is missing is
-skipped with the line that installs it; with CI=true it fails instead, and all steps run although
-one has failed. The last lines repeat what was skipped, what failed, and the summary of pytest.
+Kinds of checks run one after the other. The checks of the second kind run in parallel lanes,
+because types and Rust do not depend on each other. Each step prints its name, its output and its
+time; in lanes, all at once when it ends. A step whose tool is missing is skipped and prints the
+command that installs the tool. With CI=true it fails instead, and all steps run even after a
+failure. The last lines repeat the skipped steps, the failures, and the summary of pytest.
 """
 
 import os
@@ -30,12 +30,12 @@ Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One check: a command that ends with 0 where all is well."""
+    """One check: a command that ends with 0 if all is well."""
 
     name: str
     argv: list[str]
     probe: list[str] = field(default_factory=list)
-    """A command that fails where the tool is not there; empty: it always is."""
+    """A command that fails if the tool is missing; empty: it is always there."""
     cure: str = ""
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -67,8 +67,8 @@ BESIDE = [
     f"--numprocesses={PROCESSES}",
     *("--dist=loadfile", "--no-loadscope-reorder"),
 ]
-"""Processes of pytest beside each other: a file stays in one (`conftest.py` says what does not),
-and the studies, which take longest, begin first."""
+"""Processes of pytest in parallel: a file stays in one (exceptions are in `conftest.py`), and the
+studies, which take longest, begin first."""
 
 TEXT = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
@@ -126,7 +126,7 @@ def say(text: str) -> None:
 
 
 def is_continuous_integration() -> bool:
-    """Return True where CI=true is set."""
+    """Return True if CI=true is set."""
     return os.environ.get("CI") == "true"
 
 
@@ -137,7 +137,7 @@ def _is_missing(step: Step) -> bool:
 
 
 def run(step: Step, *, beside: bool = False) -> Outcome:
-    """Run a step, print its name, what it says and its time; `beside` others all of it at once."""
+    """Run a step, print its name, its output and its time; `beside` others all of it at once."""
     if _is_missing(step):
         say(f"== {step.name}: the tool is missing; get it with: {step.cure}")
         return "failed" if is_continuous_integration() else "skipped"
@@ -171,7 +171,7 @@ def run_lane(steps: Sequence[Step], *, beside: bool) -> dict[str, Outcome]:
 
 
 def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
-    """Run the lanes of a kind beside each other and return the outcomes of their steps."""
+    """Run the lanes of a kind in parallel and return the outcomes of their steps."""
     beside = len(lanes) > 1
     with ThreadPoolExecutor(len(lanes)) as threads:
         running = [threads.submit(run_lane, lane, beside=beside) for lane in lanes]
@@ -179,7 +179,7 @@ def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
 
 
 def run_all(kinds: Sequence[Sequence[Sequence[Step]]] = KINDS) -> dict[str, Outcome]:
-    """Run the kinds in turn; outside continuous integration one that fails ends the run."""
+    """Run the kinds in turn; outside continuous integration a failing kind ends the run."""
     outcomes: dict[str, Outcome] = {}
     for lanes in kinds:
         outcomes |= run_kind(lanes)
@@ -217,7 +217,7 @@ def pytest_summary() -> str:
 
 
 def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
-    """Run the kinds of checks and print the end; return 1 where a step has failed."""
+    """Run the kinds of checks and print the end; return 1 if a step has failed."""
     JUNIT.unlink(missing_ok=True)
     BUILD.mkdir(exist_ok=True)
     outcomes = run_all(kinds)

@@ -1,10 +1,10 @@
-"""Check what changed: what `make check` does, in a minute, while you work.
+"""Check the changed files: `make check`, about a minute, while you work.
 
-What changed is what differs from the branch that this one follows, committed or not. Layout, lint,
-spelling, import directions and types are checked of everything, because they are quick; Rust where
-Rust changed; and these tests: those that changed, the doctests of modules that changed, the tests
-that are named after such a module or import it by name. A module that no test names has those of
-its folder. What is further away, documents and studies among it, is left to `make test`.
+A file is changed if it differs from the upstream branch, committed or not. Layout, lint, spelling,
+import directions and types are checked everywhere, because they are quick. Rust is checked if Rust
+changed. The tests that run are those that changed, the doctests of changed modules, and the tests
+that are named after such a module or import it by name. A module without such a test runs those of
+its folder. Everything else, including documents and studies, is left to `make test`.
 """
 
 import re
@@ -28,7 +28,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from where this branch left the one that it follows."""
+    """Return the files that differ from the point where this branch left its upstream."""
     (base, *_) = [*_git("merge-base", "HEAD", "@{upstream}"), "HEAD"]
     changed = _git("diff", "--name-only", base)
     changed += _git("ls-files", "--others", "--exclude-standard")

@@ -1,6 +1,6 @@
 """Read the Markdown documents, run their examples, and bring their printed output up to date.
 
-What a fenced block means is said by its first word and its settings:
+The first word and the settings of a fenced block determine how it is handled:
 
 =========================================== =====================================================
 ```` ```python ````                         runs; one namespace per page; lines with ``>>>`` are
@@ -8,8 +8,8 @@ What a fenced block means is said by its first word and its settings:
 ```` ```console ````                        each line ``$ command`` runs in the page's folder;
                                             `make` and `git` are only looked at
 ```` ```console exit=2 ````                 the last command ends with that code instead of 0
-```` ```console output=compared ````        what it prints stands below and is compared
-```` ```console output=example ````         what it prints differs by machine and is only refreshed
+```` ```console output=compared ````        its output follows and is compared
+```` ```console output=example ````         its output differs by machine and is only refreshed
 ```` ```console run-by=docs/a.md ````        not run again: that page runs the same commands, or
                                             `run-by=tests/test_a.py::test_b` does what they do
 ```` ```toml ````                           parses; with ``schema = 1`` it loads as a study
@@ -55,7 +55,7 @@ class Block:
 
 @dataclass(slots=True, kw_only=True)
 class PageRun:
-    """What the examples of one page share: their folder and the names of the Python blocks."""
+    """State shared by the examples of one page: their folder and the names of the Python blocks."""
 
     page: Path
     folder: Path
@@ -160,7 +160,7 @@ def start_page(page: Path, folder: Path) -> PageRun:
 
 
 def run_block(run: PageRun, block: Block) -> str | None:
-    """Do what a block says; return what a console block should contain, None for the others."""
+    """Run a block; return what a console block should contain, None for the others."""
     if "file" in block.settings:
         target = run.folder / block.settings["file"]
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def _check_toml(run: PageRun, block: Block) -> None:
 
 
 def commands(block: Block) -> list[str]:
-    r"""Return the commands of a console block; a backslash carries on in the next line.
+    r"""Return the commands of a console block; a backslash continues on the next line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Contracts of import-linter that leave out the tests which lie beside the code."""
+"""Contracts of import-linter that exclude the tests next to the code."""
 
 import re
 from typing import Any

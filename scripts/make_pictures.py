@@ -1,6 +1,6 @@
 """Take the pictures of the documents from a real report: `make pictures`.
 
-Runs the quickstart study in a temporary copy and photographs a part of its page in headless
+Runs the quickstart study in a temporary copy and takes screenshots of part of its page in headless
 Chromium, in both colour schemes. Needs Chromium; everything else is in `.venv/`.
 """
 
@@ -19,7 +19,7 @@ WIDTH = 1100
 LARGEST_BYTES = 200_000
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
-# Leaves the title and the figures of the first experiment, for a picture that fits a README.
+# Leaves the title and the results of the first experiment, for a picture that fits a README.
 SHORTEN = """
 for (const part of document.querySelectorAll("main > section")) part.hidden = true;
 const first = document.querySelector("main > section.experiment");
@@ -52,7 +52,7 @@ def photograph(page: Path, scheme: Scheme) -> Path:
 
 
 def main() -> int:
-    """Write the pictures; return 1 where one is too large for the repository."""
+    """Write the pictures; return 1 if one is too large for the repository."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         page = report_page(Path(folder).resolve())

@@ -25,7 +25,7 @@ Kind: TypeAlias = Literal["page", "comment", "message"]
 PHRASES = ROOT / "scripts" / "phrases.txt"
 SOURCE = ROOT / "src"
 
-CEILINGS: dict[Kind, float] = {"page": 0.5, "comment": 10.0, "message": 2.0}
+CEILINGS: dict[Kind, float] = {"page": 0.5, "comment": 1.5, "message": 1.0}
 """Most hits per 1,000 words. Those of comments (with docstrings) and messages are a ratchet: the
 rates of the day on which they were introduced, rounded up. Lower them, never raise them."""
 
@@ -172,7 +172,7 @@ def python_passages(text: str) -> Iterator[Passage]:
 
 
 def _statements_and_strings(tree: ast.AST) -> Iterator[Any]:
-    """Yield strings that stand as statements, and all other strings, each of them once."""
+    """Yield strings that are statements, and all other strings, each of them once."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: what the code says is the only source.
+"""Write the reference pages; the code is their only source.
 
 `make docs` writes the pages to `docs/reference/`, and a test compares them with the code.
 """

@@ -1,7 +1,7 @@
-"""Bring the documents up to date: `make docs`.
+"""Update the documents: `make docs`.
 
-Writes the reference pages from the code, then runs the examples of every page and puts what
-they print today into the console blocks that show output.
+Writes the reference pages from the code, then runs the examples of every page and puts their
+current output into the console blocks that show output.
 """
 
 import sys
@@ -20,7 +20,7 @@ def refresh_reference() -> None:
 
 
 def refresh_examples(chosen: list[Path]) -> None:
-    """Run each page and renew the output that it shows."""
+    """Run each page and refresh the output that it shows."""
     for page in chosen:
         with tempfile.TemporaryDirectory() as folder:
             _write_if_changed(page, refreshed(page, Path(folder).resolve()))

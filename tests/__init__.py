@@ -1,1 +1,1 @@
-"""Tests across the parts; those of one part lie beside its code."""
+"""Tests across the parts; the tests of a single part are next to its code."""

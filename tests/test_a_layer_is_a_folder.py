@@ -1,7 +1,7 @@
-"""A layer that nobody here knows: one folder with both columns, a starter and a command.
+"""A third-party layer: one folder with both columns, a starter and a command.
 
-It is installed as packages are, by a folder of metadata that names its entry points, and used from
-the command line alone.
+It is installed like a package, by a folder of metadata that names its entry points, and used only
+from the command line.
 """
 
 import json
@@ -127,7 +127,7 @@ toy = toy_layer:REFERENCE
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of packages in which the layer lies."""
+    """Return a folder of packages that contains the layer."""
     site = tmp_path_factory.mktemp("site")
     (site / "toy_layer" / "starter").mkdir(parents=True)
     (site / "toy_layer" / "__init__.py").write_text(LAYER)
@@ -192,7 +192,7 @@ def test_the_reference_shows_it(installed: Path) -> None:
 
 
 def test_nothing_outside_a_layer_names_storage() -> None:
-    """A name in code; what users read, and what was measured elsewhere, may name it."""
+    """A name in code; texts for users, and measurements elsewhere, may name it."""
     root = Path(__file__).resolve().parent.parent
     outside = [*(root / "src" / "headroom").rglob("*.py"), *(root / "scripts").rglob("*.py")]
     outside += [root / "studies" / "conftest.py", *(root / "bindings").rglob("*.rs")]

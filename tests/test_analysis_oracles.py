@@ -1,4 +1,4 @@
-"""Simulated models through the whole analysis, against answers that are known on paper.
+"""Simulated models through the whole analysis, compared with known analytical answers.
 
 M/M/1 in closed form; bottlenecks and knees by asymptotic bounds: throughput is at most 1 / Dmax
 and bends at N* = (D + Z) / Dmax.
@@ -202,7 +202,7 @@ def test_two_stations_of_equal_demand_are_a_tie() -> None:
 
 
 def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
-    """What is measured from outside has no utilization, yet a queue that only grows tells.
+    """A system measured from outside has no utilization, yet a queue that only grows shows.
 
     One server of 1 s is offered 2 jobs/s; the table does not say that there is one.
     """

@@ -1,4 +1,4 @@
-"""Spreads of all metrics: names, hand-made batches, percentiles against a closed form."""
+"""Dispersion of all metrics: names, hand-made batches, percentiles against a closed form."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The benchmark harness: what it measures and writes; no wall-clock threshold anywhere."""
+"""The benchmark harness: measurements and output; no wall-clock threshold anywhere."""
 
 import json
 import sys

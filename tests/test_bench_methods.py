@@ -1,4 +1,4 @@
-"""The error rates of single methods: each table is whole, and two of its answers are as known."""
+"""Error rates of single methods: each table is complete, and two answers match known values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The benchmark of the storage layer compares like with like; what it cannot compare it names."""
+"""The benchmark of the storage layer compares like with like, and names what it cannot compare."""
 
 import shutil
 import signal
@@ -53,7 +53,7 @@ def test_rates_and_costs_come_from_the_same_runs() -> None:
 
 @pytest.mark.parametrize(("metric", "distance"), [(part.PROGRAM, 1), (part.RATE, 2)])
 def test_a_cost_case_is_followed_by_what_it_ran_for(metric: str, distance: int) -> None:
-    """The other cases of a load ask for what the first has run, so they must come after it."""
+    """The other cases of a load need the result of the first, so they must come after it."""
     cases = part.cases()
     assert any(case.metric == metric for case in cases)
     for number, case in enumerate(cases):
@@ -83,7 +83,7 @@ def test_a_load_is_carried_out_and_costs_what_the_engine_says(tmp_path: Path, ki
     cost = part.own(one, 0.05)
     assert cost.count > 0
     assert 0.0 <= cost.program_s <= cost.processor_s
-    # The load lasts for as long as it was asked to, or until its last request has ended.
+    # The load lasts for as long as requested, or until its last request has ended.
     assert 0.0 < cost.per_s <= 1.01 * cost.count / 0.05
     is_changed = (tmp_path / "f").read_bytes() != b"x" * SMALL_BYTES
     assert is_changed == (kind == "randwrite")
@@ -152,7 +152,7 @@ def test_the_floor_tells_how_much_cheaper_than_fio_a_tool_can_be() -> None:
 
 
 def rate_rows(costs: list[Row]) -> list[Row]:
-    """Return the rows of the rates beside those of the costs."""
+    """Return the rows of the rates that belong to those of the costs."""
     return [replace(row, metric=part.RATE) for row in costs]
 
 
@@ -199,7 +199,7 @@ def test_a_signal_leaves_no_folder_and_a_kill_none_after_the_next(
         assert child.stdout.readline() == "there\n"
         assert len(list(tmp_path.iterdir())) == 1
         with folders.new_folder(tmp_path):
-            # One whose process lives is left alone.
+            # A folder whose process lives is left alone.
             assert len(list(tmp_path.iterdir())) == 2
         child.send_signal(number)
         child.wait()

@@ -64,7 +64,7 @@ def test_speeds_and_answers_come_from_the_same_runs() -> None:
 
 
 def test_a_speed_case_is_followed_by_its_answers() -> None:
-    """The second case of a pair asks for what the first has run, so it must come right after it."""
+    """The second case of a pair needs the result of the first, so it must come right after it."""
     cases = part.cases()
     for number, case in enumerate(cases):
         if case.metric == part.ANSWER:

@@ -1,18 +1,18 @@
-"""Stations that serve by position: seek distances against formulas, and every option beside them.
+"""Stations that serve by position: seek distances against formulas, and every option with them.
 
-The formulas are for `waiting` requests at random places of a track of length 1, each of which asks
-for another random place as soon as it is served. Per request served one comes anew, at any place
-alike, so a place collects requests in proportion to the time, counted in requests, since the head
-was there.
+The formulas are for `waiting` requests at random places of a track of length 1; each served request
+immediately asks for another random place. So for each request served a new one arrives, uniformly
+over all places, and a place collects requests in proportion to the time, counted in requests, since
+the head was there.
 
-*One way* (C-LOOK): a place is visited once a round. Of N requests a round, those ahead of the head
-at a distance d came within the last 1 - d rounds, so N (1 - d) wait there: N / 2 in all. A round
-goes up and back, 2 / N = 1 / waiting for each request.
+*One way* (C-LOOK): a place is visited once per round. Of N requests per round, those ahead of the
+head at a distance d arrived within the last 1 - d rounds, so N (1 - d) wait there: N / 2 in all. A
+round goes up and back, 2 / N = 1 / waiting for each request.
 
-*Both ways* (LOOK): let c(h) requests be served on the way up to h, N of them up to the top. The
-head finds at h what came since it was there on the way down, c' = c(h) + N - c(1 - h), so
-c = N h^2, and a place waits 2 N h on one side and 2 N (1 - h) on the other: 2 N / 3 in all. A way
-has the length 1: 2 / (3 waiting) for each request.
+*Both ways* (LOOK): let c(h) requests be served on the way up to h, N of them up to the top. At h
+the head finds the requests that arrived since it was there on the way down, c' = c(h) + N - c(1 -
+h), so c = N h^2, and a place waits 2 N h on one side and 2 N (1 - h) on the other: 2 N / 3 in all.
+One way has length 1: 2 / (3 waiting) for each request.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ BEGIN_SERVICE = 3
 
 
 def seek(discipline: Discipline, waiting: int, *, requests: int = 40_000) -> float:
-    """Return the mean distance to the next request, where so many wait for the head."""
+    """Return the mean distance to the next request, with `waiting` requests in the queue."""
     model = Model("disk", time_unit="s")
     arm = model.mechanism("arm", kind="arm", parameters={"speed": 1})
     place = model.attribute("place")

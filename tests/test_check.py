@@ -1,4 +1,4 @@
-"""`make test` runs its steps in lanes, and `make check` finds the tests of what changed."""
+"""`make test` runs its steps in lanes, and `make check` finds the tests of changed files."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def test_in_continuous_integration_all_steps_run(monkeypatch: pytest.MonkeyPatch
 def test_lanes_run_beside_each_other_and_print_each_step_whole(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both lanes have begun before either ends: one after the other would wait for ever."""
+    """Both lanes have begun before either ends: run one after the other, they would deadlock."""
     both, run = threading.Barrier(2), subprocess.run
 
     def met(*argv: object, **options: object) -> object:

@@ -1,7 +1,7 @@
-"""Verdicts on two systems: the rates that docs/reference promises, and what a comparison sees.
+"""Verdicts on two systems: the error rates and power that docs/reference promises.
 
-The benchmark (`make bench PART=comparisons`) measures all lines; this holds what they promise, and
-measures one cell again.
+The benchmark (`make bench PART=comparisons`) measures all lines; this test checks their promises,
+and measures one cell again.
 """
 
 from scipy import stats

@@ -1,10 +1,10 @@
 """The 95% interval covers the truth in 92 to 98% of 400 experiments: a fixed-seed version.
 
-The benchmark (`make bench PART=coverage`) measures all models and settings; this holds two that
-docs/reference promises, at 50,000 completions, and the hardest, a load of 0.9. An interval with a
-true coverage of 95% covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to
-98%) is 2.7 of them to either side; one of 90% would pass with a probability of about 10%, one
-of 88% of 1%. The seeds are fixed, so the answer does not change from run to run.
+The benchmark (`make bench PART=coverage`) measures all models and settings; this test checks two
+promised by docs/reference, at 50,000 completions, and the hardest, a load of 0.9. An interval with
+a true coverage of 95% covers 380 of 400 with a standard deviation of 4.4, so 368 to 392 (92 to 98%)
+is 2.7 of them to either side; one of 90% would pass with a probability of about 10%, one of 88% of
+1%. The seeds are fixed, so the answer does not change from run to run.
 """
 
 from statistics import median
@@ -50,7 +50,7 @@ def test_a_heavy_tail_is_seen_also_by_runs_that_miss_its_largest_services() -> N
 
 
 def stored(setting: str, ending: str) -> list[Row]:
-    """Return the stored lines of response times of a setting, but for heavy tails."""
+    """Return the stored lines of response times of a setting, except for heavy tails."""
     return [
         one
         for one in load()

@@ -1,6 +1,6 @@
-"""Every example of every document runs, every link leads somewhere, the reference is current.
+"""Every example in every document runs, every link resolves, the reference is current.
 
-`scripts/documents.py` says what each kind of block means; `make docs` brings pages up to date.
+`scripts/documents.py` defines each kind of block; `make docs` updates the pages.
 """
 
 import re
@@ -26,8 +26,8 @@ from scripts.reference_pages import REFERENCE, reference_page
 PAGES = [page for page in pages() if page.exists()]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
-# A cell such as "12.3 ms" or "4.2 MB": a figure that somebody measured once.
-# The unit `1/s` is not a number.
+# A cell such as "12.3 ms" or "4.2 MB": a number that was measured once. The unit `1/s` is not a
+# number.
 MEASURED = re.compile(r"(?!1/s`)\d\s?(ns|µs|us|ms|s|min|B|kB|MB|GB|KiB|MiB|%|/s)\b")
 
 
@@ -60,7 +60,7 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_no_table_holds_a_measured_number_that_no_command_prints(page: Path) -> None:
-    """Figures stand in console blocks with their command, where `make docs` can renew them."""
+    """Measured numbers belong in console blocks with their command; `make docs` refreshes them."""
     if page.is_relative_to(REFERENCE) or {"background", "ARCHITECTURE.md"} & set(page.parts):
         return
     is_block = False

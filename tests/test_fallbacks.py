@@ -1,4 +1,4 @@
-"""A defect in what explains a result costs that explanation, never the report.
+"""A defect in an explanation of a result costs that explanation, never the report.
 
 Cause: a ring of 500 stations ended in an `AssertionError` of a solver after all its runs.
 """
@@ -53,7 +53,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def defect(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Return what breaks a function, named by its place, as for a user: no debugging."""
+    """Return a function that breaks another, named by its place, as for a user: no debugging."""
 
     def break_it(place: str) -> None:
         def broken(*_: Any, **__: Any) -> None:
@@ -90,7 +90,7 @@ def test_a_report_outlives_a_defect_and_names_it(
 ) -> None:
     defect(place)
     for kept in (study / "results").glob("*.cache"):
-        kept.unlink()  # What an intact program found is no less true, but this is about another.
+        kept.unlink()  # Results of an intact program stay true, but this is about another.
     found = CliRunner().invoke(app, ["run", str(study)])
     assert found.exit_code == 0, found.output
     stored = json.loads((study / "results" / "results.json").read_text())

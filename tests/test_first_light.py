@@ -1,6 +1,6 @@
 """The whole laboratory from the outside: the command line as a user types it.
 
-Every test starts the real command in a process of its own. What only looks at results shares one
+Every test starts the real command in a separate process. Tests that only read results share one
 run; a test that changes a study, or its results, has a copy of it.
 """
 
@@ -97,7 +97,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Run the study once, with two jobs; return its folder and what was printed. Only to read."""
+    """Run the study once, with two jobs; return its folder and its output. Only to read."""
     study = write_study(tmp_path_factory.mktemp("ran") / "tiny")
     run = headroom("run", study, "--jobs", 2)
     assert run.returncode == 0, run.stderr
@@ -146,7 +146,7 @@ def starters(
 def test_a_starter_study_runs_as_it_is_written(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], system: str
 ) -> None:
-    """That of `machine` is run by docs/guides/study-a-machine.md, which shows what it prints."""
+    """The study of `machine` is run by docs/guides/study-a-machine.md, which shows its output."""
     study, run = starters(system)
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout
@@ -239,7 +239,7 @@ def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table
 
 
 def tables(run: subprocess.CompletedProcess[str]) -> list[str]:
-    """Return what the command printed, without the line that names the page."""
+    """Return the output of the command, without the line that names the page."""
     return [line for line in run.stdout.splitlines() if not line.startswith("Report:")]
 
 

@@ -122,7 +122,7 @@ def test_response_times_at_low_load_do_not_identify_the_servers(tmp_path: Path) 
 def test_a_prediction_past_the_measured_clients_carries_the_error_of_the_method(
     tmp_path: Path,
 ) -> None:
-    """The ratio is 0.76, surely outside of 20% by its scatter; the method was off by more."""
+    """The ratio is 0.76, certainly beyond 20% by its scatter; the method was off by more."""
     plan = planned(tmp_path, study() + CLAIM)
     with opened(plan) as journal:
         run_all(plan, journal)
@@ -167,7 +167,7 @@ current = 48
 def test_a_limit_of_a_prediction_counts_the_error_of_the_method(tmp_path: Path) -> None:
     """Truth: at low load a demand may be off 2.9 times, so 4.5 ms may break at 32 clients or never.
 
-    Cause: the scatter of two replications alone said 81 clients within 4%, and kept at 48.
+    Cause: the scatter of two replications alone gave 81 clients within 4%, and "kept" at 48.
     """
     text = study(targets="[32, 64, 96]")
     before, after = text.split("[experiment.fit]")

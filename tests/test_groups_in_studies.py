@@ -1,4 +1,4 @@
-"""Studies of models with groups: what is declared, the verdict, and what doubling gives."""
+"""Studies of models with groups: declarations, the verdict, and the effect of doubling."""
 
 from pathlib import Path
 

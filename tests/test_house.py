@@ -1,4 +1,4 @@
-"""The scripts behind `make`: they find what is there, and name the cure for what is not."""
+"""The scripts behind `make`: they find what is installed, and give a hint for what is not."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 
-# What the scripts themselves use of a Unix machine.
+# The tools that the scripts themselves use on a Unix machine.
 BASICS = (
     "sh",
     "dirname",
@@ -103,7 +103,7 @@ def test_a_machine_without_cargo_is_sent_to_rustup(machine: Path) -> None:
 def test_toolchains_of_another_home_are_found_beside_their_shims(
     machine: Path, tmp_path: Path
 ) -> None:
-    """An empty HOME hides rustup's toolchains; its shims still stand in the old one."""
+    """An empty HOME hides rustup's toolchains; its shims are still in the old one."""
     shims = tmp_path / "old-home" / ".cargo" / "bin"
     shims.mkdir(parents=True)
     toolchains = tmp_path / "old-home" / ".rustup"

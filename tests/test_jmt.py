@@ -1,4 +1,4 @@
-"""Models written for JMT and read back: the same answers by theory and by simulation."""
+"""Models written for JMT and read back: theory and simulation give the same answers."""
 
 import math
 from collections.abc import Callable
@@ -62,7 +62,7 @@ SIMULATED = (
     "pool granted by priority, 2 classes of load 0.4",
 )
 
-# What JMT has no words for, and a part of the message about it.
+# Features that JMT cannot express, and a part of the message about each.
 REFUSED = {
     "M/M/2, load 0.8": "by condition",
     "M/M/4, load 0.9": "by condition",

@@ -1,8 +1,8 @@
-"""What a set of models stores for a seed, bit by bit: it moves only with the kernel's version.
+"""The stored results of a set of models, bit by bit: they change only with the kernel's version.
 
-A stored simulation is reused for as long as `KERNEL_VERSION` stays. So whoever changes the kernel,
-the builder or the conversion of results in a way that moves a bit raises it, and then renews the
-hashes with `python tests/test_kernel_version.py`. A part that is only added moves none.
+A stored simulation is reused as long as `KERNEL_VERSION` is unchanged. A change of the kernel, the
+builder or the conversion of results that alters a bit must raise it, and then update the hashes
+with `python tests/test_kernel_version.py`. Adding a part alters none.
 """
 
 import hashlib
@@ -111,7 +111,7 @@ MODELS: dict[str, Callable[[], Model]] = {
 
 
 def hashes_of(build: Callable[[], Model]) -> dict[str, str]:
-    """Return a hash of each part of what is stored of a model, over runs with three seeds."""
+    """Return a hash of each part of the stored results of a model, over runs with three seeds."""
     setup = ModelSetup(model="mm1", completions=None if build is daily else 3000)
     system = ModelSystem(setup, build, ())
     runs = [dict(parts_of(system.run({}, seed=seed))) for seed in (1, 2, 2**63 - 1)]
@@ -126,7 +126,7 @@ def digest(*parts: bytes) -> str:
 def parts_of(value: object, name: str = "") -> Iterator[tuple[str, bytes]]:
     """Yield the parts of a run with their contents, to the bit, whatever their layout.
 
-    A part that is empty says nothing, so that another optional part moves no other one.
+    An empty part adds nothing, so that another optional part moves no other one.
     """
     if is_dataclass(value):
         value = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -1,4 +1,4 @@
-"""Claims say what they rest on: what was fitted, what a law passes too, what the simulator adds."""
+"""Claims state their basis: what was fitted, what a law also gives, what the simulator adds."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Operational laws on simulated runs: no run is refused for what is slow or rare in it.
+"""Operational laws on simulated runs: no run is rejected for slow or rare events.
 
-And what theory says of random closed networks: exact answers, bounds, and that nothing gets faster
-by slower service. The samples are the same in every run, so the intervals are too.
+The tests also check theory of random closed networks: exact answers, bounds, and that slower
+service never makes anything faster. The samples are the same in every run, so the intervals are
+too.
 """
 
 from collections.abc import Callable
@@ -187,7 +188,7 @@ def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model:
 def test_no_class_alone_gets_faster_by_a_slower_station(
     model: Model, factor: float, data: st.DataObject
 ) -> None:
-    """One class in product form (Suri 1985); equal seeds, and what chance is left."""
+    """One class in product form (Suri 1985); equal seeds, and the remaining chance."""
     if "two" in model.classes:
         del model.classes["two"], model.programs["two"]
     station = data.draw(st.sampled_from(sorted(model.stations)))

@@ -1,4 +1,4 @@
-"""Mechanisms: what they return reaches the job, each run makes them anew, and mistakes are told."""
+"""Mechanisms: return values reach the job, each run creates them, and mistakes are reported."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +37,7 @@ def duration(result: SimulationResult) -> float:
 
 
 def model_of(write: Write, *, time_unit: str = "s") -> Model:
-    """Return a model of one job that goes round through what `write` writes."""
+    """Return a model of one job that cycles through the steps of `write`."""
     model = Model("arm", time_unit=time_unit)  # type: ignore[arg-type]  # one of them
     arm = model.mechanism("arm", kind="arm", parameters={"start": 2, "speed": 4})
     program = model.program("walk")
@@ -84,7 +84,7 @@ def branched(_model: Model, program: Program, arm: Mechanism) -> None:
 
 @pytest.mark.parametrize("write", [delayed, set_before, tried, repeated, branched])
 def test_wherever_a_number_may_stand_a_mechanism_may_give_it(write: Write) -> None:
-    """The arm goes from 2 to 10 at 4 a second: 2 s once, then it stands there."""
+    """The arm goes from 2 to 10 at 4 a second: 2 s once, then it stays there."""
     assert duration(simulate(model_of(write), seed=1, completions=5)) == 2.0
 
 
@@ -119,7 +119,7 @@ def everything(result: SimulationResult) -> bytes:
 
 
 def test_each_run_makes_its_mechanisms_anew() -> None:
-    """Also where the model was read once, and where runs go on at the same time."""
+    """Even if the model was read once, and if runs proceed at the same time."""
     model = model_of(served)
     first = everything(simulate(model, seed=1, completions=COMPLETIONS))
     once = ready(model)

@@ -1,7 +1,7 @@
 """One model with every word of the language, as the data that kernels and tools read.
 
-`python tests/test_model_language.py` writes the snapshot anew; look at the difference before it
-is kept: a key of a random stream that changes moves the results of every study that uses it.
+`python tests/test_model_language.py` regenerates the snapshot. Review the difference before keeping
+it: a changed key of a random stream alters the results of every study that uses it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Models in which hardly anything happens are analysed without a crash, and say what is missing."""
+"""Models with hardly any events are analysed without a crash, and report what is missing."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from headroom.systems.model.conversion import run_of
 
 
 def test_a_class_of_which_no_job_ends_has_no_distribution() -> None:
-    """Cause: a histogram without segments was asked for one (IndexError)."""
+    """Cause: a histogram without segments was requested (IndexError)."""
     model = Model("queue", time_unit="s")
     program = model.program("visit")
     program.use(model.station("cpu"), exponential(0.01))
@@ -41,7 +41,7 @@ def test_a_run_in_which_no_time_passes_leaves_nothing() -> None:
 
 
 def test_a_station_that_nobody_uses_disturbs_no_formula() -> None:
-    """Cause: the mean service times of its users, of whom there are none (ValueError)."""
+    """Cause: the mean service times of users that do not exist (ValueError)."""
     model = Model("door", time_unit="s")
     model.station("idle")
     program = model.program("visit")

@@ -1,7 +1,7 @@
 """Prediction intervals of fitted models hold as often as promised: the benchmark and its parts.
 
-The benchmark (`python -m benches.predictions`) measures all kinds of evidence; this holds its
-table to the promise, and its model and servers to what they stand for.
+The benchmark (`python -m benches.predictions`) measures all kinds of evidence; this test checks its
+table against the promise, and its model and servers against what they represent.
 """
 
 import math

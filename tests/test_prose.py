@@ -1,4 +1,4 @@
-"""The documents and the texts of the code read as English, as far as a list of phrases can tell.
+"""The documents and the texts of the code are idiomatic, as far as a list of phrases can show.
 
 `scripts/prose.py` finds the phrases; `python -m scripts.prose FILE` shows them while you write.
 """

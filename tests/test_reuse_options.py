@@ -1,4 +1,4 @@
-"""`--check`, `--fresh` and `--reuse`: whether a figure on the screen was measured now."""
+"""`--check`, `--fresh` and `--reuse`: whether a displayed value was measured now."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rooms in Rust: a module uses those of its own room and of the rooms below it alone.
+"""Rooms in Rust: a module uses only modules of its own room and of the rooms below it.
 
 The rooms of Python are contracts in `pyproject.toml`. Tests inside a module may use any room.
 """

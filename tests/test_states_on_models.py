@@ -1,4 +1,4 @@
-"""Where the time goes, on simulated models: the states of a class are all there are.
+"""State shares on simulated models: the states of a class are exhaustive.
 
 The oracle is the definition: a job in the system is in one state at any time, so the shares of a
 class sum to 1, whatever the model does.
@@ -110,7 +110,7 @@ def caller() -> Model:
 def test_the_shares_that_a_model_declares_are_those_that_its_runs_have(
     build: Callable[[], Model],
 ) -> None:
-    """What takes time is declared, so a claim can name it; what is declared, a run gives."""
+    """States that take time are declared, so a claim can name them; runs give all declared ones."""
     model = build()
     values = state_values(kept(model))
     declared = {metric.name for metric in metrics_of(model) if metric.name.endswith("_share")}

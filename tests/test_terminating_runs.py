@@ -1,4 +1,4 @@
-"""Runs with a natural end: a day with a peak, seen from the study file to the verdict."""
+"""Runs with a natural end: a day with a peak, from the study file to the verdict."""
 
 import math
 from pathlib import Path
@@ -137,7 +137,7 @@ def test_each_replication_of_a_day_is_one_observation(tmp_path: Path) -> None:
 
 
 def test_a_verdict_names_the_hours_of_a_peak(tmp_path: Path) -> None:
-    """A peak at 108% of the capacity stood beside "nothing limits"."""
+    """A peak at 108% of the capacity was shown next to "nothing limits"."""
     verdict = summarised(tmp_path).bottleneck
     assert verdict is not None
     assert (verdict.limits, verdict.kind, verdict.name) == (True, "station", "db")
@@ -338,7 +338,7 @@ def test_few_jobs_make_no_busy_stretch_by_chance(tmp_path: Path) -> None:
 
 
 def test_formulas_for_steady_states_say_nothing_about_a_day(tmp_path: Path) -> None:
-    """A theory that was 204,249% off stood beside the figures of a day."""
+    """A theory that was 204,249% off was shown next to the results of a day."""
     experiment = planned(tmp_path).experiments[0]
     forecast = forecast_at(experiment.system, experiment.points[0].config)
     assert forecast is not None

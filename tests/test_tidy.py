@@ -1,4 +1,4 @@
-"""The repository's own rules, those that no general tool checks."""
+"""The repository's own rules, which no general tool checks."""
 
 import ast
 import json
@@ -24,10 +24,10 @@ VENDORED = PACKAGE / "report" / "vendor"
 LARGEST_FILE_BYTES = 256 * 1024
 LARGEST_PICTURE_BYTES = 200_000
 
-# Who may import the extension module: the kernel's front, and the two columns of each layer.
+# The importers of the extension module: the kernel's front, and the two columns of each layer.
 CORE_USERS = re.compile(r"(simulation/.*|systems/(.*/)?(native|model)(/.*)?)\.py")
 
-# Licences that a user of Headroom may be asked to accept together with ours.
+# Licences that a user of Headroom may be asked to accept together with its own.
 ALLOWED_LICENCES = {
     "0BSD",
     "Apache-2.0",
@@ -144,7 +144,7 @@ def installed_with(name: str) -> set[str]:
 
 
 def is_installed(name: str) -> bool:
-    """Return False for what a requirement asks of other platforms only."""
+    """Return False for requirements of other platforms only."""
     try:
         distribution(name)
     except PackageNotFoundError:
@@ -198,7 +198,7 @@ def test_the_speed_that_the_readme_promises_was_measured(peer: str, pattern: str
 
 
 def is_allowed(expression: str) -> bool:
-    """Return True where one reading of an SPDX expression asks for allowed licences only."""
+    """Return True if one reading of an SPDX expression requires allowed licences only."""
     text = expression.replace("/", " OR ").strip()
     if text in ALLOWED_LICENCES:
         return True

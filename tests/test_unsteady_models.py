@@ -1,4 +1,4 @@
-"""Models with patience or changing capacity, across parts: who refuses them says why and where."""
+"""Models with patience or changing capacity, across parts: rejections say why and where."""
 
 from collections.abc import Callable
 

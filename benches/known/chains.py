@@ -1,6 +1,7 @@
-"""Markov chains in continuous time, solved directly: answers where no formula exists.
+"""Continuous-time Markov chains, solved directly: answers where no formula exists.
 
-States are any hashable things. A chain without end is cut where its states are too rare to count.
+States are any hashable values. An infinite chain is truncated where its states are too rare to
+matter.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping

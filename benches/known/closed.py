@@ -212,7 +212,7 @@ CENTRAL = (
 )
 CPUS, DISKS, CPU_S, DISK_S = 4, 16, 4.0, 15.0
 MIDDLE = 64
-"""The population whose queues the reference tells too; the disks of more forget slowly."""
+"""The population for which the reference also gives the queues; the disks of more forget slowly."""
 
 
 def central_model(jobs: int, at_each_disk: int) -> Model:

@@ -1,4 +1,4 @@
-"""Closed forms of queues, written from their sources and from nothing of Headroom."""
+"""Closed forms of queues, implemented from their sources without using Headroom code."""
 
 import math
 from collections.abc import Callable, Sequence

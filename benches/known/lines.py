@@ -1,4 +1,4 @@
-"""Subjects of the reference where stations block, and where jobs fork."""
+"""Subjects of the reference with blocking stations, and with jobs that fork."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -9,8 +9,8 @@ from headroom.simulation import Model, exponential
 
 BALANCE = "balance equations"
 Line = tuple[int, tuple[int, ...], tuple[bool, ...]]
-"""Jobs before the first station left (or 1 where there are always some), at each further station,
-and which stations hold a finished job that finds no room."""
+"""Jobs before the first station left (or 1 if there are always some), at each further station, and
+which stations hold a finished job that finds no room."""
 
 
 def subjects() -> list[Subject]:
@@ -23,9 +23,9 @@ def subjects() -> list[Subject]:
 
 
 def _leave(first: int, jobs: list[int], blocked: list[bool], station: int) -> int:
-    """Take the finished job from a station, and let who is blocked before it follow.
+    """Take the finished job from a station, and let the job blocked before it follow.
 
-    Returns the jobs at the first station, one fewer where that is where the room appeared.
+    Returns the jobs at the first station, one fewer if that is where the room appeared.
     """
     while True:
         blocked[station] = False
@@ -184,7 +184,7 @@ def fork_response(arms: int, load: float, room: int) -> float:
 
 
 def fork_of_four(load: float, stays: str) -> Subject:
-    """More arms have an approximation; at a low load the chain can be solved beside it."""
+    """More arms have an approximation; at a low load the chain can be solved as well."""
     harmonic = 1 + 1 / 2 + 1 / 3 + 1 / 4
     scale = harmonic / 1.5 + 4 / 11 * (1 - harmonic / 1.5) * load
     answers = [

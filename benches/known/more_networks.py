@@ -184,7 +184,7 @@ def feedback() -> Subject:
 
 
 def retries() -> Subject:
-    """One server without waiting places; who is rejected tries once more after a pause."""
+    """One server without waiting places; a rejected job tries once more after a pause."""
 
     def build() -> Model:
         model = Model("retries", time_unit="s")
@@ -267,7 +267,7 @@ Holders = tuple[int, int, tuple[int, ...]]
 
 
 def _granted(one: int, two: int, waiting: tuple[int, ...]) -> Holders:
-    """Grant three tokens in order of arrival; a large request lets nobody pass."""
+    """Grant three tokens in order of arrival; no request overtakes a large one."""
     while waiting and one + 2 * two + waiting[0] <= 3:  # noqa: PLR2004
         one, two = one + (waiting[0] == 1), two + (waiting[0] == 2)  # noqa: PLR2004
         waiting = waiting[1:]
@@ -348,7 +348,7 @@ Ranks = tuple[int, int, int]
 
 
 def _ranked_moves(state: Ranks) -> Iterator[tuple[float, Ranks]]:
-    """Who is served (0 nobody, else the class), and who waits of each class."""
+    """Yield the next states: class in service (0: none), and number waiting of each class."""
     served, *waiting = state
     for kind in (0, 1):
         thinking = JOBS[kind] - waiting[kind] - (served == kind + 1)

@@ -113,7 +113,7 @@ def stacked() -> Subject:
 
 
 def any_order(discipline: str) -> Subject:
-    """Serve in an order that knows no service times does not change the mean wait."""
+    """Serve in an order that ignores service times, which does not change the mean wait."""
     return Subject(
         model=f"M/G/1, {discipline} order",
         parameters="load 0.8, E2",
@@ -147,7 +147,7 @@ def occupancy() -> Subject:
 
 
 def response_percentile(servers: int, load: float) -> Subject:
-    """Tell the p95 of M/M/c."""
+    """Return the p95 of M/M/c."""
     offered = servers * load
     value = optimize.brentq(lambda t: mmc_response_tail(servers, offered, t) - 0.05, 0.1, 500)
     return Subject(

@@ -1,4 +1,4 @@
-"""Subjects beyond the reference: room, speed, batches, breakdowns, patience, ranks."""
+"""Subjects beyond the reference: limited room, speed, batches, breakdowns, patience, priorities."""
 
 import math
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def some_room() -> Subject:
 
 
 def unequal_servers() -> Subject:
-    """Mix a fast and a slow server; a job takes the fast one where it can, and stays."""
+    """Mix a fast and a slow server; a job takes the fast one if it can, and stays."""
 
     def moves(state: tuple[int, int, int]) -> Iterator[tuple[float, tuple[int, int, int]]]:
         fast, slow, waiting = state
@@ -124,7 +124,7 @@ def breakdowns() -> Subject:
 
 
 def each_breaks() -> Subject:
-    """Let two servers fail each by itself; who was interrupted goes on at the next free server."""
+    """Let two servers fail independently; an interrupted job continues at the next free server."""
 
     def build() -> Model:
         model = queue(exponential(1), exponential(1 / 1.2), lambda m: m.station(SERVER, servers=2))
@@ -191,7 +191,7 @@ def deadline() -> Subject:
     """Each job leaves after exactly 3, waiting or in service.
 
     Below the deadline the work ahead has the density of M/M/1, p0 rate exp((rate - 1) x), because
-    all that is cut off lies above it; completions happen at rate 1 whenever the server works.
+    only work above it is truncated; completions happen at rate 1 whenever the server works.
     """
     rate, limit = 0.8, 3.0
     idle = 1 / (1 + rate * -math.expm1((rate - 1) * limit) / (1 - rate))

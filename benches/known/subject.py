@@ -1,8 +1,8 @@
-"""Subjects of the known answers: a model, and what theory says of its long run.
+"""Subjects of the known answers: a model and its theoretical long-run behaviour.
 
-A subject runs a number of times with fixed seeds. From each run a fixed time is cut off as
-warm-up, each statistic is taken over what follows, and the Student-t interval of the means of the
-runs has to contain the answer.
+A subject runs several times with fixed seeds. From each run a fixed warm-up is removed, and each
+statistic is computed over the remainder. The Student-t interval of the means of the runs must
+contain the answer.
 """
 
 import zlib
@@ -18,7 +18,7 @@ from headroom.simulation import Model, SimulationResult, Table, simulate
 REPLICATIONS = 30
 CONFIDENCE = 0.999
 WARM_UP_S = 5_000.0
-"""Cut off from every run that does not say another time.
+"""Discarded from every run that does not state another time.
 
 The slowest queue of the table forgets its start by a factor e in 90 (M/M/1 at 0.8) to 225 (the
 same with hyperexponential service) mean service times of 1 s (Cohen, *The Single Server Queue*,
@@ -28,7 +28,7 @@ MEASURED_S = 100_000.0
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a run did after its warm-up; times are seconds."""
+    """Statistics of a run after its warm-up; times are seconds."""
 
     result: SimulationResult
     warm_up_s: float
@@ -82,7 +82,7 @@ class Answer:
     statistic
         How a run measures it.
     printed
-        The number as the reference of the project prints it; empty where it has none.
+        The number as the reference of the project prints it; empty if it has none.
     is_exact
         False for an approximation, which the simulation corrects.
     """
@@ -106,9 +106,9 @@ class Subject:
     build
         Returns the model; its time unit is the second.
     answers
-        What is known of it.
+        Its known answers.
     measured_s, warm_up_s
-        Simulated time that counts, and that is cut off before.
+        Simulated time that counts, and the time discarded before it.
     """
 
     model: str

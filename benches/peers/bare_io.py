@@ -1,7 +1,7 @@
-"""The floor of what an I/O costs: a bare loop in Rust (`benches/nexosim/src/bare_io.rs`).
+"""The cost floor of an I/O: a bare loop in Rust (`benches/nexosim/src/bare_io.rs`).
 
-It keeps no times and no statistics. What it costs is the work of the kernel, which every program
-pays, so a tool that is as cheap could not be cheaper.
+It keeps no times and no statistics. Its cost is the kernel's work, which every program pays, so no
+tool can be cheaper.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ NAME = "bare loop"
 
 @cache
 def missing() -> str:
-    """Return why the loop cannot be run, an empty text where it can; builds it."""
+    """Return why the loop cannot be run, an empty text if it can; builds it."""
     try:
         rust_programs.build(PROGRAM)
     except PeerMissingError as error:

@@ -1,7 +1,7 @@
 """The workloads in Ciw, which records every visit of every customer.
 
-Ciw knows open networks only; a closed one is an open one into which all jobs come at time zero
-and which no job leaves.
+Ciw supports only open networks. A closed network is modelled as an open one that all jobs enter at
+time zero and that no job leaves.
 """
 
 import math
@@ -75,7 +75,7 @@ def closed_network(jobs: int, **network: Any) -> int:  # noqa: ANN401
 
 
 def central_server() -> Run:
-    """Simulate the closed network: a job uses a CPU and then one of the disks, for ever."""
+    """Simulate the closed network: a job uses a CPU and then one of the disks, indefinitely."""
     visits = closed_network(
         JOBS,
         service_distributions=[
@@ -89,7 +89,7 @@ def central_server() -> Run:
 
 
 def pipeline() -> Run:
-    """Simulate the ring whose stations, but for the first, have few places."""
+    """Simulate the ring whose stations, except the first, have few places."""
     visits = closed_network(
         PIPELINE_JOBS,
         service_distributions=[ciw.dists.Exponential(1.0) for _ in range(PIPELINE_STATIONS)],

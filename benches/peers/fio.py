@@ -1,13 +1,12 @@
-"""fio, tuned, as the peer of the measuring engine of storage.
+"""fio, tuned, as the peer of the storage engine.
 
-What makes fio cheap is turned on: registered files and buffers, plain calls instead of vectors, a
-batch of submissions and of completions at a time, one thread instead of a process, no map of what
-was touched, the cheapest generator of addresses, its own clock from the processor's counter. It
-keeps the histogram of its completion latency and nothing else: no slat, no total latency, no
-bandwidth over time.
+Everything that makes fio cheap is enabled: registered files and buffers, plain calls instead of
+vectors, batched submissions and completions, one thread instead of a process, no map of touched
+blocks, the cheapest address generator, and its own clock based on the processor's counter. It keeps
+only the histogram of its completion latency: no slat, no total latency, no bandwidth over time.
 
-Processor time is that of its whole process tree, less that of a run of one request with the same
-options, which is start and end of the program.
+Processor time is that of its whole process tree, minus that of a run of a single request with the
+same options, which measures starting and ending the program.
 """
 
 import json
@@ -57,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run came to: requests, requests per second, processor seconds.
+    """The cost of a run: requests, requests per second, processor seconds.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Cost:
     per_s: float
     processor_s: float
     program_s: float
-    """Of it what the program itself took, outside of the kernel."""
+    """Processor time of the program itself, outside of the kernel."""
 
     @property
     def per_million_s(self) -> float:
@@ -84,7 +83,7 @@ class Cost:
 
 
 def name() -> str:
-    """Return fio with its version, ``"fio"`` alone where it is missing."""
+    """Return fio with its version, ``"fio"`` alone if it is missing."""
     if missing():
         return PROGRAM
     return subprocess.run(
@@ -93,7 +92,7 @@ def name() -> str:
 
 
 def missing() -> str:
-    """Return why fio cannot be used, an empty text where it can."""
+    """Return why fio cannot be used, an empty text if it can."""
     return "" if shutil.which(PROGRAM) else "fio is not installed (Debian: apt install fio)"
 
 
@@ -133,7 +132,7 @@ def options(load: Load, seconds: float) -> list[str]:
 def run(load: Load, seconds: float) -> Cost:
     """Run `load` for `seconds`; its processor time is without start and end of the program."""
     report, all_s, all_program_s = _reported(options(load, seconds))
-    # A run that is bounded by time begins again after its last request, until the time is over.
+    # A run bounded by time starts again after its last request, until the time is over.
     once = [option for option in options(load, seconds) if option != "--time_based"]
     _, start_s, start_program_s = _reported([*once, "--number_ios=1"])
     found = report["jobs"][0]["read" if load.kind == "randread" else "write"]

@@ -1,8 +1,8 @@
 """The workloads in the native engine of LINE: the program `ldes` of the package `line-solver`.
 
-The engine is a program of its own that reads a model as JSON, so none of the package's many
-dependencies is needed: the package alone is unpacked into `build/bench/line`. The engine keeps
-means, batch means and a warm-up cut.
+The engine is a separate program that reads a model as JSON, so none of the package's many
+dependencies is needed: only the package itself is unpacked into `build/bench/line`. The engine
+keeps means and batch means, and removes a warm-up.
 """
 
 import json
@@ -47,7 +47,7 @@ def name() -> str:
     Raises
     ------
     PeerMissingError
-        Where it cannot be installed, or its engine does not run here.
+        If it cannot be installed, or its engine does not run here.
     """
     if not ENGINE.exists():
         _install()
@@ -124,7 +124,7 @@ def open_queue(offered: float, servers: int) -> Data:
 
 
 def central_server() -> Data:
-    """Return the closed network: a job uses a CPU and then one of the disks, for ever."""
+    """Return the closed network: a job uses a CPU and then one of the disks, indefinitely."""
     disks = [f"disk {number}" for number in range(DISKS)]
     return document(
         [queue("cpu", CPU_MS, CPUS), *(queue(disk, DISK_MS) for disk in disks)],

@@ -40,7 +40,7 @@ def open_queue(offered: float, servers: int) -> Model:
 
 
 def central_server() -> Model:
-    """Return the closed network: a job uses a CPU and then one of the disks, for ever."""
+    """Return the closed network: a job uses a CPU and then one of the disks, indefinitely."""
     model = Model("central server", time_unit="ms")
     cycle = model.program("cycle")
     cycle.use(model.station("cpu", servers=CPUS), exponential(CPU_MS))
@@ -53,7 +53,7 @@ def central_server() -> Model:
 
 
 def pipeline() -> Model:
-    """Return the ring whose stations, but for the first, have few places."""
+    """Return the ring whose stations, except the first, have few places."""
     model = Model("pipeline", time_unit="s")
     cycle = model.program("cycle")
     for number in range(PIPELINE_STATIONS):
@@ -89,7 +89,7 @@ def visits_per_s(result: SimulationResult) -> float:
 def simulated(
     model: Model, *, completions: int, answer: Callable[[SimulationResult], float]
 ) -> Callable[[], Run]:
-    """Return what simulates `model`, which is built already."""
+    """Return a function that simulates `model`, which is already built."""
 
     def run() -> Run:
         result = simulate(model, seed=1, completions=completions)

@@ -1,6 +1,6 @@
-"""Programs in Rust: the workloads in NeXosim, and bare loops as the ceiling and as the floor.
+"""Programs in Rust: the workloads in NeXosim, and bare loops as ceiling and floor.
 
-Their crate, `benches/nexosim`, is a workspace of its own, which only the benchmark builds.
+Their crate, `benches/nexosim`, is a separate workspace that only the benchmark builds.
 """
 
 import re
@@ -33,7 +33,7 @@ def build(*names: str) -> None:
     Raises
     ------
     PeerMissingError
-        Where that fails; the message holds the last line of the compiler.
+        If that fails; the message holds the last line of the compiler.
     """
     argv = [
         *(
@@ -66,7 +66,7 @@ def nexosim_name() -> str:
 
 
 def program(name: str, key: str, visits: int) -> Callable[[], Run]:
-    """Return what runs the program `name` on the workload `key`."""
+    """Return a function that runs the program `name` on the workload `key`."""
     argv = [str(TARGET / "release" / name), key, str(visits)]
 
     def simulate() -> Run:

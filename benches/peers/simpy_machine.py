@@ -1,11 +1,11 @@
 """The machine under TPC-C in SimPy: the same stations, tokens and programs, written for SimPy.
 
-It takes the numbers of a `Machine` and nothing else of Headroom. Every element is a
-`simpy.Resource`, every load of packets a process of its own, and a step of a program one method, as
-SimPy's documents write machines that queue for each other. Only completions are counted.
+It uses only the numbers of a `Machine` from Headroom. Every element is a `simpy.Resource`, every
+load of packets its own process, and each step of a program one method, following SimPy's
+documentation for machines that queue for each other. Only completions are counted.
 
-What a station with few places needs is written as in SimPy's own examples of blocking: a job keeps
-what it stands on until it has got a place further on.
+Stations with limited places follow SimPy's own examples of blocking: a job keeps its place until it
+has acquired the next one.
 """
 
 import math
@@ -49,7 +49,7 @@ class Node:
 
 @dataclass
 class Terminal:
-    """What the process of a terminal carries with it."""
+    """The state of a terminal's process."""
 
     home: int
     place: int
@@ -93,7 +93,7 @@ class Simulation:
         }
 
     def run(self, transactions: int) -> float:
-        """Return the throughput (1/s) of so many transactions from the start."""
+        """Return the throughput (1/s) of the given number of transactions from the start."""
         self.wanted = transactions
         machine = self.machine
         for number in range(machine.terminal_count):
@@ -218,7 +218,7 @@ class Simulation:
                 yield from self._sleep(at, self._page(at, is_written=False))
                 if access.changes and self.draw.random() < machine.write_back_share:
                     at.burst += machine.processor_ms(machine.io_kiloinstructions)
-                    # Who writes is another: it starts from where this one is now.
+                    # The writer is another process: it starts from the current state of this one.
                     copy = Terminal(at.home, at.place)
                     self.environment.process(self._page(copy, is_written=True))
         thousand = work.calls * machine.call_kiloinstructions
@@ -338,7 +338,7 @@ class Simulation:
         pci = elements.nodes[node].pci
         yield from self._use(pci, machine.page_packets * machine.pci_ms)
 
-    # Messages: loads of packets, each a process of its own.
+    # Messages: loads of packets, each its own process.
 
     def _send(self, source: int, target: int, size_bytes: int) -> Process:
         machine, most = self.machine, self.machine.packets_per_buffer

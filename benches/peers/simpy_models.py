@@ -1,4 +1,4 @@
-"""The workloads in SimPy, which counts visits and response times and nothing else."""
+"""The workloads in SimPy, counting only visits and response times."""
 
 import random
 from collections.abc import Callable, Generator
@@ -32,7 +32,7 @@ Process = Generator[simpy.Event, Any, None]
 
 
 class Tally:
-    """What a model in SimPy counts, and when it stops."""
+    """The counters of a model in SimPy, and when it stops."""
 
     def __init__(self, environment: simpy.Environment) -> None:
         self.environment = environment
@@ -77,7 +77,7 @@ def open_queue(offered: float, servers: int) -> Run:
 
 
 def central_server() -> Run:
-    """Simulate the closed network: a job uses a CPU and then one of the disks, for ever."""
+    """Simulate the closed network: a job uses a CPU and then one of the disks, indefinitely."""
     environment = simpy.Environment()
     cpu = simpy.Resource(environment, capacity=CPUS)
     disks = [simpy.Resource(environment) for _ in range(DISKS)]
@@ -100,7 +100,7 @@ def central_server() -> Run:
 
 
 def pipeline() -> Run:
-    """Simulate the ring whose stations, but for the first, have few places.
+    """Simulate the ring whose stations, except the first, have few places.
 
     A job keeps its server after service until it has a place at the next station.
     """

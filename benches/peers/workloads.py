@@ -1,7 +1,7 @@
-"""What is simulated, and the known answer that every contender must give.
+"""The simulated workloads, and the known answer that every contender must give.
 
-Each contender writes the same model in its own language, so the answers are compared with closed
-forms or exact solutions before a speed counts: a fast simulation of another model is worth nothing.
+Each contender writes the same model in its own language. Its answers are compared with closed forms
+or exact solutions before its speed counts: a fast simulation of a different model is worth nothing.
 """
 
 import math
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from benches.harness import Work
 
 SMALLEST_TOLERANCE = 0.01
-"""What the start away from equilibrium and a coarse clock may shift an answer by, relatively."""
+"""The largest relative shift of an answer by a start away from equilibrium and a coarse clock."""
 
 
 class PeerMissingError(Exception):
-    """A peer cannot take part; the message says why, and the cure where there is one."""
+    """A peer cannot take part; the message gives the reason, and the fix if there is one."""
 
 
 class WrongAnswerError(Exception):
-    """A contender simulates another model than the one that is compared."""
+    """A contender simulates a different model from the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Workload:
     noise: float
 
     def tolerance(self, visits: float) -> float:
-        """Return the relative error (1) that a run of so many station visits may show.
+        """Return the relative error (1) allowed for a run with this number of station visits.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a contender returns: station visits made, and its answer."""
+    """A contender's result: the number of station visits, and its answer."""
 
     visits: float
     answer: float
@@ -83,8 +83,8 @@ MM1_LOAD = 0.8
 MMC_SERVERS, MMC_OFFERED = 4, 3.2
 JOBS, CPUS, CPU_MS, DISKS, DISK_MS = 64, 4, 4.0, 16, 15.0
 PIPELINE_STATIONS, PIPELINE_BUFFER, PIPELINE_JOBS = 3, 2, 10
-"""A ring of so many jobs never starves its first station: 3 + 3 places and a blocked server hold
-at most 7 of them."""
+"""A ring with this many jobs never starves its first station: 3 + 3 places and a blocked server
+hold at most 7 of them."""
 STATIONS, STATION_JOBS = 10_000, 20_000
 
 # Noise of the waiting times: asymptotic variance of the wait in M/M/1, rho (2 + 5 rho - 4 rho^2 +
@@ -132,7 +132,7 @@ WORKLOADS = (MM1, MMC, CENTRAL_SERVER, PIPELINE, MANY_STATIONS)
 
 
 def verified(workload: Workload, contender: str, simulate: Callable[[], Run]) -> Work:
-    """Return the work of a contender that raises where its answer is not the known one.
+    """Return the work of a contender; it raises if the answer is not the known one.
 
     Raises
     ------

@@ -1,12 +1,12 @@
 """Print why intervals cover as often as they do: `python -m benches.probes.coverage_causes`.
 
-An interval misses because the estimate is biased, because the error that it states is not that
-of the estimates, or because its skewness is not theirs. Over many experiments all three can be
-seen: mean, variance and skewness of the estimates beside what the intervals say on average. Seeds
-are neither those of the published table nor those that chose the method.
+An interval misses for one of three reasons: the estimate is biased, its stated error differs from
+the actual one, or its assumed skewness does. Many experiments reveal all three: mean, variance and
+skewness of the estimates next to the averages that the intervals assume. The seeds differ from
+those of the published table and from those used to choose the method.
 
-`python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600`: a model, a setting
-and the number of experiments.
+`python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600` takes a model, a
+setting and the number of experiments.
 """
 
 import sys
@@ -30,7 +30,7 @@ RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the estimates of one metric did, and what their intervals said.
+    """The estimates of one metric, and the coverage of their intervals.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Causes:
 
 
 def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
-    """Return what the samples of one metric tell; without a truth, their own mean stands for it.
+    """Return the causes shown by the samples of a metric; without a truth, their mean replaces it.
 
     Examples
     --------

@@ -1,7 +1,6 @@
-"""Print the largest resident memory (bytes) of this process after so many customers of M/M/1.
+"""Print the peak resident memory (bytes) of this process after N customers of M/M/1.
 
-`python -m benches.probes.resident_memory 1000000`; Linux only, which keeps that figure for each
-process in /proc.
+`python -m benches.probes.resident_memory 1000000`; Linux only, because it reads /proc.
 """
 
 import sys

@@ -104,8 +104,8 @@ mod _core {
     /// A function of a mechanism: its name, its arguments, and whether it returns seconds.
     type FunctionRow = (&'static str, Vec<&'static str>, bool);
 
-    /// Return the functions of a mechanism, each with its arguments and whether it returns
-    /// seconds; None where the kind is not known. Raises `ValueError` for wrong parameters.
+    /// Return the functions of a mechanism, each with its arguments and whether it returns seconds;
+    /// None if the kind is unknown. Raises `ValueError` for wrong parameters.
     #[pyfunction]
     #[pyo3(signature = (*, kind, parameters))]
     fn mechanism_functions(kind: &str, parameters: &[u8]) -> PyResult<Option<Vec<FunctionRow>>> {

@@ -1,4 +1,4 @@
-"""The page of the command line, from the declarations of its commands."""
+"""The command-line page, from the declarations of the commands."""
 
 import inspect
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The page of the measured comparisons: printed from the stored results of the benchmark."""
+"""The page of measured comparisons, from the stored results of the benchmark."""
 
 from benches.comparisons import (
     COMPARISONS,

@@ -1,4 +1,4 @@
-"""The page of the measured coverage: printed from the stored results of the benchmark."""
+"""The page of measured coverage, from the stored results of the benchmark."""
 
 from collections.abc import Sequence
 

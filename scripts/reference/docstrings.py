@@ -1,4 +1,4 @@
-"""Read docstrings in the NumPy layout: for the reference pages."""
+"""Parser for NumPy-style docstrings, for the reference pages."""
 
 import ast
 import inspect
@@ -9,7 +9,7 @@ _SECTION = r"^{}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)"
 
 
 def section(doc: str, title: str) -> str:
-    r"""Return the body of one section, empty where there is none.
+    r"""Return the body of one section, empty if there is none.
 
     Examples
     --------
@@ -70,6 +70,6 @@ def parameter_section(doc: str) -> dict[str, str]:
 
 
 def opening(item: object) -> str:
-    """Return what a docstring says before its first section."""
+    """Return the text of a docstring before its first section."""
     text = inspect.getdoc(item) or ""
     return re.split(r"^\w+\n-+\n", text, maxsplit=1, flags=re.MULTILINE)[0].strip()

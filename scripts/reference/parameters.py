@@ -1,4 +1,4 @@
-"""Tables of parameters and of metrics, each fact once."""
+"""Tables of parameters and metrics, each fact once."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def parameter_table(parameters: Iterable[Parameter]) -> str:
 
 
 def difference_table(parameters: Iterable[Parameter], base: dict[str, Parameter]) -> str:
-    """Return what differs from a model with the same parameters: default, range and source."""
+    """Return the differences from a model with the same parameters: default, range and source."""
     return table(
         ("parameter", "unit", "default", "range", "source"),
         [
@@ -48,7 +48,7 @@ def _row(item: Parameter) -> tuple[str, ...]:
 
 
 def source_kind(source: str) -> str:
-    """Return the kind of a source: what it begins with.
+    """Return the kind of a source: its first word.
 
     Examples
     --------

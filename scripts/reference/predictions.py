@@ -1,4 +1,4 @@
-"""The page of the measured prediction intervals: printed from the stored results."""
+"""The page of measured prediction intervals, from the stored results."""
 
 from collections.abc import Sequence
 

@@ -29,7 +29,7 @@ CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
 
 def systems() -> str:
-    """Return the page of the registered systems, their set-up and what they report."""
+    """Return the page of the registered systems, their set-up and their metrics."""
     parts = [NOTICE, "# Systems\n"]
     parts.append(
         "`[experiment.system]` names a system; its other keys belong to that system. A plug-in "
@@ -117,7 +117,7 @@ def _registered_models() -> Iterator[str]:
 def _model_parameters(
     name: str, parameters: Mapping[str, Sequence[Parameter]], earlier: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the parameters of a model; those that an earlier model has as well by name only."""
+    """Yield the parameters of a model; those shared with an earlier model by name only."""
     own = list(parameters[name])
     base = _model_of_the_same_parameters(name, parameters)
     if base != name:

@@ -1,4 +1,4 @@
-"""Markdown tables, and the notice on top of every generated page."""
+"""Markdown tables, and the notice at the top of every generated page."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ NOTICE = "<!-- Written by `make docs` from the code; edit the code instead. -->\
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    r"""Return a Markdown table, empty where there are no rows.
+    r"""Return a Markdown table, empty if there are no rows.
 
     Examples
     --------

@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 def fallback(compute: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-    """Return what `compute` returns, or what `otherwise` makes of the reason why it failed.
+    """Return the result of `compute`, or of `otherwise` called with the reason of its failure.
 
     Parameters
     ----------
     compute
-        What may fail.
+        The computation that may fail.
     otherwise
         Takes the reason, one line without a full stop.
 
@@ -58,7 +58,7 @@ def is_debugging() -> bool:
 
 
 def describe(error: Exception) -> str:
-    """Return what failed and where, in one line.
+    """Return the error and its location, in one line.
 
     Examples
     --------

@@ -12,7 +12,7 @@ use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table}
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn table_dict<'py>(
     py: Python<'py>,
     table: &Table,
@@ -39,7 +39,7 @@ pub fn table_dict<'py>(
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn series_dict<'py>(py: Python<'py>, series: &SeriesTable) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("values", floats(py, &series.values)?)?;
@@ -52,7 +52,7 @@ pub fn series_dict<'py>(py: Python<'py>, series: &SeriesTable) -> PyResult<Bound
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn histogram_dict<'py>(
     py: Python<'py>,
     histogram: &HistogramTable,
@@ -70,7 +70,7 @@ pub fn histogram_dict<'py>(
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn bins_dict<'py>(
     py: Python<'py>,
     low: &[f64],
@@ -92,7 +92,7 @@ pub fn bins_dict<'py>(
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny>> {
     array(py, values.iter().map(|value| value.to_ne_bytes()), "f8")
 }
@@ -101,7 +101,7 @@ pub fn floats<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyAny
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn integers<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyAny>> {
     array(py, values.iter().map(|value| value.to_ne_bytes()), "i8")
 }

@@ -70,7 +70,7 @@ class Scale:
 
     @property
     def suffix(self) -> str:
-        """The label as it stands behind a number, with its space; empty for plain numbers."""
+        """The label as written after a number, with its space; empty for plain numbers."""
         return f" {self.label}" if self.label not in {"", "%"} else self.label
 
 
@@ -93,8 +93,7 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     values
         Values in the base unit; those that are not finite are ignored.
     unit
-        Base unit. Units that take no prefix (``KiB``, ``ms``, a study's own words) stay as
-        they are.
+        Base unit. Units that take no prefix (``KiB``, ``ms``, a study's own words) stay unchanged.
     metric
         Name of the metric; a utilization is scaled to percent.
 
@@ -221,7 +220,7 @@ def format_scaled(value: float, scale: Scale, *, half_width: float | None = None
 
 
 def format_given(value: float, unit: str, *, metric: str = "") -> str:
-    """Return a number that somebody stated, without an interval: four digits, no idle zeros.
+    """Return a number that was stated, without an interval: four digits, no trailing zeros.
 
     Examples
     --------
@@ -288,7 +287,7 @@ def format_ratio(value: float, low: float | None, high: float | None) -> str:
 
 
 def half_width_of(low: float | None, high: float | None) -> float | None:
-    """Return half the width of an interval, None where there is none.
+    """Return half the width of an interval, None if there is none.
 
     Examples
     --------
@@ -378,7 +377,7 @@ def format_level(value: object) -> str:
 
 
 def format_levels(levels: Mapping[str, object]) -> str:
-    """Return the levels of a point as words.
+    """Return the levels of a point as text.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def test_an_unbounded_interval_is_said_and_not_invented() -> None:
     value=st.floats(min_value=1e-9, max_value=1e14), unit=st.sampled_from(["s", "1/s", "B", "1"])
 )
 def test_a_given_number_is_read_back_as_it_was_stated(value: float, unit: str) -> None:
-    """Four digits survive the prefix; nothing is said in fewer characters than that needs."""
+    """Four digits survive the prefix; a number is never written shorter than it needs."""
     text = format_given(value, unit)
     number = re.match(r"[\d,.]+", text)
     assert number is not None

@@ -45,7 +45,7 @@ _QUANTITY = re.compile(rf"^\s*({_NUMBER})\s*(\D.*?|1/\w+)?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit that was named: its base unit, and the base units in one of it."""
+    """A named unit: its base unit, and the base units in one of it."""
 
     base: str
     factor: float
@@ -57,9 +57,9 @@ class QuantityError(ValueError):
     Parameters
     ----------
     message
-        What is wrong.
+        The error.
     hint
-        What to do, an imperative.
+        The remedy, an imperative.
     """
 
     def __init__(self, message: str, hint: str) -> None:

@@ -1,1 +1,1 @@
-"""What tests share: fakes, example studies, sessions."""
+"""Shared test support: fakes, example studies, sessions."""

@@ -215,7 +215,7 @@ def model_experiment() -> ExperimentResult:
 
 
 def _class_estimates(name: str, rate: float, response: float) -> list[Estimate]:
-    """Return the figures of one class: its own, its states, and its visits to each part."""
+    """Return the metrics of one class: its own, its states, and its visits to each part."""
     states = {
         "station.web.service_share": 0.22,
         "station.web.wait_share": 0.04,
@@ -240,7 +240,7 @@ def _class_estimates(name: str, rate: float, response: float) -> list[Estimate]:
 
 
 def classes_experiment() -> ExperimentResult:
-    """Return simulated points of two classes, with all that the kernel tells of them."""
+    """Return simulated points of two classes, with all that the kernel records about them."""
     experiment = model_experiment()
     points = []
     for point in experiment.points[:3]:
@@ -378,7 +378,7 @@ def black_box_experiment() -> ExperimentResult:
 
 
 def failing_experiment() -> ExperimentResult:
-    """Return an experiment where a point failed, one carries a fault, one has one replication."""
+    """Return an experiment in which a point failed, one has a fault, one a single replication."""
     good = model_point(20, 2)
     lonely = msgspec.structs.replace(
         model_point(40, 2),
@@ -456,7 +456,7 @@ def categorical_experiment() -> ExperimentResult:
 
 
 def without_intervals(experiment: ExperimentResult) -> ExperimentResult:
-    """Return an experiment of one replication per point: no figure has an interval."""
+    """Return an experiment of one replication per point: no metric has an interval."""
     points = [
         msgspec.structs.replace(
             point,
@@ -627,6 +627,6 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_example_survives_json_and_back(shape: str) -> None:
-    """The results are plain data, so the examples stand for what a journal can yield."""
+    """The results are plain data, so the examples represent anything that a journal can yield."""
     result = SHAPES[shape]
     assert msgspec.json.decode(msgspec.json.encode(result), type=StudyResult) == result

@@ -1,6 +1,6 @@
-"""A small fit method for the tests of the engine: a mean, whose interval is known by heart.
+"""A small fit method for the tests of the engine: a mean, whose interval is known.
 
-It is not registered; tests put it into the place of the registered ones.
+It is not registered; tests substitute it for the registered ones.
 """
 
 from collections.abc import Sequence

@@ -190,7 +190,7 @@ class Ring:
 
 @st.composite
 def rings(draw: st.DrawFn) -> Ring:
-    """Return rings; single servers where places are limited, so that who is blocked keeps order."""
+    """Return rings; single servers where places are limited, so that blocked jobs keep order."""
     has_limits = draw(st.booleans())
     count = draw(st.integers(2, 4))
     stops = []

@@ -1,4 +1,4 @@
-"""Random programs for property tests: written with the builder, and told again as an outline."""
+"""Random programs for property tests: written with the builder, and repeated as an outline."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headroom.simulation.language.blocks import Policy
 
 Outline = list[Any]
-"""What was written: the name of each step, and for each block its name with what is inside."""
+"""The written blocks: the name of each step, and for each block its name and content."""
 
 
 @dataclass(slots=True)

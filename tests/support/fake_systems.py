@@ -1,7 +1,7 @@
-"""Small systems for the tests of the engine: one per column, and the ways in which runs go wrong.
+"""Small systems for the tests of the engine: one per column, and the failures of runs.
 
-They live in a module of their own because worker processes import them by name; they are not
-registered and appear in no study.
+They are in a separate module because worker processes import them by name; they are not registered
+and appear in no study.
 """
 
 import os
@@ -73,7 +73,7 @@ class FakeModel:
         return (*PARAMETERS, extra)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
-        """Return the metrics of every config, and one that only many users have."""
+        """Return the metrics of every config, and one that only runs with many users have."""
         always = (
             Metric(name="response_s_mean", unit="s", better="low"),
             Metric(name="throughput", unit="1/s", better="high"),
@@ -93,7 +93,7 @@ class FakeModel:
         return {"overhead_s": 0.25}
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Return random numbers of the seed, or go wrong in the way that `mode` says."""
+        """Return random numbers of the seed, or go wrong as `mode` requires."""
         self._write_log(config, seed)
         self._go_wrong(str(config["mode"]))
         values = np.random.default_rng(seed).exponential(size=self._setup.observations)
@@ -135,7 +135,7 @@ class FakeKeeper(FakeMeasure):
     name: ClassVar[str] = "fake-keeper"
 
     def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
-        """Make the file; tell of one that was there."""
+        """Make the file; report an existing one."""
         say("opening")
         kept = self._base / "kept"
         said = ("a kept file was left",) if kept.exists() else ()
@@ -162,12 +162,12 @@ class FakeKeeper(FakeMeasure):
 
 
 class FakeLocated(FakeMeasure):
-    """A measured system: what lies at the place of `users` is what the file of the place says."""
+    """A measured system: the content at the place of `users` is that of the place's file."""
 
     name: ClassVar[str] = "fake-located"
 
     def found_at(self, config: Mapping[str, Value]) -> str:
-        """Return what the file says, nothing where there is none."""
+        """Return the content of the file, or nothing if there is none."""
         place = self._base / f"place-{config['users']}"
         return place.read_text() if place.exists() else ""
 

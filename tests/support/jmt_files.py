@@ -1,6 +1,6 @@
-"""Small files in JMT's format for tests, put together from a few words a node.
+"""Small files in JMT's format for tests, built from a short description of each node.
 
-What is written here is written as JMT writes it, by other code than the writer's.
+The files have JMT's own layout, and the code is independent of the writer's.
 """
 
 import itertools
@@ -74,7 +74,7 @@ def section(name: str, inside: str = "") -> str:
 
 
 def router(**routes: str) -> str:
-    """Return a router section; a class without a strategy goes at random."""
+    """Return a router section; a class without a strategy is routed at random."""
     return section("Router", by_class("RoutingStrategy", f"{NET}.RoutingStrategy", routes))
 
 

@@ -1,6 +1,6 @@
-"""A sweep of a device whose truth is known: what a measurement of it would give, for tests.
+"""A simulated measurement sweep of a device with known parameters, for tests.
 
-Points are simulated with `fitted_device` itself and look as those of the system `storage` do.
+Points are simulated with `fitted_device` itself and look like those of the system `storage`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ POISSON_RATE = 500.0
 
 
 def target() -> Target:
-    """Return what a method is told of the experiment that it fits."""
+    """Return a method's description of the experiment that it fits."""
     declared = fitted_device.parameters
-    system = SimpleNamespace(parameters=lambda: declared)  # all that the method asks of it
+    system = SimpleNamespace(parameters=lambda: declared)  # all that the method needs from it
     return Target(
         system=system,  # type: ignore[arg-type]
         config={parameter.name: parameter.default or 0 for parameter in declared},
@@ -33,7 +33,7 @@ def target() -> Target:
 
 
 def swept(truth: Mapping[str, Value], *, seed: int = 7, **load: Value) -> SourcePoint:
-    """Return what a sweep would see of the true device at one point."""
+    """Return the observations of a sweep of the true device at one point."""
     is_open = load.get("load") == "open"
     completions = OPEN_COMPLETIONS if is_open else CLOSED_COMPLETIONS
     result = simulate(fitted_device(**{**truth, **load}), seed=seed, completions=completions)

@@ -1,4 +1,4 @@
-"""A session of the system `storage` for tests: opened, and closed whatever happens in it."""
+"""A session of the system `storage` for tests: opened, and always closed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets.setup_table import StorageSetup
 
 RESERVE_BYTES = 4096
-"""What tests keep free; that of users would fail them on small machines."""
+"""Space that tests keep free; the users' reserve would fail them on small machines."""
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def session_of(setup: StorageSetup, *, study: Path = Path()) -> Iterator[Storage
 
 
 def config_of(system: StorageSystem, **given: Value) -> dict[str, Value]:
-    """Return the default of every parameter that has one, and what is `given` instead."""
+    """Return the default of every parameter that has one, overridden by `given`."""
     defaults = {
         parameter.name: parameter.default
         for parameter in system.parameters()

@@ -34,9 +34,9 @@ Rows: TypeAlias = Iterable[tuple[ReplicationRow, bytes | None]]
 
 
 class SumRule:
-    """Asks for more until the first values add up to 200: its answer depends on the runs.
+    """Requests more until the first values add up to 200: its answer depends on the runs.
 
-    It looks after every third replication. `looked` holds the numbers that it was asked about.
+    It checks after every third replication. `looked` holds the numbers that it was asked about.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class SumRule:
 
 
 def quiet_progress() -> Progress:
-    """Return a progress that nobody sees."""
+    """Return a progress without output."""
     return Progress(Console(file=io.StringIO()))
 
 
@@ -68,7 +68,7 @@ def run_study(
     interrupt: Interrupt | None = None,
     stopping: StoppingRule | None = None,
 ) -> Outcome:
-    """Run a plan with its journal where it belongs."""
+    """Run a plan with its journal in the right place."""
     with Journal.open(journal_path(plan.folder, plan.is_quick), create=True) as journal:
         return run_plan(
             plan,
@@ -106,7 +106,7 @@ def _kill_at_commit(statement: str) -> None:
 
 def main(folder: str, jobs: str, number: str = "-1", stage: Stage = "before") -> None:
     """Run the study in a folder."""
-    registry.registered = fake_entries  # a process of its own
+    registry.registered = fake_entries  # a separate process
     kill_at_row(int(number), stage)
     plan = make_plan(load_study(Path(folder)), quick=False)
     outcome = run_study(plan, jobs=int(jobs))

@@ -1,13 +1,12 @@
-//! The floor: the least that a program can pay for random requests of 4 KiB on one file.
+//! The floor: the lowest cost of random 4 KiB requests on one file.
 //!
-//! A loop as somebody would write it by hand for this one load: offsets from a table that was drawn
-//! before, registered files and buffers, batches, no times, no statistics but the number of
-//! requests. What it costs is the kernel's work and hardly more, so no tool can be cheaper.
-//! Requests that do nothing (`nop`) are the floor of a ring itself; `timed` looks at the clock when
-//! each begins and ends, which a tool that reports response times cannot do without.
-//! Arguments: path, bytes of it, `io_uring` or `psync`, `randread`, `randwrite`, `nop` or `timed`,
-//! requests outstanding, `direct` or `cached`, seconds. Prints requests, seconds, processor seconds
-//! in the program, and in the kernel.
+//! A hand-written loop for this one load: a precomputed table of offsets, registered files and
+//! buffers, batches, no times, and no statistics except the number of requests. Nearly all of its
+//! cost is the kernel's work, so no tool can be cheaper. Requests that do nothing (`nop`) give the
+//! floor of a ring itself; `timed` reads the clock when each request begins and ends, which any
+//! tool that reports response times must do. Arguments: path, its size in bytes, `io_uring` or
+//! `psync`, `randread`, `randwrite`, `nop` or `timed`, outstanding requests, `direct` or `cached`,
+//! seconds. Prints requests, seconds, and processor seconds in the program and in the kernel.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::env;
@@ -25,7 +24,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const BLOCK_BYTES: usize = 4096;
 /// Offsets that are drawn before the load, used one after the other, over and over.
 const OFFSET_COUNT: usize = 1 << 16;
-/// Turns between two looks at the clock.
+/// Turns between two readings of the clock.
 const TURNS_PER_LOOK: u32 = 32;
 
 fn main() {
@@ -157,7 +156,7 @@ impl Load {
             }
             if is_over {
                 std::hint::black_box(spent);
-                // What is under way is waited for by the kernel when the ring is closed.
+                // The kernel waits for requests in flight when the ring is closed.
                 return count;
             }
         }
@@ -179,7 +178,7 @@ impl Load {
 fn buffer(depth: usize) -> &'static mut [u8] {
     let bytes = depth * BLOCK_BYTES;
     let layout = Layout::from_size_align(bytes, BLOCK_BYTES).expect("a small size");
-    // SAFETY: the size is not zero; the memory is zeroed, and nobody else has it.
+    // SAFETY: the size is not zero; the memory is zeroed, and has no other owner.
     unsafe { std::slice::from_raw_parts_mut(alloc_zeroed(layout), bytes) }
 }
 

@@ -1,8 +1,8 @@
-//! The ceiling: the central server as somebody would write it by hand for this one model.
+//! The ceiling: the central-server model, hand-written for this one purpose.
 //!
 //! A binary heap of (time, station) from the standard library, a counter of waiting jobs for each
-//! station, no statistics but the number of visits. Arguments: model (only `central-server`) and
-//! number of station visits. Prints `visits cycles-per-unit`.
+//! station, and no statistics except the number of visits. Arguments: model (only `central-server`)
+//! and number of station visits. Prints `visits cycles-per-unit`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,8 +1,9 @@
 //! Queueing models in NeXosim: stations are its models, jobs are messages between them.
 //!
-//! NeXosim has no stations, so a station is written out here, and counts no more than what the
-//! answer needs. One thread, because the figure is work per core. Arguments: model and number of
-//! station visits to run for. Prints `visits answer`; benches/simulation.py says what the answer is.
+//! NeXosim has no stations, so a station is implemented here; it counts only what the answer needs.
+//! The program uses one thread, because the benchmark reports work per core. Arguments: model and
+//! number of station visits to run. Prints `visits answer`; benches/simulation.py defines the
+//! answer.
 
 use std::collections::VecDeque;
 use std::env;
@@ -19,7 +20,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-/// What all stations count together: visits, and nanoseconds from arrival to end of service.
+/// Totals over all stations: visits, and nanoseconds from arrival to end of service.
 #[derive(Default)]
 struct Tally {
     visits: AtomicU64,
@@ -30,15 +31,15 @@ struct Tally {
 #[derive(Serialize, Deserialize)]
 struct Station {
     next: Vec<Output<()>>,
-    /// Tells the predecessor that a place has become free; connected where places are limited.
+    /// Notifies the predecessor that a place has become free; connected if places are limited.
     freed: Output<()>,
     mean_s: f64,
     idle_servers: u32,
     waiting: VecDeque<MonotonicTime>,
-    /// When the jobs in service arrived. Several servers may end in another order, which leaves the
-    /// sum of the response times as it is.
+    /// When the jobs in service arrived. Several servers may end in another order, which does not
+    /// change the sum of the response times.
     in_service: VecDeque<MonotonicTime>,
-    /// Free places at the successor, where they are limited.
+    /// Free places at the successor, if they are limited.
     places_ahead: Option<u32>,
     is_held: bool,
     /// Jobs that are here when the run begins.
@@ -126,7 +127,7 @@ impl Station {
         }
     }
 
-    /// The job goes on; its server takes the next one.
+    /// The job moves on; its server takes the next one.
     async fn leave(&mut self, cx: &Context<Self>) {
         if !self.next.is_empty() {
             let chosen = if self.next.len() == 1 {

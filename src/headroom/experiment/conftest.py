@@ -1,4 +1,4 @@
-"""Fixtures of the engine's tests: fake systems, and studies made of text."""
+"""Fixtures of the engine's tests: fake systems, and studies built from text."""
 
 from collections.abc import Callable
 from pathlib import Path

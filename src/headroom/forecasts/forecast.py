@@ -17,7 +17,7 @@ from headroom.simulation.checks.visits import least_visits
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 
 _OF_THE_WHOLE = ("throughput", "response_s_mean")
-"""Metrics that a simpler model has in common with the one in whose place it stands."""
+"""Metrics that a simpler model shares with the model that it replaces."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one class of jobs cannot exceed, whatever the laws of its times are.
+    """Limits that one class of jobs cannot exceed, for any distribution of its times.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Forecast:
     values
         Metric to its value in the base unit, as far as formulas go.
     is_exact
-        True where theory gives exactly these values for exactly this system.
+        True if theory gives exactly these values for exactly this system.
     method
         How they were found, as text.
     highest
@@ -124,14 +124,14 @@ def forecast_of(model: Model) -> Forecast:
 
 
 def of_stand_in(model: Model, errors: tuple[str, ...]) -> Forecast:
-    """Return what formulas say about a simpler model in the place of another: its whole, no parts.
+    """Return what formulas predict for a simpler model in place of another: totals only, no parts.
 
     Parameters
     ----------
     model
         The simpler model.
     errors
-        What is known about its error, sentences without a full stop.
+        Its known error, sentences without a full stop.
     """
     forecast = forecast_of(model)
     values = {name: forecast.values[name] for name in _OF_THE_WHOLE if name in forecast.values}
@@ -179,7 +179,7 @@ def _bounded(model: Model, bounds: "Sequence[Bounds]") -> Forecast:
 
 
 def _alone(model: Model, limits: Limits) -> Limits:
-    """Return the limits of a class with the time that one of its jobs needs by itself."""
+    """Return the limits of a class with the time that one of its jobs needs alone."""
     least = least_visits(model)
     if limits.class_name not in least.times or least.may_be_lost[limits.class_name]:
         return limits

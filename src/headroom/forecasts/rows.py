@@ -1,4 +1,4 @@
-"""Solutions by rows: like stations and pools combined into one row, as runs report them.
+"""Solutions by rows: similar stations and pools combined into one row, as runs report them.
 
 Servers, jobs and throughputs are added up, so that the utilization is the mean over all servers.
 Times are means over all visits. A group of pools has no results if no job ever waits for some of
@@ -57,7 +57,7 @@ def by_rows(model: Model, solution: "Solution") -> "Solution":
 def _station(
     name: str, members: Sequence[Station], found: "Sequence[StationSolution]"
 ) -> "StationSolution":
-    """Return the sum of the stations of a row; those that no job visits have servers as well."""
+    """Return the sum of the stations of a row; unvisited ones have servers as well."""
     if len(members) == 1:
         return found[0]
     known = {one.name: one.servers for one in found}
@@ -94,7 +94,7 @@ def _pool(name: str, members: Sequence[Pool], found: "Sequence[PoolSolution]") -
 
 
 def _mean(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the mean of values with weights; who weighs nothing does not count."""
+    """Return the weighted mean of values; values of weight zero do not count."""
     total = math.fsum(weight for weight, _ in pairs)
     spent = math.fsum(weight * value for weight, value in pairs if weight > 0)
     return spent / total if total > 0 else math.nan

@@ -58,7 +58,7 @@ def test_a_mix_has_the_figures_of_its_classes_and_one_bound() -> None:
 
 
 def test_a_pool_that_lets_too_few_through_is_an_overload_with_its_bounds() -> None:
-    """One token at a CPU and a disk of 1 s each: 0.5 /s, not the 1 that each of them could do."""
+    """One token at a CPU and a disk of 1 s each: 0.5 /s, not the 1 /s that each could do."""
     model = Model("narrow", time_unit="s")
     program = model.program("visit")
     with program.holding(model.pool("tokens", tokens=1)):

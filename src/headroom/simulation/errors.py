@@ -1,4 +1,4 @@
-"""The error that models and runs raise, and where in the user's code a step was written."""
+"""The error that models and runs raise, and the line of the user's code that wrote a step."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ class SimulationError(HeadroomError):
 
 
 class OverloadError(SimulationError):
-    """Open classes ask for more than a station or pool can serve, and nothing ends the run."""
+    """Open classes need more than a station or pool can serve, and nothing ends the run."""
 
 
 def refused(what: str, *, cure: str) -> SimulationError:
@@ -44,7 +44,7 @@ def caller_location() -> str:
 
 
 def users_location() -> str:
-    """Return ``file:line: `` of the nearest caller, nothing where that is Headroom itself.
+    """Return ``file:line: `` of the nearest caller, nothing if that is Headroom itself.
 
     For what Headroom's own parts build as well as its users: distributions.
     """
@@ -74,7 +74,7 @@ def _is_inside(filename: str) -> bool:
 
 @cache
 def _short(filename: str, folder: str) -> str:
-    """Return `filename` relative to `folder` where it lies inside."""
+    """Return `filename` relative to `folder` if it is inside."""
     try:
         return str(Path(filename).relative_to(folder))
     except ValueError:

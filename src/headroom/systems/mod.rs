@@ -6,23 +6,23 @@ use pyo3::{prelude::*, types::PyDict};
 use crate::simulation::kernel::plan::mechanism::{Made, Parameters};
 use crate::simulation::kernel::random::stream::Stream;
 
-/// What a layer brings to the compiled core; all of it is optional.
+/// A layer's contributions to the compiled core; all are optional.
 pub trait Layer: Sync {
     /// Kinds of the mechanisms that its models may use.
     fn mechanism_kinds(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Make a mechanism of one of those kinds; None where there is no such kind.
+    /// Make a mechanism of one of those kinds; None if there is no such kind.
     fn mechanism(&self, _kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
         None
     }
 
-    /// Add what Python may call to the layer's module.
+    /// Add the functions for Python to the layer's module.
     ///
     /// # Errors
     ///
-    /// Fails where Python does.
+    /// Fails if Python raises an error.
     #[cfg(feature = "python")]
     fn register(&self, _module: &Bound<'_, PyModule>) -> PyResult<()> {
         Ok(())
@@ -48,7 +48,7 @@ pub fn mechanism_kinds() -> Vec<&'static str> {
     kinds.flatten().copied().collect()
 }
 
-/// Make a mechanism of any layer; None where no layer has the kind.
+/// Make a mechanism of any layer; None if no layer has the kind.
 pub fn mechanism(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made> {
     let has = |layer: &dyn Layer| layer.mechanism_kinds().contains(&kind);
     let (_, layer) = LAYERS.iter().find(|(_, layer)| has(*layer))?;
@@ -59,7 +59,7 @@ pub fn mechanism(kind: &str, parameters: &Parameters, stream: Stream) -> Option<
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 #[cfg(feature = "python")]
 pub fn python_layers(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);

@@ -1,11 +1,10 @@
 """The journal: one durable row per finished replication, in one SQLite file in the study's folder.
 
 Invariants: a row that `append` returned for survives the loss of power (WAL, synchronous FULL);
-rows are only ever added, so failures, other machines and earlier versions of a study stay
-readable; one process writes, any number read. Only the driver of a run opens it for writing.
-A commit to a file that is no longer at the journal's path is an error, and loses nothing.
-A row that cannot be read is passed over as if it were absent, and counted.
-See docs/background/journal-and-resume.md.
+rows are only ever added, so failures, other machines and earlier versions of a study stay readable;
+one process writes, any number read. Only the driver of a run opens it for writing. A commit to a
+file that has left the journal's path is an error, and loses nothing. Unreadable rows are skipped
+and counted. See docs/background/journal-and-resume.md.
 """
 
 import sqlite3
@@ -102,7 +101,7 @@ class Journal:
     ) -> None:
         self.path = path
         self.notes = notes
-        """What a user should know about the file, one sentence each."""
+        """Notes for the user about the file, one sentence each."""
         self._connection = connection
         self._lock = lock
         self._place = None if lock is None else JournalPlace(path, connection)
@@ -117,8 +116,8 @@ class Journal:
         path
             The file.
         create
-            True opens it for writing, alone, and creates file and folder where they are missing;
-            False opens an existing one for reading, also while a run writes it.
+            True opens it for writing, alone, and creates file and folder if missing; False opens an
+            existing one for reading, also while a run writes it.
 
         Raises
         ------
@@ -178,7 +177,7 @@ class Journal:
                 self._lock = None
 
     def _check_place(self) -> None:
-        """Raise where the file that is written is no longer the one at its path."""
+        """Raise if the file that is written is no longer the one at its path."""
         if self._place is not None:
             self._place.check()
 
@@ -188,14 +187,14 @@ class Journal:
         self.append_encoded([(row, encoded)])
 
     def append_encoded(self, rows: Iterable[tuple[ReplicationRow, bytes | None]]) -> None:
-        """Store rows whose runs are encoded already, in one commit."""
+        """Store rows whose runs are already encoded, in one commit."""
         values = [(*head_values(row), encoded) for row, encoded in rows]
         with explained(self.path), self._connection:
             self._connection.executemany(_INSERT, values)
         self._check_place()
 
     def add_environment(self, facts: Mapping[str, Any]) -> int:
-        """Store what is known about machine and software; returns its number."""
+        """Store the facts about machine and software; returns their number."""
         text = msgspec.json.encode(facts, order="deterministic").decode()
         with explained(self.path), self._connection:
             cursor = self._connection.execute("INSERT INTO environment (facts) VALUES (?)", (text,))
@@ -236,7 +235,7 @@ class Journal:
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
         """Yield every row of an experiment, oldest first, without the runs.
 
-        The runs are checked: `is_readable` is False where a run is damaged.
+        The runs are checked: `is_readable` is False if a run is damaged.
         """
         query = f"SELECT id, run, {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
         with explained(self.path):
@@ -249,7 +248,7 @@ class Journal:
 
     @property
     def unreadable_count(self) -> int:
-        """Number of damaged rows met so far; they were passed over."""
+        """Number of damaged rows met so far; they were skipped."""
         return len(self._unreadable)
 
     def finished_counts(self) -> dict[str, int]:
@@ -277,7 +276,7 @@ class Journal:
     def _row(
         self, number: int, encoded: bytes | None, values: Iterable[Any]
     ) -> ReplicationRow | None:
-        """Return a row with its run, None where it cannot be read."""
+        """Return a row with its run, None if it cannot be read."""
         head = head_of(tuple(values))
         if head is not None:
             try:
@@ -289,7 +288,7 @@ class Journal:
 
 
 def _notes_on_file(path: Path) -> tuple[str, ...]:
-    """Return what is odd about a file that is to be written; raise where it must not be."""
+    """Return oddities of a file about to be written; raise if it must not be written."""
     if path.is_dir():
         raise journal_errors.is_folder(path)
     size_bytes = path.stat().st_size if path.exists() else 0
@@ -369,7 +368,7 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
 
 
 def _check_whole(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise where a file is not a journal of this format, or its structure is damaged."""
+    """Raise if a file is not a journal of this format, or its structure is damaged."""
     _check_format(path, connection)
     _check_intact(path, connection)
 

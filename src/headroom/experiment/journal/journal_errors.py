@@ -58,7 +58,7 @@ def disk_full(path: Path) -> EnvironmentUnfitError:
 
 
 def damaged(path: Path, detail: str) -> EnvironmentUnfitError:
-    """Return the error for a file that is no intact journal."""
+    """Return the error for a damaged journal file."""
     variant = " --quick" if path.parent.name == "quick" else ""
     return EnvironmentUnfitError(
         f"the journal {path} is damaged: {detail}",

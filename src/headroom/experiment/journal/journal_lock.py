@@ -1,4 +1,4 @@
-"""One writer per journal: an advisory lock that ends with its process, however it ends."""
+"""One writer per journal: an advisory lock that is released when its process ends, in any way."""
 
 import fcntl
 import os
@@ -13,8 +13,8 @@ from headroom.experiment.journal import journal_errors
 class JournalLock:
     """The right to write one journal, held until `release` or the end of the process.
 
-    The file beside the journal stays: removing it would let two processes lock two files of the
-    same name. Child processes do not inherit the lock.
+    The lock file stays: removing it would let two processes lock two files of the same name. Child
+    processes do not inherit the lock.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -22,7 +22,7 @@ class JournalLock:
 
     @classmethod
     def acquire(cls, journal: Path) -> Self:
-        """Take the lock, or raise `EnvironmentUnfitError` naming who holds it."""
+        """Take the lock, or raise `EnvironmentUnfitError` naming its holder."""
         path = journal.with_name(journal.name + ".lock")
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -46,7 +46,7 @@ class JournalLock:
 
 
 def _write_holder(descriptor: int) -> None:
-    """Say who holds the lock; a full disk must not stop a run that only wants to tell."""
+    """Write the holder of the lock; a full disk must not stop a run just for this."""
     text = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
     try:
         os.ftruncate(descriptor, 0)

@@ -1,7 +1,7 @@
-"""Whether the journal that a run writes is still the file at its path.
+"""Check that the journal being written is still the file at its path.
 
-Invariant: no row is lost in silence. If the file was removed or replaced, everything that the
-open file holds is saved beside it under a free name, and the run ends.
+Invariant: no row is lost in silence. If the file was removed or replaced, the content of the open
+file is saved next to it under a free name, and the run ends.
 """
 
 import itertools
@@ -63,7 +63,7 @@ class JournalPlace:
 
 
 def identity(path: Path) -> Identity:
-    """Return what tells a file from another one that takes its path later."""
+    """Return what distinguishes a file from another that takes its path later."""
     try:
         state = path.stat()
     except OSError:

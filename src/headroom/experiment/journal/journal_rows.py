@@ -1,4 +1,4 @@
-"""A row of the journal as data, and its columns: what is written, and what can be read back.
+"""Journal rows as data, and their columns: writing and validated reading.
 
 Invariant: a row that does not come back exactly in the declared types is unreadable as a whole;
 no damaged value reaches a runner or an analysis.
@@ -62,7 +62,7 @@ class ReplicationRow:
     position
         Place in the randomised order of its session, from 0.
     is_readable
-        False where only the head of a stored row can be read: its run is damaged.
+        False if only the head of a stored row can be read: its run is damaged.
     """
 
     experiment: str
@@ -114,7 +114,7 @@ def head_values(row: ReplicationRow) -> tuple[Any, ...]:
 
 
 def head_of(values: Sequence[Any]) -> ReplicationRow | None:
-    """Return the row that `head_values` wrote, None where the values are damaged.
+    """Return the row that `head_values` wrote, None if the values are damaged.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def is_readable(encoded: bytes | None) -> bool:
 
 
 def facts_of(text: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever a damaged file holds
-    """Return the facts of a stored environment, None where they are damaged."""
+    """Return the facts of a stored environment, None if they are damaged."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, TypeError, UnicodeError):

@@ -1,7 +1,7 @@
-"""Brings back what is readable of a damaged journal; nothing is deleted.
+"""Recover the readable rows of a damaged journal; nothing is deleted.
 
-Every readable row and environment is copied, under its own number, into a new journal that takes
-the damaged file's place; the damaged file stays beside it under another name.
+Every readable row and environment is copied, with its number, into a new journal that replaces the
+damaged file. The damaged file stays next to it under another name.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ _RUN = HEAD_COLUMNS.index("environment") + 1
 _WALL_S = HEAD_COLUMNS.index("wall_s") + 1
 _BATCH = 500
 _COMPANIONS = ("-wal", "-shm", "")
-"""What belongs to the file; the log goes first, so that it never meets another file."""
+"""The files of a journal; the log goes first, so that it never meets another file."""
 _INSERT_ROW = (
     f"INSERT OR IGNORE INTO replication (id, {', '.join(HEAD_COLUMNS)}, run) "  # noqa: S608 - constants only
     f"VALUES ({', '.join('?' * _WIDTH)})"
@@ -35,16 +35,16 @@ _INSERT_ENVIRONMENT = "INSERT OR IGNORE INTO environment (id, facts) VALUES (?, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
-    """What a salvage brought back.
+    """The result of a salvage.
 
     Parameters
     ----------
     rescued
         Rows in the new journal.
     lost
-        Rows that were stored and could not be read; they will be run again.
+        Stored rows that could not be read; they will be run again.
     kept_at
-        Where the damaged file lies now.
+        Current path of the damaged file.
     """
 
     rescued: int
@@ -95,11 +95,11 @@ class _Found:
 
     @property
     def lost(self) -> int:
-        """Rows are numbered without gaps, so what is missing was lost."""
+        """Rows are numbered without gaps, so missing ones were lost."""
         return max(self.newest - self.rescued, 0)
 
     def add(self, cell: Cell) -> None:
-        """Take what belongs into a journal."""
+        """Add the cell to a journal if it belongs there."""
         width = len(cell.values)
         if cell.kind == "index" and width == _INDEX_WIDTH and isinstance(cell.values[3], int):
             self.newest = max(self.newest, cell.values[3])
@@ -109,7 +109,7 @@ class _Found:
             self.connection.execute(_INSERT_ENVIRONMENT, (cell.row_id, cell.values[1]))
 
     def store(self) -> None:
-        """Write the rows that wait; a row that was seen already is left as it is."""
+        """Write the rows that wait; a row already seen is left unchanged."""
         if self.rows:
             self.rescued += self.connection.executemany(_INSERT_ROW, self.rows).rowcount
             self.rows.clear()
@@ -153,7 +153,7 @@ def _check_present(path: Path) -> None:
 
 
 def _format_of(path: Path) -> int | None:
-    """Return the format that an intact header states, None where there is none."""
+    """Return the format that an intact header states, None if there is none."""
     if not path.exists():
         return None
     with path.open("rb") as file:

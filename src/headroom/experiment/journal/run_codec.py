@@ -1,11 +1,11 @@
-"""A `Run` as bytes and back, exactly: what the journal stores and workers send.
+"""Exact encoding of a `Run` as bytes: the journal stores it and workers send it.
 
-Layout: zlib over MessagePack. An array is packed as ``[type, shape, bytes]``; before the
-compression each word is XORed with its predecessor in the same column and the bytes are
-transposed, because neighbours in a series share their sign, exponent and first digits. Values that
-are whole numbers of ticks are packed as such, each less its predecessor; their type is the number
-of decimals. All steps are reversible bit by bit, so NaN, infinities and -0.0 survive. The same run
-always gives the same bytes.
+Layout: zlib over MessagePack. An array is packed as ``[type, shape, bytes]``. Before compression,
+each word is XORed with its predecessor in the same column and the bytes are transposed, because
+neighbours in a series share their sign, exponent and first digits. Values that are whole numbers of
+ticks are packed as ticks, each minus its predecessor; their type is the number of decimals. All
+steps are reversible bit by bit, so NaN, infinities and -0.0 survive. The same run always gives the
+same bytes.
 """
 
 import math
@@ -243,7 +243,7 @@ def _pack(array: npt.ArrayLike) -> list[Any]:
 
 
 def _whole(values: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]] | None:
-    """Return numbers of decimals and whole numbers that give these very values, None without.
+    """Return decimals and whole numbers that give these very values, None if there are none.
 
     Times of a simulation are such: it counts billionths. Their differences are small, and pack to a
     third of what the fractions need.
@@ -265,7 +265,7 @@ def _whole(values: npt.NDArray[Any]) -> tuple[int, npt.NDArray[np.int64]] | None
 
 
 def _is_whole(value: float, digits: int) -> bool:
-    """Return whether a value may be a whole number of units of so many decimals."""
+    """Return whether a value may be a whole number of units with `digits` decimals."""
     scaled = value * 10.0**digits
     return abs(scaled) < _MOST_WHOLE and round(scaled) / 10.0**digits == value
 

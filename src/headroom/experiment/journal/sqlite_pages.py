@@ -1,8 +1,8 @@
 """Reads the rows of a SQLite file page by page, past any damage; for `journal_salvage` only.
 
 SQLite finds a row through the file's header and the inner pages of a tree, so one damaged page
-there hides every row below. This module reads each leaf page on its own: what the leaf still holds
-comes back. Format: https://www.sqlite.org/fileformat2.html, which SQLite keeps stable.
+there hides every row below it. This module reads each leaf page independently and recovers whatever
+the leaf still holds. Format: https://www.sqlite.org/fileformat2.html, which SQLite keeps stable.
 """
 
 import struct
@@ -24,7 +24,7 @@ _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 7, 8, 9, 12
 
 
 class UnreadableCellError(ValueError):
-    """A cell points outside its page or file, or holds what no cell can hold."""
+    """A cell points outside its page or file, or has impossible content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Cell:
 def read_cells(path: Path) -> Iterator[Cell]:
     """Yield every readable cell of a file and its write-ahead log, in the order of pages.
 
-    Rows come from all tables; a caller tells them apart by their values.
+    Rows come from all tables; the caller distinguishes them by their values.
     """
     with _Pages(path) as pages:
         for number in range(2, pages.count + 1):  # page 1 holds the schema
@@ -66,7 +66,7 @@ class _Pages:
             file.close()
 
     def page(self, number: int) -> bytes:
-        """Return a page, filled up with zeros where the file ends within it."""
+        """Return a page, filled up with zeros if the file ends within it."""
         if number in self._frames:
             content = _read_at(self._log, self._frames[number], self.page_bytes)
         else:
@@ -137,7 +137,7 @@ def _cell(pages: _Pages, page: bytes, offset: int, kind: _Kind) -> Cell:
 
 
 def _payload(pages: _Pages, page: bytes, offset: int, size: int, kind: _Kind) -> bytes:
-    """Return the content of a cell, which goes on in overflow pages where it is long."""
+    """Return the content of a cell; long content continues in overflow pages."""
     usable = pages.page_bytes
     if size > pages.count * usable:
         raise UnreadableCellError("longer than the file")

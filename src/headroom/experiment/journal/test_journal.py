@@ -363,7 +363,7 @@ def test_a_file_size_limit_loses_no_stored_row(path: Path) -> None:
 
 @contextmanager
 def mounted(folder: Path, options: str) -> Iterator[None]:
-    """Mount a small file system in memory; skip where that is not allowed."""
+    """Mount a small file system in memory; skip if that is not allowed."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
     try:

@@ -1,4 +1,4 @@
-"""A journal that disappears during a run: noticed at the next commit, and nothing is lost."""
+"""A journal that disappears during a run is noticed at the next commit, and nothing is lost."""
 
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Salvage: whatever the damage, every row that was not hit comes back, and nothing is deleted."""
+"""Salvage recovers every undamaged row, whatever the damage, and deletes nothing."""
 
 import os
 import random

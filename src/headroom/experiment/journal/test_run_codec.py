@@ -1,4 +1,4 @@
-"""A stored run is the run, bit for bit."""
+"""A stored run equals the original, bit for bit."""
 
 import zlib
 from dataclasses import fields
@@ -203,7 +203,7 @@ def test_arrays_keep_their_types() -> None:
 
 
 def test_a_zero_keeps_its_sign_among_whole_numbers() -> None:
-    """Cause: what is packed as whole numbers was compared before it became them."""
+    """Cause: values packed as whole numbers were compared before the conversion."""
     run = Run(snapshot_times_s=np.array([-0.0, 1.0]))
     assert np.signbit(decode_run(encode_run(run)).snapshot_times_s).tolist() == [True, False]
 

@@ -1,1 +1,1 @@
-"""Everything outside the study that affects a result: machine, its load, repository, programs."""
+"""Factors outside the study that affect a result: machine, its load, repository, programs."""

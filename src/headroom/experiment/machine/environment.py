@@ -1,7 +1,7 @@
 """The environment of a run: machine, kernel, container, disks, versions; stored with the rows.
 
-Facts are read from where the kernel publishes them. A fact that cannot be read is absent; none
-is guessed. Units are in the names.
+Facts are read from the kernel's own interfaces. A fact that cannot be read is absent; none is
+guessed. Names include the unit.
 """
 
 import os
@@ -101,7 +101,7 @@ def _package_version(name: str) -> str | None:
 
 
 def _core_facts() -> dict[str, str]:
-    """Return how the compiled core was built, as far as it says so."""
+    """Return how the compiled core was built, as far as known."""
     try:
         core = import_module("headroom._core")
     except ImportError:

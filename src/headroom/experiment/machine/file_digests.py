@@ -1,10 +1,10 @@
-"""Hashes of files, so that a change of their content is noticed and nothing is read twice.
+"""File hashes that detect every change of content and avoid reading a file twice.
 
-A hash is kept for as long as the file looks the same: device, inode, size, times of the last change
-of content and of status. A clock of a file system ticks coarsely, so two changes may look like one:
-of a file that changed just now nothing is kept.
+A hash is kept as long as the file looks the same: device, inode, size, and times of the last change
+of content and of status. The clock of a file system is coarse, so two changes may look like one.
+Therefore no hash is kept of a file that changed very recently.
 
-Invariant: what is returned is the hash of the content at the time of the call.
+Invariant: the returned hash is that of the content at the time of the call.
 """
 
 import hashlib

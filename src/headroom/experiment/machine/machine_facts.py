@@ -1,7 +1,7 @@
 """Facts about processor, memory and container, as Linux publishes them under /proc and /sys.
 
-Every function takes the root of the file system, so that tests can hand in a machine of their
-own. What another system does not publish is absent from the result.
+Every function takes the root of the file system, so tests can pass in their own machine. Facts that
+another system does not publish are absent from the result.
 """
 
 import hmac
@@ -21,11 +21,11 @@ _MEMINFO_KEYS = {
     "Hugepagesize": "huge_page_bytes",
 }
 _NO_LIMIT_BYTES = 2**60
-"""Control groups of version 1 write a number near 2**63 where memory is not limited."""
+"""Control groups of version 1 write a number near 2**63 if memory is not limited."""
 
 
 def read_text(path: Path) -> str | None:
-    """Return a file's text without outer blanks, None where it cannot be read or is empty."""
+    """Return a file's text without outer blanks, None if it is unreadable or empty."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip() or None
     except OSError:
@@ -33,7 +33,7 @@ def read_text(path: Path) -> str | None:
 
 
 def read_int(path: Path) -> int | None:
-    """Return a file's number, None where there is none."""
+    """Return a file's number, None if there is none."""
     text = read_text(path)
     return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
@@ -115,7 +115,7 @@ def _size(text: str | None) -> int | None:
 
 
 def _mitigations(folder: Path) -> dict[str, str]:
-    """Return the processor flaws that this machine is affected by, and what is done about them."""
+    """Return the processor flaws that affect this machine, and their mitigations."""
     states = {path.name: read_text(path) for path in sorted(folder.glob("*"))}
     return {name: state for name, state in states.items() if state and state != "Not affected"}
 
@@ -156,7 +156,7 @@ def numa(root: Path = ROOT) -> dict[str, Any]:
 
 
 def machine_id(root: Path = ROOT) -> str | None:
-    """Return what names this installation of an operating system, None where nothing does.
+    """Return the identifier of this operating system installation, None if there is none.
 
     The number itself must not leave its machine (see machine-id(5)), so this is a keyed hash of it,
     as ``sd_id128_get_machine_app_specific`` makes one. Containers often have none.

@@ -1,10 +1,11 @@
-"""The identity of a measuring machine: facts that must agree, and differences as text.
+"""The identity of a measuring machine: facts that must agree, and their differences as text.
 
-A machine is its installation (a hash of its machine-id), processor model, usable processors,
-quota of processor time, and memory. Its host name does not count: it changes with a network or a
-container. Nor do load, kernel or versions: they vary on one machine, and the results show them.
+A machine is identified by its installation (a hash of its machine-id), processor model, usable
+processors, processor quota, and memory. Its host name does not count, because it changes with a
+network or a container. Load, kernel and versions do not count either: they vary on one machine, and
+the results show them.
 
-Invariant: a fact that only one of two machines publishes tells nothing, so it separates none.
+Invariant: a fact that only one of two machines publishes never separates them.
 """
 
 import math
@@ -18,14 +19,14 @@ from headroom.experiment.machine import machine_facts
 from headroom.quantities import format_quantity
 
 NO_MACHINE_ID = "none"
-"""Stands for a machine-id where there is none; sessions before it was stored have no entry."""
+"""Placeholder for a missing machine-id; sessions before it was stored have no entry."""
 _MEMORY_TOLERANCE = 0.05
 """Memory is what firmware and kernel leave: an update moves it by a few per cent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What tells machines apart; None or empty where unknown.
+    """Facts that identify a machine; None or empty if unknown.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class Machine:
     cpu_quota
         Processors' worth of time that a container allows; infinite without a limit.
     memory_bytes
-        Memory of the machine, or of the container where that is less.
+        Memory of the machine, or of the container if that is less.
     """
 
     machine_id: str = ""
@@ -66,7 +67,7 @@ class Machine:
         )
 
     def difference(self, other: "Machine") -> str:
-        """Return how another machine differs from this one, empty where it does not.
+        """Return how another machine differs from this one, empty if it does not.
 
         Examples
         --------

@@ -1,8 +1,8 @@
 """Other activity on the machine during a measured replication: raw counters, per run.
 
-Read before and after every measured replication, for every system alike, and stored among the
-counters of its run. What is a disturbance is decided by the analysis
-(`headroom.analysis.verdicts.disturbances`), so older rows follow a better rule.
+Counters are read before and after every measured replication, for all systems alike, and stored
+among the counters of its run. The analysis decides what counts as a disturbance
+(`headroom.analysis.verdicts.disturbances`), so an improved rule also applies to older rows.
 
 Invariant: a counter that this machine does not publish is absent; none is guessed. Two looks
 cost well under a millisecond.
@@ -31,7 +31,7 @@ _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 class Watch:
-    """Counters of a machine since some time ago: two looks give what happened in between.
+    """Counters of a machine since some time ago: two looks give the events in between.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Watch:
         self._limits = tuple(path for path in dict.fromkeys(found) if path.exists())
 
     def look(self) -> dict[str, float]:
-        """Return what is published now."""
+        """Return the values published now."""
         return {
             "span_s": perf_counter(),
             "own_busy_s": sum(os.times()[:4]),
@@ -93,14 +93,14 @@ class Watch:
 
 @dataclass(slots=True)
 class Watched:
-    """What happened while a replication was measured; complete when the watch is over."""
+    """Events while a replication was measured; complete when the watch is over."""
 
     counters: dict[str, float] = field(default_factory=dict)
 
 
 @contextmanager
 def watched(watch: Watch | None = None) -> Iterator[Watched]:
-    """Watch the machine meanwhile.
+    """Watch the machine during the block.
 
     Examples
     --------
@@ -145,8 +145,8 @@ def _periods(path: Path) -> tuple[float, float]:
 def busy_words(root: Path = ROOT) -> str:
     """Return why measurements that begin now would be disturbed; empty if the machine is idle.
 
-    It is busy if tasks waited for a processor in 5% of the last ten seconds. Where the kernel
-    does not tell that, the mean load of the last minute has to leave no processor free.
+    It is busy if tasks waited for a processor in 5% of the last ten seconds. If the kernel does not
+    report that, the mean load of the last minute has to leave no processor free.
     """
     load = system_load(root)
     mean, waited = load.get("mean_1min", 0.0), load.get("cpu_pressure_ratio_10s")

@@ -1,10 +1,10 @@
-"""Everything except data that affects an answer: this program, and the files that it finds.
+"""Everything except data that affects an answer: this program and the files that it finds.
 
-A stored answer may be used again only while all of this is the same. Files of the installed
-package are compared by size and times, which change whenever a file is replaced.
+A stored answer may be reused only while all of this is unchanged. Files of the installed package
+are compared by size and times, which change whenever a file is replaced.
 
-Invariant: an identity is equal only where nothing has changed; it may differ for no reason, which
-costs time and nothing else. Loads nothing that takes long: a kept answer should come at once.
+Invariant: an identity is equal only if nothing has changed; it may differ for no reason, which only
+costs time. Loads nothing slow: a kept answer should appear at once.
 """
 
 import hashlib
@@ -22,19 +22,19 @@ import msgspec
 from headroom.experiment.protocol.plug_ins import other_packages
 
 _LIBRARIES = ("numpy", "scipy", "msgspec")
-"""Packages whose version may change a figure."""
+"""Packages whose version may change a result."""
 PACKAGE = Path(__file__).resolve().parents[2]
 """Folder of the installed program."""
 _NOT_CODE = (".md", ".rs", ".pyc")
 _SETTLED_NS = 50_000_000
-"""Age (ns) from which the times of a file tell every later change: clocks of files are coarse."""
+"""Age (ns) from which the times of a file reveal every later change: clocks of files are coarse."""
 
 Stamp = tuple[int, int, int, int]
 """Size, inode and times (ns) of a file."""
 
 
 def digest_of(content: Any) -> bytes:  # noqa: ANN401 - whatever can be written as MessagePack
-    """Return 16 bytes that stand for any plain content.
+    """Return 16 bytes that represent any plain content.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def digest_of(content: Any) -> bytes:  # noqa: ANN401 - whatever can be written 
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """Return what changes when a file is written or replaced; None where there is none."""
+    """Return a stamp that changes when a file is written or replaced; None if there is no file."""
     try:
         found = path.stat()
     except OSError:
@@ -55,7 +55,7 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def journal_stamp(journal: Path) -> Stamp | None:
-    """Return what changes with the journal; None while it is written, or was just now."""
+    """Return a stamp of the journal; None if it is being written, or was just now."""
     log = stamp_of(journal.with_name(journal.name + "-wal"))
     if log is not None and log[0]:
         return None
@@ -63,7 +63,7 @@ def journal_stamp(journal: Path) -> Stamp | None:
 
 
 def settled_stamp(path: Path) -> Stamp | None:
-    """Return what changes with a file; None where there is none, or it changed just now."""
+    """Return a stamp that changes with a file; None if it is absent, or changed just now."""
     stamp = stamp_of(path)
     if stamp is None or time_ns() - max(stamp[2:]) < _SETTLED_NS:
         return None
@@ -85,7 +85,7 @@ def _origin_of(package: str) -> Path:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a package that may change what it does: no tests, no texts."""
+    """Yield the files of a package that may change its behaviour: no tests, no texts."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():

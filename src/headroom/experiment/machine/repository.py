@@ -27,7 +27,7 @@ def repository_state(folder: Path) -> dict[str, Any]:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """Return what a git command prints, None where it cannot tell."""
+    """Return the output of a git command, None if it fails."""
     quiet = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(

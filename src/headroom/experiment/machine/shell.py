@@ -1,4 +1,4 @@
-"""Words as a shell takes them: in messages that a user copies."""
+"""Shell quoting for messages that a user copies."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ _PLAIN = re.compile(r"[\w/.:,+=@%~-]+( [\w/.:,+=@%~-]+)*")
 
 
 def quoted(words: str) -> str:
-    """Return words as one argument of a command line, however many spaces and lines they have.
+    """Return words as one argument of a command line, including any spaces and line breaks.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class Mount:
 
     @property
     def is_network(self) -> bool:
-        """True where other hosts may write the same files."""
+        """True if other hosts may write the same files."""
         return self.type in _NETWORK_TYPES or self.type.startswith("fuse.sshfs")
 
 
@@ -48,7 +48,7 @@ def storage(folder: Path, root: Path = ROOT) -> dict[str, Any]:
 
 
 def mount_of(folder: Path, root: Path = ROOT) -> Mount | None:
-    """Return the mount that holds a folder, None where the system does not say."""
+    """Return the mount that holds a folder, None if the system does not say."""
     text = read_text(root / "proc/self/mountinfo")
     if text is None:
         return None
@@ -98,12 +98,12 @@ def _space(folder: Path) -> dict[str, int]:
 
 
 def _disk(device: str, root: Path) -> dict[str, Any]:
-    """Return what the block layer says about the disk behind a device number."""
+    """Return the block layer's facts about the disk behind a device number."""
     link = root / "sys/dev/block" / device
     if not link.exists():
         return {}
     folder = link.resolve()
-    if not (folder / "queue").exists():  # a partition stands below its disk
+    if not (folder / "queue").exists():  # a partition is below its disk
         folder = folder.parent
     scheduler = re.search(r"\[([\w-]+)\]", read_text(folder / "queue/scheduler") or "")
     sectors = read_int(folder / "size")

@@ -1,4 +1,4 @@
-"""Provenance: facts as the kernel publishes them, and nothing that it does not."""
+"""Provenance: facts as the kernel publishes them, and nothing else."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two machines are told apart by what decides about a measurement, and the difference is named."""
+"""Machines are distinguished by the facts that affect a measurement; the difference is named."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Counters of the machine around a measured replication, from trees of /proc made for the test."""
+"""Counters of the machine around a measured replication, from synthetic trees of /proc."""
 
 from pathlib import Path
 

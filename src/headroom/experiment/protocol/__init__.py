@@ -1,1 +1,1 @@
-"""The interfaces and data of plug-ins: systems, runs, methods of fitting."""
+"""The interfaces and data of plug-ins: systems, runs, fit methods."""

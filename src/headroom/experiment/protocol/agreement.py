@@ -1,6 +1,6 @@
-"""Which point of one experiment another one predicts: the same levels of what both vary.
+"""Match the points of two experiments that predict each other: equal levels of shared factors.
 
-Invariant: a point is matched with at most one other; where several would do, none is taken.
+Invariant: a point is matched with at most one other; if several match, none is taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ def matching(levels: Levels, candidates: Sequence[Levels], *, to: Levels) -> lis
     Parameters
     ----------
     levels
-        Levels of the point that predicts.
+        Levels of the predicting point.
     candidates
-        Levels of the points that may be meant.
+        Levels of the candidate points.
     to
-        Levels that stand for those of the point, and levels of factors that it does not have.
+        Levels that correspond to those of the point, and levels of factors that it does not have.
 
     Examples
     --------

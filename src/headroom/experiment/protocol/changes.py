@@ -1,10 +1,10 @@
 """Changes of a system: more servers, more tokens, faster service, other parameters, as text.
 
-``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies what is there;
-``station.cpu.speed=x2`` makes every service at the station take half as long,
-``pool.connections.tokens=40`` sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
+``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies the current one;
+``station.cpu.speed=x2`` halves every service time at the station, ``pool.connections.tokens=40``
+sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
 
-Invariant: the text of a change is its identity; two texts of one meaning become the same text.
+Invariant: the text of a change is its identity; texts with the same meaning become the same text.
 """
 
 import math
@@ -38,17 +38,17 @@ class Change:
     Parameters
     ----------
     kind, name
-        What is changed.
+        The changed element.
     aspect
-        What changes: the number of servers or tokens, the speed of a station, or the value of a
-        parameter.
+        The changed quantity: the number of servers or tokens, the speed of a station, or the value
+        of a parameter.
     value
         The new number, or what the old one is multiplied by; above 0. Not used for a parameter
         with a new value.
     is_factor
-        True where `value` multiplies; always so for a speed.
+        True if `value` multiplies; always so for a speed.
     word
-        New value of a parameter as written, empty where it is multiplied.
+        New value of a parameter as written, empty if it is multiplied.
     """
 
     kind: Literal["station", "pool", "parameter"]
@@ -97,7 +97,7 @@ class Change:
 
 
 def parse_change(text: str) -> Change:
-    """Return the change that `text` says.
+    """Return the change that `text` describes.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def parse_change(text: str) -> Change:
 
 
 def doubled(kind: Literal["station", "pool"], name: str) -> tuple[Change, ...]:
-    """Return what doubling a resource can mean: twice as many, and for a station twice as fast.
+    """Return the ways to double a resource: twice as many, and for a station twice as fast.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _of_parameter(text: str, name: str, wanted: str) -> Change:
 
 
 def _canonical(word: str) -> str:
-    """Return a value as it is always written: a number with no more digits than it needs."""
+    """Return a value in its canonical form: a number with no more digits than it needs."""
     try:
         number = float(word)
     except ValueError:

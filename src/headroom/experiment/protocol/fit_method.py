@@ -1,12 +1,12 @@
 """Fitting parameters of one experiment from the results of others: protocol and types.
 
-A *method* turns the analysed points of source experiments into values of parameters. Methods
-register under the entry point group ``headroom.fits``; nothing here imports one. The intervals
-of the values come from the analysis, which leaves out replications and asks the method again
-(jackknife); a method that knows better gives its own.
+A *method* turns the analysed points of source experiments into parameter values. Methods register
+under the entry point group ``headroom.fits``; nothing here imports one. The analysis computes the
+intervals of the values: it leaves out replications and calls the method again (jackknife). A method
+with better intervals supplies its own.
 
-Invariant: what a method returns is a function of what it is given; no clock, no randomness but
-a fixed seed. A study that is opened twice must fit twice the same.
+Invariant: the result of a method is a function of its input; no clock, and no randomness except a
+fixed seed. A study opened twice must give the same fit twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ class FitError(HeadroomError):
     Parameters
     ----------
     candidates, profiles
-        What was tried, for the report.
+        The attempts, for the report.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Observed:
     value
         Mean, median or pooled value, as the results print it, in the base unit.
     low, high
-        Bounds of the 95% interval, None where there are too few replications.
+        Bounds of the 95% interval, None if there are too few replications.
     standard_error
         Standard error of the estimate, None with one replication.
     degrees
@@ -149,7 +149,7 @@ class SourcePoint:
     levels, config
         Levels of its factors, and the value of every parameter.
     observed
-        Metric to its estimate: every number that a replication gave, not only what is printed.
+        Metric to its estimate: every number that a replication gave, not only those printed.
     distributions
         Metric to its merged distribution, e.g. ``"class.read.service_s"``.
     counters
@@ -176,14 +176,14 @@ class Target:
     Parameters
     ----------
     system
-        Its system; `headroom.analysis.formulas.forecast_at` tells what formulas say of it.
+        Its system; `headroom.analysis.formulas.forecast_at` gives its results by formula.
     config
         Value of each parameter that no factor varies; the fitted ones have start values.
     factors
         Names of its factors.
     is_replicate
-        True where the fit is repeated without some replications, for the intervals: `config` then
-        holds what was found, the values are near it, and whole numbers stay.
+        True if the fit is repeated without some replications, for the intervals: `config` then
+        holds the fitted values, the values are near it, and whole numbers stay.
     """
 
     system: System
@@ -206,11 +206,11 @@ class FittedParameter:
     name, value, unit
         Parameter of the target, its value, and the unit of that.
     low, high
-        95% interval, None where there is none.
+        95% interval, None if there is none.
     standard_error
-        Standard error, None where it is not known.
+        Standard error, None if unknown.
     note
-        Why there is no interval, or what to know of the value.
+        Why there is no interval, or a caveat on the value.
     is_determined
         False if the points leave at least one end of the interval open.
     is_profiled
@@ -231,18 +231,18 @@ class FittedParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual:
-    """What the fitted parameters give for one observation that they were fitted to.
+    """The fitted model's result for one observation that it was fitted to.
 
     Parameters
     ----------
     experiment, levels
         The point.
     metric, unit
-        What was observed there.
+        The observed quantity.
     observed, low, high
-        Observed value and its 95% interval, None where there is none.
+        Observed value and its 95% interval, None if there is none.
     fitted
-        What the fitted parameters give.
+        Value of the fitted model.
     """
 
     experiment: str
@@ -256,18 +256,18 @@ class Residual:
 
     @property
     def relative(self) -> float | None:
-        """(fitted - observed) / observed, None where nothing was observed."""
+        """(fitted - observed) / observed, None if nothing was observed."""
         return (self.fitted - self.observed) / self.observed if self.observed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a method found.
+    """The result of a method.
 
     Parameters
     ----------
     parameters
-        Every parameter that the method said it fits.
+        Every parameter that the method declared.
     residuals
         Fitted against observed, for every observation that was used.
     notes
@@ -300,7 +300,7 @@ class FitMethod(Protocol):
         ...
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
-        """Return the parameters; raise `FitError` where the points do not determine them."""
+        """Return the parameters; raise `FitError` if the points do not determine them."""
         ...
 
 
@@ -313,7 +313,7 @@ def options_as(kind: type[Options], options: msgspec.Struct) -> Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedError:
-    """How far predictions of a method were off where they could be checked.
+    """Errors of a method's predictions, as far as they could be checked.
 
     Parameters
     ----------
@@ -358,13 +358,13 @@ class FitsDemands(Protocol):
     def model_config(
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
-        """Return the parameters of the target's model where it stands for a source point."""
+        """Return the parameters of the target's model when it represents a source point."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """How hard a point drives its system, as far as the model of the target knows.
+    """How hard a point drives its system, as far as the target's model shows it.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ class Load:
     think_s
         Mean think time (s) of the class with the longest; None for an open load.
     utilization
-        Utilization of the busiest station, by the fitted model; None where formulas do not tell.
+        Utilization of the busiest station, by the fitted model; None if formulas cannot give it.
     servers
         Servers of the stations, in order.
     visits
@@ -393,7 +393,7 @@ Origin: TypeAlias = Literal["measured", "simulated", "predicted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedSet:
-    """What was found for the points with the levels `where`; empty levels are all points.
+    """The fit for the points with the levels `where`; empty levels are all points.
 
     Parameters
     ----------
@@ -435,17 +435,17 @@ class PlannedFit:
     names
         Parameters that it fits, and those of the load that is taken over.
     load_of, load_names
-        Experiment whose load is taken over, and the parameters of that; empty without one.
+        Experiment whose load is taken over, and the parameters of that; empty if there is none.
     sets
-        What was found; empty while it is not settled.
+        The results; empty while not settled.
     reason, cure
-        Why it is not settled, and what to do about it.
+        Why it is not settled, and a hint.
     is_refused
-        True where more runs of the plan will not settle it: a source failed, or lacks points.
+        True if more runs of the plan will not settle it: a source failed, or lacks points.
     candidates, profiles
-        What a refused fit tried.
+        The attempts of a rejected fit.
     evidence
-        What the study declares about the measurements.
+        The study's declarations about the measurements.
     """
 
     sources: tuple[str, ...]
@@ -471,11 +471,11 @@ class PlannedFit:
 
     @property
     def is_settled(self) -> bool:
-        """True where the parameters have their fitted values."""
+        """True if the parameters have their fitted values."""
         return bool(self.sets)
 
     def source_of(self, name: str) -> str:
-        """Where the value of a parameter comes from, as the tables of parameters print it."""
+        """Return the source of a parameter's value, as the tables of parameters print it."""
         if name in self.load_names:
             return f"fitted: the load of experiment {self.load_of}"
         word = "experiment" if len(self.sources) == 1 else "experiments"

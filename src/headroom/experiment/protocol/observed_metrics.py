@@ -1,12 +1,12 @@
-"""What the analysis makes of a histogram of a measured run: names, units and the rule of enough.
+"""Metrics that the analysis derives from a histogram: names, units and the minimum sample.
 
 A measured system returns one histogram per quantity (``response_s``, ``service_s``) and class;
 these are the metrics that follow from it. A system declares them by `observed_metrics`, the
 analysis computes them, and both read the names here.
 
-Invariant: a percentile is reported only where every run that counts has `BEYOND` observations
-beyond it. With fewer, it is a guess about the few largest values: of ten thousand runs' p99.9 of
-1,000 observations each, half would be the largest or second largest value seen.
+Invariant: a percentile is reported only if every run that counts has `BEYOND` observations beyond
+it. With fewer, it is a guess about the few largest values: of ten thousand runs' p99.9 of 1,000
+observations each, half would be the largest or second largest value seen.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from headroom.experiment.protocol.system import Direction, Metric
 
 PERCENTS = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
-"""Percentiles of a measured histogram, where the observations suffice."""
+"""Percentiles of a measured histogram, if there are enough observations."""
 BEYOND = 10
 """Observations that each run must have beyond a percentile that is reported."""
 MOMENTS = {
@@ -24,11 +24,11 @@ MOMENTS = {
     "min": "Smallest value of a run",
     "max": "Largest value of a run",
 }
-"""Qualifiers besides percentiles; `min` and `max` need exact `SegmentTotals`."""
+"""Qualifiers in addition to percentiles; `min` and `max` need exact `SegmentTotals`."""
 
 
 def percent_name(percent: float) -> str:
-    """Return a percentile as it stands in the name of a metric.
+    """Return a percentile as written in the name of a metric.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def percent_name(percent: float) -> str:
 
 
 def observations_needed(percent: float) -> int:
-    """Return how many observations a run needs, so that `BEYOND` lie beyond a percentile.
+    """Return how many observations a run needs to have `BEYOND` of them beyond a percentile.
 
     Parameters
     ----------

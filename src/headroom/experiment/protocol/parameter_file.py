@@ -6,9 +6,9 @@ A parameter file is TOML. Each table is a topic (any name), each entry in it a p
     processor_mhz = { value = 200, unit = "MHz", low = 1, high = 10000, source = "data sheet: ...",
                       description = "Clock of a processor" }
 
-What reads the file says which parameters there are; a file has each of them exactly once. One that
-begins with ``like = "server"`` has only what differs from that file, and of each number what
-differs: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
+The reader of the file defines the parameters; a file has each of them exactly once. A file that
+begins with ``like = "server"`` lists only the differences from that file, and only the differing
+fields of each number: ``processor_mhz = { value = 400, source = "data sheet: ..." }``.
 """
 
 import tomllib
@@ -45,7 +45,7 @@ def read_parameters(
     fields
         Type of each parameter that there must be.
     copy_of
-        File from which a reader may start, for the message where some are missing.
+        File from which a reader may start, for the message if some are missing.
     own
         Folder of the files that `LIKE` may name without a path; None knows no such key.
 
@@ -139,7 +139,7 @@ def _parameters(
 
 
 def _completed(entry: object, known: Parameter) -> object:
-    """Return what a file says of a parameter, with what it leaves to the file that it is like."""
+    """Return an entry of a file, completed from the file that it is like."""
     if not isinstance(entry, dict):
         return entry
     told: dict[str, object] = {"unit": known.unit, "description": known.description}
@@ -153,7 +153,7 @@ def _completed(entry: object, known: Parameter) -> object:
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file says of one parameter."""
+    """A parameter's entry in a file."""
 
     value: bool | int | float | str
     unit: str

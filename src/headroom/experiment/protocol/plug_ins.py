@@ -1,7 +1,7 @@
-"""Plug-ins of packages: entry points, found and loaded with errors that give a hint.
+"""Discover and load plug-ins by entry point; errors give a hint.
 
-Systems, fit methods and models are found this way. A package that registers one need not be
-known to this one.
+Systems, fit methods and models are found this way. A package that registers one need not be known
+to this one.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def plug_ins(group: str) -> Mapping[str, EntryPoint]:
 
 
 def other_packages() -> list[str]:
-    """Return the packages besides this one that offer anything to it, sorted."""
+    """Return the other packages that offer anything to this one, sorted."""
     groups = (group for group in _registered().groups if group.startswith("headroom."))
     found = {entry.module for group in groups for entry in _registered().select(group=group)}
     return sorted({module.partition(".")[0] for module in found} - {"headroom"})
@@ -35,21 +35,21 @@ def other_packages() -> list[str]:
 
 @cache
 def _registered() -> Any:  # noqa: ANN401 - its type differs by version of Python
-    """Return what all installed packages offer: finding that out takes a while."""
+    """Return the offers of all installed packages: finding them takes a while."""
     return entry_points()
 
 
 def find(name: str, offered: Mapping[str, EntryPoint], *, kind: str) -> Any:  # noqa: ANN401
-    """Load what is offered under `name`.
+    """Load the plug-in offered under `name`.
 
     Parameters
     ----------
     name
-        What a study or a command says.
+        Name in a study or a command.
     offered
         Entry points by name, as of `plug_ins`.
     kind
-        What it is, for messages: ``"system"``.
+        Kind of plug-in, for messages: ``"system"``.
 
     Raises
     ------

@@ -14,7 +14,7 @@ GROUP = "headroom.reference"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A piece of the page: a title, a paragraph, a table; each of them may be empty."""
+    """A piece of the page: a title, a paragraph, a table; each may be empty."""
 
     title: str = ""
     text: str = ""
@@ -28,7 +28,7 @@ def _no_sections() -> Iterable[Section]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """What the page of systems shows.
+    """The content of the page of systems.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Reference:
 
 
 def reference_of(system: str) -> Reference:
-    """Return what a layer shows of its system; an empty one where it registers nothing.
+    """Return a layer's reference of its system; an empty one if it registers nothing.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Systems by name: found through entry points, never imported by the engine itself.
 
 A plug-in registers its class in its own project file under the entry point group
-``headroom.systems``; the name of the entry point is what study files say.
+``headroom.systems``; study files use the name of the entry point.
 """
 
 from collections.abc import Mapping

@@ -32,8 +32,8 @@ class Series:
     batch_size
         Consecutive observations per value, >= 1.
     end_times_s
-        Shape (n,). Time (s) since the start of the run at which each batch was complete, or
-        None where the observations have no common clock.
+        Shape (n,). Time (s) since the start of the run at which each batch was complete, or None if
+        the observations have no common clock.
     """
 
     metric: str
@@ -44,7 +44,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentTotals:
-    """What bins round away: exact sums and extremes of the observations of each segment.
+    """Values that bins round away: exact sums and extremes of the observations of each segment.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Histogram:
     segment_end_times_s
         Shape (segments,). End (s) of each segment; a cut drops whole segments.
     totals
-        Exact sums and extremes, where the system keeps them; None elsewhere.
+        Exact sums and extremes, if the system keeps them; None elsewhere.
     """
 
     metric: str
@@ -94,37 +94,35 @@ class Histogram:
 class ResourceTable:
     """Cumulative statistics of all stations, all pools or all job classes of a run.
 
-    The kinds ``visit`` and ``pool_visit`` tell the classes apart at each station and pool; their
+    The kinds ``visit`` and ``pool_visit`` distinguish the classes at each station and pool; their
     rows are named ``cpu.class.users``.
 
     Parameters
     ----------
     kind
-        What the rows of `names` are.
+        The kind of the rows of `names`.
     names
         One name per resource.
     capacity
-        Shape (resources,). Servers of a station, tokens of a pool; infinity where they are without
-        limit or, of something measured, not known. For a class its population when closed and
-        infinity when open. A class of a mix has its share of the population by
-        weight, so that the classes sum up to it; more jobs than that may be of it at a time.
+        Shape (resources,). Servers of a station, tokens of a pool; infinity if unlimited or, of
+        something measured, not known. For a class its population when closed and infinity when
+        open. A class of a mix has its share of the population by weight, so that the classes sum up
+        to it; more jobs than that may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
-        ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``,
-        ``busy_s`` (server-seconds), ``jobs_s`` (job-seconds in the station),
-        ``queue_s`` (job-seconds waiting). Pools: ``grant_count``, ``wait_s_sum``,
-        ``held_s`` (token-seconds), ``queue_s``. Classes: ``arrival_count``,
-        ``completion_count``, ``response_s_sum``, ``jobs_s``.
-        Two columns are not cumulative but the state at the snapshot, the *ages*: ``age_s`` of
-        stations and classes sums up how long each job present has been there so far,
-        ``queue_age_s`` of stations and pools how long each job that waits has waited so far. At
-        every snapshot ``jobs_s`` is ``response_s_sum`` plus ``age_s``, and ``queue_s`` is
-        ``wait_s_sum`` plus ``queue_age_s``, exactly but for rounding.
-        Runs stored before the ages were recorded lack them.
-        A system may know more. Stations: ``blocked_s`` and ``down_s`` (server-seconds),
+        ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``
+        (server-seconds), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
+        waiting). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds), ``queue_s``.
+        Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``, ``jobs_s``. Two
+        columns are not cumulative but the state at the snapshot, the *ages*: ``age_s`` of stations
+        and classes sums up how long each job present has been there so far, ``queue_age_s`` of
+        stations and pools how long each job that waits has waited so far. At every snapshot
+        ``jobs_s`` is ``response_s_sum`` plus ``age_s``, and ``queue_s`` is ``wait_s_sum`` plus
+        ``queue_age_s``, exactly except for rounding. Runs stored before the ages were recorded lack
+        them. A system may know more. Stations: ``blocked_s`` and ``down_s`` (server-seconds),
         ``reject_count``, ``abandon_s_sum``. Classes: ``lost_count``, ``failed_try_count``, and
-        job-seconds in delays (``delay_s``), waiting for arms or replies (``join_s``) and outside
-        of full stations (``outside_s``). Visits: the columns of stations, ``blocked_s_sum`` too.
+        job-seconds in delays (``delay_s``), waiting for arms or replies (``join_s``) and outside of
+        full stations (``outside_s``). Visits: the columns of stations, ``blocked_s_sum`` too.
     maxima
         Name to array of shape (resources,): largest value over the whole run, warm-up
         included, e.g. ``queue_len``.
@@ -144,10 +142,10 @@ class TimeSamples:
     Parameters
     ----------
     times_s
-        Shape (samples,). Times (s) since the start of the run, a multiple of the first one each:
-        the sample before the first stands at time zero, where all is zero.
+        Shape (samples,). Times (s) since the start of the run, multiples of the first one: the
+        implied sample before it is at time zero, where all is zero.
     tables
-        At most one table per kind, with the columns that a system thinks worth a picture.
+        At most one table per kind, with the columns that a system considers worth plotting.
     """
 
     times_s: FloatArray
@@ -156,7 +154,7 @@ class TimeSamples:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
-    """What a run keeps of intervals of its time: hours of a day, windows of a study.
+    """Statistics of intervals of a run's time: hours of a day, windows of a study.
 
     Parameters
     ----------
@@ -188,26 +186,27 @@ class Run:
     series, histograms
         Observations in completion order, and their mergeable histograms.
     snapshot_times_s
-        Shape (snapshots,). Times (s) at which `resources` was recorded; empty without tables.
+        Shape (snapshots,). Times (s) at which `resources` was recorded; empty if there are no
+        tables.
     resources
         At most one table per kind.
     counters
         Facts about the run itself: events, seconds of processor time, launcher overhead.
     faults
-        Why this run must not be reported; empty for a sound run.
+        Why this run must not be reported; empty for a valid run.
     remarks
-        Why its figures may mislead a reader, one sentence each.
+        Why its results may mislead a reader, one sentence each.
     notes
-        What a reader should know that puts no figure in doubt, one sentence each.
+        Facts for the reader that put no result in doubt, one sentence each.
     holds
-        Pool name to the stations that are used while its tokens are held; says whether a pool
-        that is used up only waits for a station behind it.
+        Pool name to the stations that are used while its tokens are held; shows whether an
+        exhausted pool only waits for a station behind it.
     nested
         Pool name to the other pools whose tokens are acquired while its own are held: the same
         for a pool behind a pool.
     blockers
-        Station name to the stations with few places that may hold up its servers: says whether
-        a station that is taken all the time only waits for a place further on.
+        Station name to the stations with few places that may hold up its servers: shows whether a
+        permanently busy station only waits for a place further on.
     unawaited
         ``"station"`` and ``"pool"`` to the names of those to which only work comes that no job
         waits for: full or not, they are in no response time.
@@ -215,14 +214,15 @@ class Run:
         ``station.NAME`` or ``pool.NAME`` to the load that open arrivals offer to it, per server or
         token, for those that are offered 1 or more: their queues grow without bound.
     offered
-        Metric to how much of it the load generator asked for, of measured open loads that tell.
+        Metric to how much of it the load generator asked for, for measured open loads that report
+        it.
     samples
-        How the run went over time, where the study asks for it; None elsewhere.
+        How the run went over time, if the study requests it; otherwise None.
     intervals
-        Statistics of intervals of its time, where they are kept; None elsewhere.
+        Statistics of intervals of its time, if they are kept; otherwise None.
     ends_because
         Why the run has a natural end and no steady state, e.g. that its arrivals follow the curve
-        of a day; empty where nothing speaks against a steady state.
+        of a day; empty if a steady state is possible.
 
     Examples
     --------
@@ -252,5 +252,5 @@ class Run:
 
     @property
     def is_sound(self) -> bool:
-        """True where the run carries no fault."""
+        """True if the run carries no fault."""
         return not self.faults

@@ -1,4 +1,4 @@
-"""Starter studies: what `headroom init` writes, brought by the layers.
+"""Starter studies: what `headroom init` writes, provided by the layers.
 
 A layer registers its starter under the entry point group ``headroom.starters``.
 """
@@ -35,7 +35,7 @@ class Starter:
     variants: Callable[[], Mapping[str, Mapping[str, str]]] = _no_variants
 
     def write(self, to: Path, *, like: str = "") -> None:
-        """Write the files into a folder, which is made.
+        """Write the files into a new folder.
 
         Parameters
         ----------

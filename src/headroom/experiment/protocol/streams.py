@@ -1,4 +1,4 @@
-"""Where code of users may write: never to standard output, which carries results only."""
+"""Redirect the output of user code: standard output carries results only."""
 
 import os
 import sys
@@ -10,18 +10,18 @@ _STDOUT, _STDERR = 1, 2
 
 @contextmanager
 def prints_to_stderr() -> Iterator[None]:
-    """Send to standard error what Python, native code and child processes print meanwhile.
+    """Send the output of Python, native code and child processes to standard error in the block.
 
     Examples
     --------
     >>> with prints_to_stderr():
     ...     print("not a result")
     """
-    if sys.stdout:  # None where the caller closed it
+    if sys.stdout:  # None if the caller closed it
         sys.stdout.flush()
     try:
         saved = os.dup(_STDOUT)
-    except OSError:  # standard output is closed: there is no file to protect
+    except OSError:  # standard output is closed, so there is nothing to protect
         with redirect_stdout(sys.stderr):
             yield
         return

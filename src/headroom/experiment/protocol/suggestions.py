@@ -1,4 +1,4 @@
-"""Likely corrections: what a user probably meant by a name that is not known."""
+"""Likely corrections of unknown names."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -9,16 +9,16 @@ _MOST_SHOWN = 12
 def suggestion(
     word: str, known: Iterable[str], *, likely: Sequence[str] | None = None, meant: str = ""
 ) -> str:
-    """Return a cure for an unknown name: the closest known one, and the list of them.
+    """Return a hint for an unknown name: the closest known one, and the list of them.
 
     Parameters
     ----------
     word, known
-        The unknown name, and the names that there are.
+        The unknown name, and the existing names.
     likely
         Known names that may have been meant; all of them if None.
     meant
-        The known name that was meant, if the caller can tell.
+        The known name that was meant, if the caller knows it.
 
     Examples
     --------

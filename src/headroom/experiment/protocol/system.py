@@ -1,4 +1,4 @@
-"""The protocol behind which everything that can be studied stands, and its declarations.
+"""The protocol of everything that can be studied, and its declarations.
 
 A *system* is real (column ``measure``) or simulated (column ``model``). It declares parameters
 and metrics, and turns one point and one seed into one `Run`. Systems register under the entry
@@ -49,9 +49,9 @@ class Parameter:
     name
         Name in study files.
     type
-        Type of the value; an int is accepted where a float is asked for, ``any`` takes all.
+        Type of the value; an int is accepted for a float, ``any`` takes all.
     unit
-        Unit, ``"1"`` for a count or a ratio, ``""`` for words.
+        Unit, ``"1"`` for a count or a ratio, ``""`` for text.
     default
         Value when the study sets none; None makes the parameter required.
     low, high
@@ -59,8 +59,8 @@ class Parameter:
     choices
         Allowed values, empty for any.
     source
-        Where the default comes from: ``paper``, ``data sheet``, ``measured``, ``calibrated``
-        or ``assumed``, with the place.
+        Source of the default: ``paper``, ``data sheet``, ``measured``, ``calibrated`` or
+        ``assumed``, with the location.
     description
         One sentence.
 
@@ -87,7 +87,7 @@ class Parameter:
     description: str = ""
 
     def check(self, value: Value) -> Value:
-        """Return `value` in the declared type, or raise `StudyError` with cause and cure."""
+        """Return `value` in the declared type, or raise `StudyError` with cause and hint."""
         converted = self._convert(value)
         if self.choices and converted not in self.choices:
             allowed = ", ".join(repr(choice) for choice in self.choices)
@@ -157,7 +157,7 @@ class DeclaresInStudy(Protocol):
     """A system whose parameters a study declares itself; optional for a `System`."""
 
     def how_to_declare(self, name: str) -> str:
-        """Return what to write in the set-up, so that `name` is a parameter."""
+        """Return the declaration in the set-up that makes `name` a parameter."""
         ...
 
 
@@ -165,8 +165,7 @@ class DeclaresInStudy(Protocol):
 class Modelled(Protocol):
     """A system that simulates a model; optional for a `System`.
 
-    Formulas, pictures, traces, remarks and files of other tools are made of the model, by whoever
-    wants them.
+    Formulas, pictures, traces, remarks and files of other tools are derived from the model.
     """
 
     @classmethod
@@ -177,7 +176,7 @@ class Modelled(Protocol):
     def model(self, config: Mapping[str, Value], changes: Sequence[Change] = ()) -> "Model":
         """Return the model of `config`, with changed stations and pools.
 
-        Raises `StudyError` where it cannot be changed so.
+        Raises `StudyError` if it cannot be changed so.
         """
         ...
 
@@ -195,7 +194,7 @@ class Modelled(Protocol):
     ) -> Run:
         """Run one replication of the changed model; see `System.run`.
 
-        With `every_s` (s) it keeps all its samples, that or a multiple of it apart.
+        With `every_s` (s) it keeps all its samples, spaced by it or a multiple of it.
         """
         ...
 
@@ -205,7 +204,7 @@ class HasStandIn(Protocol):
     """A system with a simpler model that formulas solve in its place; optional for a `System`."""
 
     def stand_in(self, config: Mapping[str, Value]) -> "tuple[Model, tuple[str, ...]] | None":
-        """Return the simpler model and sentences on its known error; None without one."""
+        """Return the simpler model and sentences on its known error; None if there is none."""
         ...
 
 
@@ -215,29 +214,29 @@ class HasKnownError(Protocol):
 
     @property
     def known_error(self) -> str:
-        """What came of it, a sentence without a full stop; empty where nobody compared them."""
+        """The result of the comparison, a sentence without a full stop; empty if never compared."""
         ...
 
 
 @runtime_checkable
 class HasLaw(Protocol):
-    """A system with a law beside it: arithmetic that a claim may not need the system for."""
+    """A system with a law: arithmetic that may satisfy a claim without the system."""
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        """Return the metrics that the law gives at `config`, in base units; none without one."""
+        """Return the metrics that the law gives at `config`, in base units; none without a law."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """What the user has to type before something of his is destroyed.
+    """The words that the user must type before data of theirs is destroyed.
 
     Parameters
     ----------
     words
-        What is to be typed: it names the thing and its size.
+        The text to type: it names the target and its size.
     holds
-        What was found on it, in words; empty where nothing was.
+        Description of its content; empty if nothing was found.
     """
 
     words: str
@@ -246,17 +245,17 @@ class Confirmation:
 
 @runtime_checkable
 class Destructive(Protocol):
-    """A system that can destroy what is the user's, if told so; optional for a `System`.
+    """A system that can destroy the user's data, if told to; optional for a `System`.
 
     No study file can satisfy it: the words are typed at each call of the command.
     """
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
-        """Return what has to be confirmed for `config`; raise where no words would allow it."""
+        """Return the required confirmations for `config`; raise if no words would allow it."""
         ...
 
     def confirm(self, words: Sequence[str]) -> None:
-        """Take what the user typed; `run` refuses whatever these words do not name."""
+        """Take the words that the user typed; `run` refuses anything that they do not name."""
         ...
 
 
@@ -271,10 +270,10 @@ class Foresees(Protocol):
 
 @runtime_checkable
 class ChecksPoints(Protocol):
-    """A system that can tell early what cannot run here; optional for a `System`."""
+    """A system that can report early what cannot run here; optional for a `System`."""
 
     def check_point(self, config: Mapping[str, Value]) -> None:
-        """Raise `HeadroomError` where a run of `config` would fail: before anything is measured.
+        """Raise `HeadroomError` if a run of `config` would fail: before anything is measured.
 
         Called once per session for each point that has work, after `System.prepare`.
         """
@@ -286,9 +285,9 @@ class ChecksFiles(Protocol):
     """A system that reads files of the user; optional for a `System`."""
 
     def check_files(self, config: Mapping[str, Value]) -> None:
-        """Raise `HeadroomError` where a program or an input of `config` is missing.
+        """Raise `HeadroomError` if a program or an input of `config` is missing.
 
-        It makes and starts nothing, so that a look at the plan can ask it too.
+        It makes and starts nothing, so a dry run can call it too.
         """
         ...
 
@@ -297,29 +296,29 @@ class ChecksFiles(Protocol):
 class Located(Protocol):
     """A system that measures what a machine has at a place; optional for a `System`.
 
-    A disk at a path, a program of a name: what lies there may change, and is another one for a
-    reader at another machine, so it is no part of the fingerprint.
+    A disk at a path, or a program with a name: the actual disk or program may change, and differs
+    on another reader's machine, so it is not part of the fingerprint.
     """
 
     def found_at(self, config: Mapping[str, Value]) -> str:
-        """Return what lies there now, in a few characters; empty where nothing tells.
+        """Return a short identifier of what is there now; empty if unknown.
 
-        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the user
-        be told what differs.
+        A replication of something else is not reused. Words of the form ``NAME=HASH`` let the
+        message name the differences.
         """
         ...
 
 
 @runtime_checkable
 class ReadsFiles(Protocol):
-    """A system that reads files anew in each run; optional for a `System`.
+    """A system that reads its files again in each run; optional for a `System`.
 
-    Between two looks its fingerprints are those of the first: a plan sees one state of the files,
-    however many points it has.
+    Between two looks its fingerprints are those of the first: all points of a plan see the same
+    state of the files.
     """
 
     def look_again(self) -> Sequence[str]:
-        """Forget what was seen of files; return the names of those that changed since."""
+        """Forget earlier looks at files; return the names of those that changed since."""
         ...
 
 
@@ -328,7 +327,7 @@ class HasCode(Protocol):
     """A system that runs code of the study in this process; optional for a `System`."""
 
     def code_files(self) -> Sequence[Path]:
-        """Return the files of that code, with all that they import from beside them."""
+        """Return the files of that code, including all local files that they import."""
         ...
 
 
@@ -337,9 +336,9 @@ class KeepsThings(Protocol):
     """A system that keeps things from run to run of one session; optional for a `System`."""
 
     def open_session(self, say: Callable[[str], None]) -> Sequence[str]:
-        """Begin a session, also where nothing will be run; `say` shows the user what takes long.
+        """Begin a session, even if nothing will run; `say` tells the user about slow steps.
 
-        Returns what was found and removed of earlier sessions, one sentence each.
+        Returns the remains of earlier sessions that were removed, one sentence each.
         """
         ...
 
@@ -352,7 +351,7 @@ class KeepsThings(Protocol):
 
 
 class System(Protocol):
-    """What the runner needs of a system; see docs/guides for writing one."""
+    """The interface that the runner needs of a system; see docs/guides for writing one."""
 
     name: ClassVar[str]
     column: ClassVar[Column]
@@ -384,5 +383,5 @@ class System(Protocol):
         ...
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        """Run one replication; raise `HeadroomError` if the point cannot be run."""
         ...

@@ -1,4 +1,4 @@
-"""Changes of resources: texts with one meaning are one text, and wrong ones name the cure."""
+"""Resource changes: equivalent texts become one text, and invalid ones give a hint."""
 
 import pytest
 from hypothesis import given

@@ -1,7 +1,7 @@
-"""Where tasks run: the seam between the runner and processes, clusters, or this very process.
+"""Executors run tasks: the interface between the runner and processes, clusters, or this process.
 
-An executor takes chunks of tasks and gives back one result per task, in any order. It never
-touches the journal, and a task that ends its worker comes back as a failed result.
+An executor takes chunks of tasks and returns one result per task, in any order. It never touches
+the journal, and a task that kills its worker comes back as a failed result.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ from headroom.experiment.runner.tasks import Result, Task, run_task
 
 
 class Executor(Protocol):
-    """What the runner needs to have tasks run somewhere."""
+    """The interface that the runner needs to have tasks run somewhere."""
 
     @property
     def capacity(self) -> int:
@@ -31,7 +31,7 @@ class Executor(Protocol):
         ...
 
     def results(self) -> Sequence[Result]:
-        """Wait for at least one result and return all that are there.
+        """Wait for at least one result and return all that are ready.
 
         Only called while tasks are running.
         """
@@ -47,7 +47,7 @@ class Executor(Protocol):
 
 
 class InlineExecutor:
-    """Runs tasks one at a time in this process: for measurements, which want the host alone.
+    """Runs tasks one at a time in this process: for measurements, which need an idle host.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class InlineExecutor:
         return 1
 
     def submit(self, chunk: Sequence[Task]) -> None:
-        """Take a chunk; it runs when its result is asked for."""
+        """Take a chunk; it runs when its result is requested."""
         self._waiting.extend(chunk)
 
     def results(self) -> Sequence[Result]:
@@ -84,4 +84,4 @@ class InlineExecutor:
         self._waiting.clear()
 
     def close(self) -> None:
-        """Nothing is left to end."""
+        """There is nothing to end."""

@@ -1,8 +1,8 @@
-"""Measuring again: a mark in the journal, before which the rows of an experiment do not count.
+"""Fresh measurements: rows of an experiment before a mark in the journal do not count.
 
-A mark is an environment without rows. It is durable before the first new replication, so a session
-that was interrupted resumes after it: what has been measured since the mark counts, what is older
-does not. Simulations need no mark: the same fingerprint and seed give the same bits.
+A mark is an environment without rows. It is durable before the first new replication, so an
+interrupted session resumes after it: measurements since the mark count, older ones do not.
+Simulations need no mark: the same fingerprint and seed give the same bits.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ FRESH = "fresh"
 
 
 def mark_fresh(plan: Plan, journal: Journal) -> list[str]:
-    """Let no measurement of the plan's experiments count that is stored so far.
+    """Make stored measurements of the plan's experiments count no longer.
 
     Returns the names of the experiments that are measured again: simulated ones are not, nor are
     those that have no measurements.

@@ -1,10 +1,9 @@
-"""Ctrl-C: once to finish what runs and save, twice to stop at once.
+"""Ctrl-C: once to finish and save the running work, twice to stop at once.
 
-The first request only sets a flag that the runner reads before it starts new work. The second
-one raises `KeyboardInterrupt`, which ends the wait for running work; the runner then kills its
-workers. SIGTERM stops at once, because whoever sends it rarely waits, and SIGHUP, because the
-terminal is gone, unless it is ignored (nohup). Either way every row that
-was stored stays stored.
+The first request only sets a flag that the runner reads before it starts new work. The second one
+raises `KeyboardInterrupt`, which ends the wait for running work; the runner then kills its workers.
+SIGTERM stops at once, because its sender rarely waits. SIGHUP does too, because the terminal is
+gone, unless it is ignored (nohup). In all cases every stored row stays stored.
 """
 
 import os

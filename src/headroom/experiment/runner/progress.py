@@ -1,7 +1,7 @@
-"""How far a run has come and how long it still takes: on stderr, only on a terminal.
+"""Progress and remaining time of a run: on stderr, only on a terminal.
 
-The bar is drawn when a replication ends and at no other time: a thread that redraws ten times a
-second would disturb the measurements that it reports on.
+The bar is redrawn only when a replication ends: a thread that redraws ten times a second would
+disturb the measurements that it reports on.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class Pace:
 def time_left_s(paces: Mapping[str, Pace]) -> float | None:
     """Return the time (s) until everything has ended, None while nothing is known.
 
-    Each experiment goes on at its own mean pace; one that has not begun is expected to be like
+    Each experiment continues at its own mean pace; one that has not begun is expected to be like
     the mean of the others.
 
     Examples
@@ -59,7 +59,7 @@ def time_left_s(paces: Mapping[str, Pace]) -> float | None:
 
 
 def in_words(seconds: float | None) -> str:
-    """Return a time as a person says it.
+    """Return a time as a person would say it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def start(self, paces: Mapping[str, Pace], *, reused: int) -> None:
-        """Show what is to be done, and how many replications earlier sessions did."""
+        """Show the remaining work, and how many replications earlier sessions did."""
         self._paces = dict(paces)
         self._reused_count = reused
         if self._is_shown:
@@ -106,7 +106,7 @@ class Progress:
             self._draw(self._bar)
 
     def add(self, experiment: str, count: int = 1) -> None:
-        """Note that a stopping rule asked for more replications."""
+        """Note that a stopping rule requested more replications."""
         self._paces[experiment].open_count += count
 
     def drop(self, experiment: str, count: int) -> None:
@@ -129,12 +129,12 @@ class Progress:
             self._bar.console.print(f"headroom: {words}", markup=False)
 
     def warn(self, words: str) -> None:
-        """Say something on stderr, terminal or not, unless the user wants quiet."""
+        """Print a message on stderr, terminal or not, unless the user wants quiet."""
         if words and not self._is_quiet:
             self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -1,6 +1,6 @@
-"""Rows of earlier sessions in the journal, and which of them count now.
+"""Rows of earlier sessions in the journal, and which of them still count.
 
-Rows that do not count stay where they are; a survey says how many and why.
+Rows that do not count stay in the journal; a survey reports how many and why.
 """
 
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ OF_NO_POINT = "of no point of the plan (an experiment or a level was renamed or 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What the journal holds for a plan.
+    """The rows that the journal holds for a plan.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Survey:
         return sum(len(numbers) for numbers in self.done.values())
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a user should know, one sentence each."""
+        """Return notes for the user, one sentence each."""
         sentences = []
         if self.reused_count:
             sentences.append(f"{_count(self.reused_count)} of earlier runs reused")
@@ -99,7 +99,7 @@ def _survey_one(experiment: PlannedExperiment, journal: Journal, criteria: Crite
     for row in journal.heads(experiment.spec.name):
         point = points.get(row.point_key)
         if point is None and is_what_if(experiment.spec.name):
-            continue  # Changes come and go with the questions that are asked.
+            continue  # Changes come and go with the questions asked.
         place = (row.point_key, row.replication)
         reason = criteria.reason_against(row, experiment, point) if point else OF_NO_POINT
         if reason is None and not row.is_readable:

@@ -1,4 +1,4 @@
-"""Runs a plan: what is missing is run, stored row by row, and nothing twice.
+"""Run a plan: missing replications run, rows are stored one by one, and nothing runs twice.
 
 Invariants: a replication counts only after its row is durable; a failed replication never stops
 the others; simulations run in parallel first, measurements alone afterwards. Killed at any
@@ -40,7 +40,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.window_checks import time_windows
 
 _CHUNK_S = 0.5
-"""Wall time (s) that one chunk of tasks should take: long beside the cost of handing it over."""
+"""Wall time (s) that one chunk of tasks should take: long compared with handing it over."""
 _PACE_WEIGHT = 0.2
 
 
@@ -52,7 +52,7 @@ class StoppingRule(Protocol):
     """
 
     def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
-        """Return True where `runs`, in the order of replications, are not enough yet.
+        """Return True if `runs`, in the order of replications, are not enough yet.
 
         The answer changes at looks only: between two looks it is that of the earlier one.
         """
@@ -65,7 +65,7 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a session did, in replications.
+    """The replications that a session ran and reused.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Outcome:
     reused
         Replications that earlier sessions finished and that count.
     interrupted
-        True where the user stopped the session before its end.
+        True if the user stopped the session before its end.
     remaining
         Replications that are planned and not run, because the session was stopped.
     given_up
@@ -102,7 +102,7 @@ class Outcome:
     reused_measurements: int = 0
 
     def then(self, later: "Outcome") -> "Outcome":
-        """Return what this part of a session and a later one did together."""
+        """Return the combined outcome of this part of a session and a later one."""
         kept = Counter(self.kept)
         kept.update(later.kept)
         return Outcome(
@@ -142,7 +142,7 @@ def run_plan(
     jobs
         Simulations in parallel, >= 1.
     progress
-        Told about every replication.
+        Informed of every replication.
     interrupt
         Listens to Ctrl-C while the plan runs.
     stop_on_failure
@@ -151,8 +151,8 @@ def run_plan(
     Raises
     ------
     EnvironmentUnfitError
-        No experiment that has work can run on this machine, or the journal cannot be written;
-        every row stored before stays. Where only some experiments cannot run, their points fail.
+        No experiment that has work can run on this machine, or the journal cannot be written; every
+        row stored before stays. If only some experiments cannot run, their points fail.
     """
     facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
     criteria = criteria_of_run(plan, journal)
@@ -176,7 +176,7 @@ def run_plan(
 
 
 class _Session:
-    """One call of `run_plan`: its schedules, what runs now, and what has come of it."""
+    """One call of `run_plan`: its schedules, the running tasks, and the results so far."""
 
     def __init__(
         self,
@@ -232,18 +232,18 @@ class _Session:
         self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
 
     def close(self) -> None:
-        """Let every system remove what it keeps; the first failure is raised after the last."""
+        """Let every system remove its own files; the first failure is raised after the last."""
         with ExitStack() as stack:
             for experiment in self._plan.experiments:
                 if isinstance(experiment.system, KeepsThings):
                     stack.callback(lambda kept: self._note(kept.close_session()), experiment.system)
 
     def _note(self, said: Iterable[str]) -> None:
-        """Keep what a system says for the notes, each sentence once."""
+        """Keep a system's messages for the notes, each sentence once."""
         self._said |= dict.fromkeys(said)
 
     def outcome(self, found: resume.Survey) -> Outcome:
-        """Return what has come of the session."""
+        """Return the outcome of the session so far."""
         waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
         was_asked = self._interrupt.is_requested and waiting > 0
         return Outcome(
@@ -389,7 +389,7 @@ class _Session:
         )
 
     def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
-        """Make results durable, then let them count; end where something else ran."""
+        """Make results durable, then let them count; end if something else ran."""
         results, strange = self._parted(results)
         rows = [(self._row(self._running[result.number], result), result.run) for result in results]
         self._journal.append_encoded(rows)
@@ -405,7 +405,7 @@ class _Session:
     def _parted(
         self, results: Sequence[Result]
     ) -> tuple[list[Result], ChangedMeanwhileError | None]:
-        """Return the results of what was planned, and the error of the first other one."""
+        """Return the results of planned replications, and the error of the first unplanned one."""
         planned, strange = [], None
         for result in results:
             point = self._running[result.number].point
@@ -463,7 +463,7 @@ class _Session:
         self._progress.drop(experiment, count)
 
     def _extend(self, schedule: Schedule, states: Iterable[PointState]) -> list[tuple[str, int]]:
-        """Let points run on where the rule asks for it; returns experiment and replications."""
+        """Let points continue if the rule requests it; returns experiment and replications."""
         unique = {state.point.key: state for state in states}.values()
         return [
             (state.point.experiment, schedule.add_next(state))

@@ -1,8 +1,8 @@
-"""The order of runs: randomised blocks, and replications that a stopping rule requests.
+"""The order of runs: randomised blocks, and the replications that a stopping rule requests.
 
 Each block holds one replication of every point, in an order drawn from the study seed, so that a
-drift of the machine hits all points alike. The place of a point within its block depends on
-(study seed, block, point) only: leaving finished replications out does not move the others.
+drift of the machine affects all points alike. The position of a point within its block depends only
+on (study seed, block, point): skipping finished replications does not move the others.
 """
 
 import heapq
@@ -18,7 +18,7 @@ GIVE_UP_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One replication of a point that is to be run."""
+    """One replication of a point to run."""
 
     experiment: PlannedExperiment
     point: Point
@@ -40,7 +40,7 @@ class PointState:
     open_count
         Replications that wait or run.
     next_look
-        Number of finished replications at which the stopping rule is asked again.
+        Number of finished replications at which the stopping rule is checked again.
     """
 
     experiment: PlannedExperiment
@@ -52,7 +52,7 @@ class PointState:
 
     @property
     def is_fixed(self) -> bool:
-        """True where the number of replications is fixed."""
+        """True if the number of replications is fixed."""
         return self.experiment.spec.replications.count is not None
 
     @property
@@ -67,7 +67,7 @@ class Schedule:
     Parameters
     ----------
     points
-        Experiment and point of everything that is to be run.
+        Experiment and point of everything to run.
     done
         Replications of each point (by key) that earlier sessions finished.
     seed

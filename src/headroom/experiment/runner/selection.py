@@ -1,10 +1,11 @@
-"""Which rows of the journal count for a point of a plan, and why the others do not.
+"""Select the rows of the journal that count for a point of a plan, with reasons for the rest.
 
-One rule, for what is run and for what is shown: a row counts when experiment, point key,
-replication, seed and fingerprint agree. A measurement must also come from the machine in question,
-have found there what lies there now, and not be older than the last `run --fresh`. The machine in
-question is this one. Only where no session ever measured the experiment here, as when results were
-copied to a reader's machine, is it that of the newest measurement, with what lay there then.
+The same rule decides which points run and which rows are shown: a row counts if experiment, point
+key, replication, seed and fingerprint agree. A measurement must also come from the machine in
+question, must have found the present contents there, and must not be older than the last
+`run --fresh`. The machine in question is normally this one. Only if no session ever measured the
+experiment here, for example after copying results to a reader's machine, it is the machine of the
+newest measurement, with the contents of that time.
 
 Rows that do not count stay in the journal.
 """
@@ -30,9 +31,9 @@ OTHER_MACHINE = "measured on another machine"
 OTHER_THING = "measured with another program, input or device"
 OLDER = "measured before the last --fresh"
 PLACES = "places"
-"""Key of an environment under which each point's key has what lay at its place."""
+"""Key of an environment that holds, by point key, what was at the point's place."""
 PREPARED = "facts"
-"""Key of an environment under which each experiment that had work has what was prepared."""
+"""Key of an environment that holds, for each experiment that had work, its preparation."""
 WORKED_ON = "experiments"
 """Key of an environment under which it has the names of the experiments that had work."""
 BEYOND_PLAN = "beyond the planned number of replications"
@@ -40,24 +41,24 @@ BEYOND_PLAN = "beyond the planned number of replications"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What a row must agree with.
+    """Criteria that a row must match.
 
     Parameters
     ----------
     seed
         Study seed of the plan.
     refused
-        Number of an environment to the reason why no row of it counts.
+        Number of an environment to the reason why none of its rows count.
     is_measured
-        True where a row needs an environment that is known.
+        True if a row needs a known environment.
     elsewhere
-        How the machine in question differs from this one; empty where it is this one.
+        How the machine in question differs from this one; empty if it is this one.
     known
         Numbers of the environments that are known.
     places
-        Number of an environment to what lay at the places of its points, see `system.Located`.
+        Number of an environment to what was at the places of its points, see `system.Located`.
     here
-        What lies there whose measurements count, by point key; a point without it takes any.
+        What is there now, by point key: only its measurements count; a point without it takes any.
     """
 
     seed: int
@@ -78,7 +79,7 @@ class Criteria:
     def reason_against(
         self, row: ReplicationRow, experiment: PlannedExperiment, point: Point
     ) -> str | None:
-        """Return why a row does not count for a point, None where it does."""
+        """Return why a row does not count for a point, None if it does."""
         if row.fingerprint != point.fingerprint:
             return OTHER_VERSION
         if row.seed != point.seed(self.seed, row.replication):
@@ -101,7 +102,7 @@ class Criteria:
 
 
 def criteria_of_run(plan: Plan, journal: Journal) -> dict[str, Criteria]:
-    """Return what a stored row of each experiment must agree with to be reused on this machine."""
+    """Return the criteria for reusing a stored row of each experiment on this machine."""
     environments = journal.environments()
     return {
         experiment.spec.name: criteria_of(plan, journal, experiment, environments, is_run=True)
@@ -117,7 +118,7 @@ def criteria_of(
     *,
     is_run: bool = False,
 ) -> Criteria:
-    """Return what a stored row of one experiment must agree with.
+    """Return the criteria for reusing a stored row of one experiment.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def criteria_of(
     environments
         The sessions of the journal.
     is_run
-        True where the experiment is about to be run: the machine in question is this one then,
+        True if the experiment is about to be run: the machine in question is this one then,
         whatever was measured before.
     """
     if experiment.system.column is not Column.MEASURE:
@@ -191,12 +192,12 @@ def differing_names(there: str, here: str) -> str:
 
 
 def places_of(environments: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[str, str]]:
-    """Return what lay at the place of each point, of the environments that know."""
+    """Return what was at the place of each point, from the environments that know."""
     return {int(facts["id"]): facts[PLACES] for facts in environments if facts.get(PLACES)}
 
 
 def places_now(experiments: Iterable[PlannedExperiment]) -> dict[str, str]:
-    """Return what lies at the place of each point that has one, by its key."""
+    """Return what is at the place of each point that has one, by its key."""
     found = {
         point.key: experiment.system.found_at(point.config)
         for experiment in experiments
@@ -222,7 +223,7 @@ def select_rows(
     rows
         Rows of the point, oldest first.
     criteria
-        What they must agree with, see `criteria_of`.
+        The criteria that they must match, see `criteria_of`.
     experiment, point
         The point they are for.
     """
@@ -305,7 +306,7 @@ class Selection:
         ]
 
     def criteria(self, experiment: PlannedExperiment) -> Criteria:
-        """Return what the rows of an experiment must agree with."""
+        """Return the criteria that the rows of an experiment must match."""
         name = experiment.spec.name
         if name not in self._criteria:
             self._criteria[name] = criteria_of(

@@ -1,7 +1,7 @@
-"""Work as plain data: what goes to a worker process and what comes back.
+"""Work as plain data: the messages to and from a worker process.
 
-Everything is MessagePack on the wire; nothing is pickled, so a worker needs no more than the
-class of the system and the set-up that the study file gave.
+Everything is MessagePack on the wire; nothing is pickled, so a worker needs only the class of the
+system and the set-up from the study file.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """The first message to a worker, and the one that makes it work for another session."""
+    """The first message to a worker, and the message that switches it to another session."""
 
     sys_path: list[str]
     recipes: dict[str, Recipe]
@@ -55,7 +55,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a task: an encoded run, or the reason why there is none."""
+    """The result of a task: an encoded run, or the reason why there is none."""
 
     number: int
     started_at: str
@@ -63,9 +63,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     run: bytes | None = None
     event_count: int = 0
-    """Simulated events, where the system counts them."""
+    """Simulated events, if the system counts them."""
     ran: Ran | None = None
-    """What was run; None where nothing was."""
+    """The identity of what ran; None if nothing ran."""
 
 
 def recipe_of(
@@ -124,7 +124,7 @@ def run_task(system: System, task: Task) -> Result:
 
 
 def _watched_run(system: System, task: Task) -> Run:
-    """Return a run; a measured one with what happened on the machine meanwhile."""
+    """Return a run; a measured one includes the machine's other activity."""
     if system.column is not Column.MEASURE:
         return _run_of(system, task)
     with watched() as machine:

@@ -1,4 +1,4 @@
-"""`--fresh`: what was measured before a mark no longer counts, also where the run is cut short."""
+"""`--fresh`: measurements before a mark no longer count, even if the run is interrupted."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_what_is_measured_again_replaces_what_was_and_nothing_is_deleted(plan_of
 def test_a_run_that_was_cut_short_resumes_with_what_it_has_measured_again(
     plan_of: MakePlan,
 ) -> None:
-    """As after a kill: the mark and some new rows are there, and a plain run goes on."""
+    """As after a kill: the mark and some new rows are there, and a plain run resumes."""
     plan = plan_of(MEASURE + "factors.users = [1, 2, 3]")
     run_study(plan)
     mark(plan)

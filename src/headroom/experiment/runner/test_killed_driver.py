@@ -1,4 +1,4 @@
-"""A driver killed with SIGKILL loses no finished replication and ends, run again, the same."""
+"""A driver killed with SIGKILL loses no finished replication; a rerun gives the same results."""
 
 import json
 import os

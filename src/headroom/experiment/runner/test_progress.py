@@ -1,4 +1,4 @@
-"""Progress: on a terminal only, and an honest time left."""
+"""Progress: only on a terminal, and with an honest remaining time."""
 
 import io
 
@@ -9,7 +9,7 @@ from headroom.experiment.runner.progress import Pace, Progress, in_words, time_l
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         """Return True."""

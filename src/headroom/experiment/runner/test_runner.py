@@ -1,4 +1,4 @@
-"""A session runs what is missing, stores each row, and goes on past failures."""
+"""A session runs the missing replications, stores each row, and continues after failures."""
 
 import random
 import sqlite3
@@ -216,7 +216,7 @@ def test_only_measurements_belong_to_their_machine(
 def test_what_a_run_reuses_is_what_is_shown_where_two_machines_have_measured(
     plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cause: running asked for this machine, showing for the newest row: 4 of 15 done, for ever."""
+    """Cause: running asked for this machine, showing for the newest row: stuck at 4 of 15 done."""
     text = MEASURE + "factors.users = [1, 2, 3]\nreplications.count = "
     move_to(monkeypatch, **BIG)
     assert run_study(plan_of(text + "5")).done == 15
@@ -271,7 +271,7 @@ def test_measurements_belong_to_what_lay_at_their_place(plan_of: MakePlan) -> No
 def test_a_reader_elsewhere_sees_the_newest_measurements_of_each_place(
     plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies at the places of the reader's machine decides nothing."""
+    """The places of the reader's machine decide nothing."""
     plan = plan_of(LOCATED + "factors.users = [1]\nreplications.count = 3")
     for content in ("disk A", "disk B"):
         (plan.folder / "place-1").write_text(content)
@@ -368,7 +368,7 @@ def test_a_stopping_rule_ends_at_the_maximum(plan_of: MakePlan) -> None:
 
 
 def test_an_open_ended_point_that_was_cut_off_goes_on(plan_of: MakePlan) -> None:
-    """As after a kill between two replications: nothing of the point waits, the rule is asked."""
+    """As after a kill between two replications: nothing of the point waits, the rule is checked."""
     text = "fixed.rate = 0\nreplications = { metric = 'throughput', half_width = 0.1, minimum = 2, "
     whole = run_study(plan_of(MODEL + text + "maximum = 9 }"))
     journal_path(plan_of(MODEL).folder, quick=False).unlink()
@@ -523,7 +523,7 @@ def test_an_interrupted_session_says_what_remains(plan_of: MakePlan) -> None:
 def test_a_full_disk_ends_the_session_and_keeps_its_rows(
     plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault: the disk is full after five rows; the next session carries on from there."""
+    """Fault: the disk is full after five rows; the next session resumes from there."""
     plan = plan_of(MEASURE + "replications.count = 8")
     original = Journal.append_encoded
 
@@ -553,7 +553,7 @@ def test_the_outcome_of_a_plan_without_work_is_empty(plan_of: MakePlan) -> None:
 def test_what_a_system_keeps_is_there_in_each_run_and_gone_after_the_session(
     plan_of: MakePlan, mode: str
 ) -> None:
-    """Also where a run fails, has a bug, or is interrupted."""
+    """Even if a run fails, has a bug, or is interrupted."""
     keeper = "[[experiment]]\nname = 'disk'\nsystem.name = 'fake-keeper'\n"
     plan = plan_of(f"{keeper}fixed.mode = '{mode}'\nreplications.count = 2")
     outcome = run_study(plan)

@@ -1,4 +1,4 @@
-"""The order of work: randomised blocks that nothing else disturbs."""
+"""The order of work: randomised blocks that are independent of everything else."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -115,7 +115,7 @@ def test_cancel_ends_tasks_that_hang(pool: WorkerPool, tmp_path: Path) -> None:
 
 
 def test_only_the_task_that_is_past_its_time_limit_fails(recipe: Recipe) -> None:
-    """Fault: an endless simulation is killed; the other worker and later tasks go on."""
+    """Fault: an endless simulation is killed; the other worker and later tasks continue."""
     limited = msgspec.structs.replace(recipe, time_limit_s=0.5)
     pool = WorkerPool({"load": recipe, "limited": limited}, worker_count=2)
     assert pool.most_tasks == 1

@@ -1,7 +1,7 @@
-"""Points of a study with changed resources, run with the points that they are compared to.
+"""Points of a study with changed resources, run together with the points they are compared with.
 
-A changed point is the base point with a few changes, run with the seeds of the base point, so
-that replication i of both meets the same chance (common random numbers).
+A changed point is the base point with a few changes. It runs with the seeds of the base point, so
+replication i of both gets the same random numbers (common random numbers).
 
 Invariants: a changed point lives in the journal under the experiment ``NAME/what-if``, a name
 that no study file can write, so it never mixes with the points of the study; its key, seeds and
@@ -77,7 +77,7 @@ def changed_point(point: Point, changes: Sequence[Change], system: System) -> Po
 def changed_experiment(
     experiment: PlannedExperiment, points: Iterable[Point], *, replications: int
 ) -> PlannedExperiment:
-    """Return the experiment of the changed `points`, each of which runs so many times."""
+    """Return the experiment of the changed `points`, each run `replications` times."""
     spec = msgspec.structs.replace(
         experiment.spec,
         name=experiment.spec.name + SUFFIX,
@@ -87,7 +87,7 @@ def changed_experiment(
 
 
 def changed_plan(plan: Plan, wanted: Iterable[tuple[PlannedExperiment, Point, int]]) -> Plan | None:
-    """Return a plan of changed points only, None where there are none.
+    """Return a plan of changed points only, None if there are none.
 
     Parameters
     ----------

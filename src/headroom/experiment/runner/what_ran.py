@@ -1,8 +1,8 @@
-"""What a replication ran, against what was planned: files may change while a study runs.
+"""Compare what a replication ran with the plan: files may change while a study runs.
 
-A worker says what it ran, and a measured system is looked at before and after each replication. A
-replication of anything else than the plan is not stored, and the run ends: what follows would be of
-the changed study too.
+A worker reports what it ran, and a measured system is inspected before and after each replication.
+A replication that differs from the plan is not stored, and the run ends, because later replications
+would also belong to the changed study.
 """
 
 from collections.abc import Mapping
@@ -22,27 +22,27 @@ class ChangedMeanwhileError(HeadroomError):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system is at one moment, or was throughout a replication."""
+    """The identity of a system at one moment, or throughout a replication."""
 
     fingerprint: str
-    """As `System.fingerprint` says; empty where it could not say."""
+    """As `System.fingerprint` returns it; empty if it could not be determined."""
     found: str = ""
-    """As `Located.found_at` says."""
+    """As returned by `Located.found_at`."""
     changed: list[str] = []
     """Names of what changed, as far as they are known."""
     is_steady: bool = True
-    """False where it was not the same before and after the replication."""
+    """False if it was not the same before and after the replication."""
 
 
 def look(system: System, config: Mapping[str, Value], *, before: Ran | None = None) -> Ran:
-    """Return what a run of `config` is made of now.
+    """Return the current identity of a run of `config`.
 
     Parameters
     ----------
     system, config
         The point.
     before
-        What it was before the replication; None where that was not looked at.
+        Its identity before the replication; None if not examined.
     """
     changed = [] if before is None else list(before.changed)
     try:
@@ -64,18 +64,18 @@ def look(system: System, config: Mapping[str, Value], *, before: Ran | None = No
 
 
 def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: bool) -> None:
-    """Raise `ChangedMeanwhileError` where something else ran than was planned.
+    """Raise `ChangedMeanwhileError` if something else ran than was planned.
 
     Parameters
     ----------
     ran
-        What a worker says; None where nothing ran.
+        The worker's answer; None if nothing ran.
     point
-        The point that was planned.
+        The planned point.
     planned_place
-        What lay at its place when the session began, empty where nothing tells.
+        The content of its place when the session began, empty if unknown.
     has_failed
-        True where there are no results: what failed need not even be able to say what it is.
+        True if there are no results: a failed program may not even be able to identify itself.
     """
     if ran is None or (has_failed and not ran.fingerprint):
         return

@@ -1,7 +1,7 @@
-"""A worker process: takes chunks of tasks from the driver, sends back one result per task.
+"""A worker process: takes chunks of tasks from the driver and returns one result per task.
 
-It ignores Ctrl-C (the driver decides), writes nothing to stdout, and ends at once when its
-driver is gone: its standard input is a lifeline that only the driver holds.
+It ignores Ctrl-C (the driver decides), writes nothing to stdout, and ends at once when its driver
+is gone: its standard input is a lifeline that only the driver holds.
 """
 
 import os

@@ -1,12 +1,13 @@
 """Local worker processes for simulations: isolated, cheap to start, replaced when they die.
 
 Invariant: every submitted task comes back exactly once. A worker answers its tasks in order, so
-when it dies the first unanswered task is the one that ended it; that task comes back as failed,
-the tasks behind it go to another worker. A worker that works on one task past its time limit is
-killed, and its task fails alike.
+when it dies the first unanswered task is the one that ended it; that task comes back as failed, the
+tasks behind it go to another worker. A worker that works on one task past its time limit is killed,
+and its task fails too.
 
-Inside `kept_workers`, a pool that closes leaves its workers to the next one: a command runs points,
-then what-ifs, then what a limit adds, and starting a process takes longer than many simulations.
+Inside `kept_workers`, a pool that closes leaves its workers to the next one. A command runs points,
+then what-ifs, then the points that a limit adds, and starting a process takes longer than many
+simulations.
 """
 
 import math
@@ -91,7 +92,7 @@ class WorkerPool:
         idle.give(chunk)
 
     def _kept(self) -> "_Worker | None":
-        """Return a worker that an earlier pool left, None where there is none that still runs."""
+        """Return a worker left by an earlier pool, None if none still runs."""
         reserve = _RESERVE.get()
         while reserve:
             worker = reserve.pop()
@@ -112,7 +113,7 @@ class WorkerPool:
         return found
 
     def _patience_s(self) -> float | None:
-        """Return the time (s) until the first worker is past its limit, None where none ever is."""
+        """Return the time (s) until the first worker is past its limit, None if none has one."""
         left_s = min(worker.left_s() for worker in self._workers)
         return None if left_s == math.inf else max(left_s, 0.0)
 
@@ -169,7 +170,7 @@ class _Worker:
         self._mark_time()
 
     def start(self, start: bytes, limits_s: Mapping[str, float | None]) -> None:
-        """Let the process load what a session runs, instead of what it has loaded before."""
+        """Let the process load another session's systems instead of the earlier ones."""
         self._limits_s = limits_s
         self._is_ready = False
         self._mark_time()
@@ -260,7 +261,7 @@ class _Worker:
         )
 
     def _failure(self, message: str, *, cure: str) -> Result:
-        """End the process; the task in work has failed, those behind it are left over."""
+        """End the process; its current task has failed, those behind it are left over."""
         self.is_alive = False
         self.kill()
         culprit = self.tasks.popleft()

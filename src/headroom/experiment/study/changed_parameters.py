@@ -1,6 +1,6 @@
-"""Parameters that a what-if changes: checked as the levels of a factor are, then simply set.
+"""Parameters that a what-if changes: checked like the levels of a factor, then simply set.
 
-Invariant: a changed configuration is one that a study could have had.
+Invariant: a study could have had the changed configuration.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def _new_value(change: Change, old: Value | None, parameter: Parameter) -> Value
 
 
 def _value(word: str, parameter: Parameter) -> Value:
-    """Return a written value; text stays text where the parameter takes text."""
+    """Return a written value; text stays text if the parameter takes text."""
     if parameter.type == "str":
         return word
     if word in {"true", "false"}:
@@ -86,7 +86,7 @@ def _value(word: str, parameter: Parameter) -> Value:
 
 
 def check_changes(system: System, config: Mapping[str, Value], changes: Sequence[Change]) -> None:
-    """Raise `StudyError` where the system of `config` cannot be changed so."""
+    """Raise `StudyError` if the system of `config` cannot be changed so."""
     parameters, resources = split_changes(changes)
     changed = with_parameters(config, parameters, system.parameters())
     if resources and not isinstance(system, Modelled):
@@ -95,6 +95,6 @@ def check_changes(system: System, config: Mapping[str, Value], changes: Sequence
             cure="change a parameter of it instead",
         )
     if parameters:
-        system.metrics(changed)  # What the new values make impossible is said here.
+        system.metrics(changed)  # Values that the changes make impossible are rejected here.
     if isinstance(system, Modelled):
-        system.model(changed, resources)  # refuses what it cannot change
+        system.model(changed, resources)  # refuses impossible changes

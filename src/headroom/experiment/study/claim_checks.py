@@ -1,6 +1,6 @@
-"""Do claims and responses name what exists? Checked before anything runs.
+"""Check that claims and responses refer to existing names, before anything runs.
 
-Whether a claim *holds* is for the analysis; here it only must be decidable.
+The analysis decides whether a claim *holds*; here it only has to be decidable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -190,7 +190,7 @@ def _check_crossover(
 def _check_where(
     loaded: LoadedStudy, place: KeyPath, where: Where, experiment: PlannedExperiment
 ) -> list[Point]:
-    """Return the points that a selection means; raise where it means none."""
+    """Return the points of a selection; raise if there are none."""
     wanted = {
         name: _level(
             loaded, (*place, name), level, _factor(loaded, (*place, name), name, experiment)
@@ -293,7 +293,7 @@ def _check_in_order(
 
 
 def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> None:
-    """Raise unless a claim about an extreme says of how many, and no other claim does."""
+    """Raise unless a claim about an extreme gives a count, and no other claim does."""
     if (claim.statistic in get_args(Extreme)) == (claim.extreme_of is not None):
         return
     if claim.extreme_of is None:

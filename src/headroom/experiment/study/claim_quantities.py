@@ -1,6 +1,6 @@
 """Quantities of claims and limits as numbers: "200 ms" of a study file becomes 0.2.
 
-Invariant: a claim or limit that leaves here has numbers in base units and no `within`.
+Invariant: the resulting claims and limits have numbers in base units and no `within`.
 """
 
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def _check_only(loaded: LoadedStudy, place: KeyPath, claim: Claim) -> None:
 
 
 def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> Mapping[str, float]:
-    """Return what `within` says: a share of the value, or an absolute tolerance."""
+    """Return the tolerance of `within`: a share of the value, or absolute."""
     text, here = getattr(claim, "within", ""), (*place, "within")
     if text.rstrip().endswith("%"):
         share = _number(loaded, here, text, "1")

@@ -1,4 +1,4 @@
-"""Does the comparison of an experiment name what exists? Checked before anything runs.
+"""Check that the comparison of an experiment refers to existing names, before anything runs.
 
 Invariant: a comparison of the full variant has a base and at least one other level. The quick
 variant may leave levels out; the report then says what is missing.
@@ -25,7 +25,7 @@ def check_compare(
     *,
     is_quick: bool,
 ) -> Compare | None:
-    """Return the comparison with its base in the factor's type, None where nothing is compared.
+    """Return the comparison with its base in the factor's type, None if nothing is compared.
 
     Raises
     ------

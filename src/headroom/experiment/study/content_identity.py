@@ -1,6 +1,6 @@
 """The files of a study that its answers depend on, compared by content.
 
-Invariant: as of `headroom.experiment.machine.program_identity`.
+Invariant: as in `headroom.experiment.machine.program_identity`.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _MOST_HASHED_BYTES = 1 << 24
 
 
 def study_files_identity(plan: Plan) -> bytes:
-    """Return the identity of the files that a planned study read: its models, and what they import.
+    """Return the identity of the files that a planned study read: its models, and their imports.
 
     Take it right after the plan: a file that is edited later is another one.
     """

@@ -1,8 +1,8 @@
 """From a study file to points: factors, levels, keys, and every check before anything runs.
 
-Invariant: a `Plan` can be run as it stands: each level is one that its system accepts, each
-required parameter has a value, and claims name what exists. Points are in the order of the file;
-the runner shuffles them.
+Invariant: a `Plan` can be run as it stands: its system accepts each level, each required parameter
+has a value, and claims refer to existing names. Points are in the order of the file; the runner
+shuffles them.
 """
 
 import itertools
@@ -47,8 +47,8 @@ MOST_POINTS = 1_000_000
 def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Plan:
     """Return the plan of a study, checked from end to end.
 
-    Claims are checked against the full study even where the quick variant is planned: a level
-    that the quick variant leaves out makes a claim undecided, not wrong.
+    Claims are checked against the full study even if the quick variant is planned: a level that the
+    quick variant leaves out makes a claim undecided, not wrong.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
 def _quick_drafts(
     loaded: LoadedStudy, full: Sequence["_Draft"], *, is_needed: bool
 ) -> list["_Draft"]:
-    """Return the quick variants; their mistakes are found also where another one is planned."""
+    """Return the quick variants; their mistakes are found even if another variant is planned."""
     kept = [draft for draft in full if not draft.variant.spec.quick.skip]
     if not kept and is_needed:
         raise loaded.error(
@@ -125,7 +125,7 @@ def _check_names(loaded: LoadedStudy) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    """An experiment in one variant, checked as far as that goes without its points."""
+    """An experiment in one variant, checked as far as possible without its points."""
 
     variant: Variant
     system: System
@@ -136,7 +136,7 @@ class _Draft:
 
 
 def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None) -> _Draft:
-    """Check a variant; where its set-up is that of `like`, the system is loaded once only."""
+    """Check a variant; if its set-up is that of `like`, the system is loaded only once."""
     if like is not None and like.variant.spec.system == variant.spec.system:
         system, setup = like.system, like.setup
     else:
@@ -161,7 +161,7 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
 def _planned(
     loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool, is_quick: bool
 ) -> PlannedExperiment:
-    """Return an experiment with its points; only where it is to run do they have fingerprints."""
+    """Return an experiment with its points; they have fingerprints only if it will run."""
     variant, system = draft.variant, draft.system
     points = _points(loaded, draft, is_to_run=is_to_run)
     if is_to_run:
@@ -240,7 +240,7 @@ def _factors(
 def _at_level(
     loaded: LoadedStudy, place: KeyPath, levels: Levels, parameter: Parameter
 ) -> Iterator[None]:
-    """Name the line of the very level that is wrong, where levels are listed."""
+    """Name the line of the very level that is wrong, if levels are listed."""
     try:
         yield
     except HeadroomError as error:
@@ -416,7 +416,7 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
 
 
 def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
-    """Refuse a system that is another one each time it is asked: no row could be reused."""
+    """Refuse a system that differs at each look: no row could be reused."""
     if system.fingerprint(point.config) != point.content:
         raise loaded.error(
             variant.key_path("system"),

@@ -1,11 +1,12 @@
 """The fit of an experiment before and after its sources have run: checks, then values.
 
-A fit is checked with the study file, long before there is anything to fit: method, options,
-sources, levels. The experiment is planned with provisional values, so that its metrics, claims
-and limits can be checked too; its points cannot be run before `with_values` has replaced them.
+A fit is checked together with the study file, long before there is anything to fit: method,
+options, sources, levels. The experiment is planned with provisional values, so that its metrics,
+claims and limits can be checked too. Its points can run only after `with_values` has replaced these
+values.
 
-Invariant: a point that was fitted has a fingerprint that covers the fitted values, so new values
-mean new runs, and equal ones reuse what is stored.
+Invariant: the fingerprint of a fitted point covers the fitted values, so new values mean new runs,
+and equal ones reuse the stored rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ UNSETTLED = "fit-not-settled"
 def planned_fit(
     loaded: LoadedStudy, variant: Variant, declared: Mapping[str, Parameter]
 ) -> PlannedFit | None:
-    """Return the fit of an experiment as far as it can be checked alone, None where it has none.
+    """Return the fit of an experiment as far as it can be checked alone, None if it has none.
 
     Raises
     ------
@@ -365,13 +366,13 @@ def _with_fitted_value(use: ParameterUse, sets: Sequence[FittedSet]) -> Paramete
 def fingerprint_of(system: System, config: Mapping[str, Value], content: str) -> str:
     """Return the fingerprint of a point: a hash of system, set-up and config.
 
-    `content` is what the system says of itself at `config`.
+    `content` is the system's own description at `config`.
     """
     return digest([system.name, config, content])
 
 
 def stages(plan_experiments: Sequence[PlannedExperiment]) -> Iterator[list[str]]:
-    """Yield names of experiments that may run together, sources before what is fitted from them.
+    """Yield names of experiments that may run together, sources before their fits.
 
     Sources that are not among the experiments count as run.
     """

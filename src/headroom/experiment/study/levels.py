@@ -1,4 +1,4 @@
-"""Levels of a factor from a list or a range, exact where decimals are exact."""
+"""Levels of a factor from a list or a range; decimals stay exact."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -85,7 +85,7 @@ def _range_levels(levels: Range, parameter: Parameter) -> list[Value]:
 
 
 def _shortest(number: float) -> Value:
-    """Return a whole number as such, where no type asks for a float."""
+    """Return a whole number as such, unless its type is float."""
     return int(number) if number.is_integer() else number
 
 

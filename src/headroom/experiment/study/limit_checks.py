@@ -1,4 +1,4 @@
-"""Do the limits of an experiment name what exists? Checked before anything runs."""
+"""Check that the limits of an experiment refer to existing names, before anything runs."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from headroom.experiment.study.variants import Variant
 
 
 def load_factor(limit: Limit, factors: Sequence[FactorSpec]) -> FactorSpec | None:
-    """Return the factor that is the load of a limit, None where there is none of this name."""
+    """Return the factor that is the load of a limit, None if none has this name."""
     numeric = [factor for factor in factors if factor.is_numeric]
     if not limit.factor:
         return numeric[0] if numeric else None
@@ -60,7 +60,7 @@ def check_limits(
 def _check_refine(
     loaded: LoadedStudy, variant: Variant, place: KeyPath, factor: FactorSpec
 ) -> None:
-    """Raise `StudyError` where no levels can be added between those of the load."""
+    """Raise `StudyError` if no levels can be added between those of the load."""
     problem = _why_not_refined(variant, factor)
     if problem is not None:
         message, cure = problem

@@ -1,7 +1,7 @@
-"""Which metric a user meant: names in everyday words, such as `p95` or `latency_p99.9`.
+"""Resolve everyday metric names, such as `p95` or `latency_p99.9`.
 
-A metric is named by quantity, unit and qualifier (`response_s_p95`). Users leave out the quantity
-or the unit, or use another word of the field for either.
+A metric is named by quantity, unit and qualifier (`response_s_p95`). Users often leave out the
+quantity or the unit, or use a synonym for either.
 """
 
 import re
@@ -20,11 +20,11 @@ _SYNONYMS = {
 _UNSPOKEN = {"", "s", "ms", "us", "ns", "sec", "seconds", "time", "percentile"}
 """Units and fillers: no two metrics differ in them alone."""
 _SHORTEST_BEGINNING = 4
-"""Letters from which a word may be cut: `util` for utilization."""
+"""Letters to which a word may be shortened: `util` for utilization."""
 
 
 def metric_suggestion(word: str, known: Iterable[str]) -> str:
-    """Return a cure for an unknown metric: the one that was probably meant, and the list.
+    """Return a hint for an unknown metric: the one that was probably meant, and the list.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def metric_suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def closest_metric(word: str, known: Iterable[str]) -> str:
-    """Return the metric that says all that `word` says and the least else; empty if none does.
+    """Return the metric with all words of `word` and the fewest others; empty if none has them.
 
     Of equally good ones the first counts: a system names what matters most first.
 
@@ -52,13 +52,13 @@ def closest_metric(word: str, known: Iterable[str]) -> str:
 
 
 def _spoken(name: str) -> list[str]:
-    """Return the words of a name that tell metrics apart, in the words of this project."""
+    """Return the words of a name that distinguish metrics, in this project's terms."""
     words = re.split(r"[\W_]+", name.lower())
     return [_SYNONYMS.get(word, word) for word in words if word not in _UNSPOKEN]
 
 
 def _says(words: list[str], wanted: list[str]) -> bool:
-    """Return whether the words hold the wanted ones, in their order."""
+    """Return whether the words contain the wanted ones, in their order."""
     rest = iter(words)
     return all(any(_is_meant(word, one) for one in rest) for word in wanted)
 

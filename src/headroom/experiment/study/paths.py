@@ -1,4 +1,4 @@
-"""Folders of results: in the study's folder, the quick variant one folder deeper."""
+"""Result folders: in the study's folder; the quick variant is one folder deeper."""
 
 from pathlib import Path
 

@@ -44,7 +44,7 @@ class FactorSpec:
 
     @property
     def is_numeric(self) -> bool:
-        """True where the levels are numbers."""
+        """True if the levels are numbers."""
         return all(
             isinstance(level, (int, float)) and not isinstance(level, bool) for level in self.levels
         )
@@ -52,7 +52,7 @@ class FactorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterUse:
-    """A parameter of an experiment and where its value comes from.
+    """A parameter of an experiment and the source of its value.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ParameterUse:
     origin
         The system's default, fixed by the study, a factor, or fitted from other results.
     source
-        Where the value comes from: the system's source, or the study's own.
+        Source of the value: the system's source, or the study's own.
     """
 
     parameter: Parameter
@@ -91,7 +91,7 @@ class Point:
     levels
         Level of each factor.
     config
-        Value of every parameter: what `System.run` is given.
+        Value of every parameter, as `System.run` gets.
     fingerprint
         Hash of system, set-up and config; rows of another fingerprint are not reused.
     changes
@@ -100,8 +100,8 @@ class Point:
         Key that the seeds derive from; empty for the point's own. Points that share it run with
         common random numbers.
     content
-        What the system says of itself at `config`, a part of the fingerprint: a worker must have
-        run this and nothing else.
+        The system's own description at `config`, a part of the fingerprint: a worker must have run
+        this and nothing else.
     """
 
     experiment: str
@@ -137,8 +137,8 @@ class PlannedExperiment:
     parameters
         Every parameter with its value and origin.
     fit
-        Where some parameters are fitted from other experiments: how, and what came of it. Until
-        it is settled the points have provisional values and cannot be run.
+        The fit of some parameters from other experiments, and its result. Until it is settled the
+        points have provisional values and cannot be run.
     added
         Keys of the points that were added where a limit breaks, see
         `headroom.experiment.study.refining`.
@@ -156,7 +156,7 @@ class PlannedExperiment:
 
     @property
     def is_ready(self) -> bool:
-        """True where every parameter has a value that may be run."""
+        """True if every parameter has a value that may be run."""
         return self.fit is None or self.fit.is_settled
 
     @property
@@ -172,14 +172,14 @@ class PlannedExperiment:
 
     @property
     def first_replications(self) -> int:
-        """Number of replications that every point gets before a stopping rule is asked."""
+        """Number of replications of every point before the first check of a stopping rule."""
         count = self.spec.replications.count
         return self.spec.replications.minimum if count is None else count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A study as it is to be run.
+    """A study, planned and ready to run.
 
     Parameters
     ----------
@@ -190,11 +190,11 @@ class Plan:
     is_quick
         True for the quick variant.
     seed
-        Study seed in use; the file's own unless another was asked for.
+        Study seed in use; the file's own unless another was requested.
     experiments
         Experiments to run.
     settings
-        What was set from outside, see `headroom.experiment.study.settings`.
+        Settings from outside, see `headroom.experiment.study.settings`.
     """
 
     study: Study

@@ -1,7 +1,8 @@
-"""Points that are added to an experiment after its own have run.
+"""Points added to an experiment after its own points have run.
 
-An added point is what the study would have if it named the level: same experiment, same key, same
-seeds. So naming the level later reuses its rows, and the point is marked in the plan only.
+An added point is identical to the point that the study would have if it named the level: same
+experiment, same key, same seeds. Naming the level later therefore reuses its rows; only the plan
+marks the point.
 
 Invariant: points and levels stay in the order of the study, added levels of a rising factor between
 their neighbours.

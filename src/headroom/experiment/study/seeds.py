@@ -1,4 +1,4 @@
-"""Seeds and keys: pure functions of what they name, the same on every machine and version.
+"""Seeds and keys: pure functions of their arguments, the same on every machine and version.
 
 A seed depends on (study seed, point key, replication) alone: not on the order of execution, the
 number of workers, or the other points of the study. Adding a level to a factor therefore keeps
@@ -60,7 +60,7 @@ def point_key(experiment: str, levels: Mapping[str, Value]) -> str:
 
 
 def order_rank(study_seed: int, block: int, key: str) -> bytes:
-    """Return what the points of a block are sorted by: a shuffle that no other point disturbs."""
+    """Return the sort key of the points of a block: a shuffle that no other point disturbs."""
     text = f"{study_seed}:{block}:{key}".encode()
     return hashlib.blake2b(text, digest_size=8, person=b"headroom-order-1").digest()
 

@@ -1,11 +1,11 @@
-"""Keys of a study file that are set from outside, so that a study fits a machine unedited.
+"""Study-file keys set from outside, so that a study runs on a machine without editing.
 
-A setting is ``KEY=VALUE`` as the file could say it. ``experiment.KEY`` replaces a key in every
-experiment that has it, or whose table above it is there; ``NAME.KEY`` sets it in one experiment.
-What `--quick` replaces is set there too. A value is TOML, or text where it is none.
+A setting is ``KEY=VALUE``, as in the file. ``experiment.KEY`` replaces a key in every experiment
+that has it or the table that contains it; ``NAME.KEY`` sets it in one experiment. The replacements
+of `--quick` are set there too. A value is TOML, or text if it does not parse as TOML.
 
-Invariant: a setting that changes nothing is an error, and the content stays one that a file could
-have had: everything is checked after it as always.
+Invariant: a setting that changes nothing is an error, and the content remains valid for a file:
+everything is checked afterwards as usual.
 """
 
 import copy
@@ -33,7 +33,7 @@ def with_settings(content: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     Raises
     ------
     StudyError
-        A text is not a setting, or there is no place for it.
+        A text is not a setting, or it has no place.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _set(content: _Table, text: str) -> None:
 
 
 def _places_of_one(tables: Sequence[_Table], name: str, keys: Sequence[str]) -> list[_Table]:
-    """Return the tables of one experiment that take the key; missing ones are made."""
+    """Return the tables of one experiment that take the key; missing ones are created."""
     places = []
     for table in tables:
         if table.get("name") == name:

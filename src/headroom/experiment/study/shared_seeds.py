@@ -1,6 +1,6 @@
-"""Points that run with the seeds of another experiment: one stream of random numbers for both.
+"""Points that run with the seeds of another experiment: common random numbers for both.
 
-A prediction that is set beside a measurement is to see the very requests that were measured, not
+A prediction that is compared with a measurement must see the very requests that were measured, not
 others of the same law: `seeds_of` names the experiment whose seeds it takes, point by point.
 
 Invariant: replication r of a point runs with the seed of replication r of the point that has its

@@ -1,7 +1,7 @@
-"""The study file as data: what `study.toml` may say, and its published JSON schema.
+"""The study file as data: the keys of `study.toml`, and its published JSON schema.
 
-A study is a folder with a `study.toml`. This module holds the types only; reading, checking
-and error messages with line numbers are in `study_file`, points and seeds in `design`. The
+A study is a folder with a `study.toml`. This module holds only the types. Reading, checking and
+error messages with line numbers are in `study_file`; points and seeds are in `design`. The
 description of each key appears in the JSON schema and in docs/reference/study-file.md.
 
 Invariant: every key is declared here or by a system's `setup_type`; unknown keys are refused.
@@ -246,7 +246,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 SAME_WITHIN = 0.05
-"""Difference that nobody cares about, unless the study states another."""
+"""Difference considered negligible, unless the study states another."""
 
 
 class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -401,7 +401,7 @@ Where: TypeAlias = dict[str, Value]
 class _ClaimBase(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
 ):
-    """What every claim says."""
+    """The common keys of all claims."""
 
     name: Annotated[Name, Meta(description="Letters, digits, - and _; unique in the study.")]
     text: Annotated[str, Meta(description="The claim as a sentence.")]

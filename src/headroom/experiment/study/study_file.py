@@ -1,4 +1,4 @@
-"""Reading a study file: syntax, types and names, with the line of whatever is wrong.
+"""Reading a study file: syntax, types and names; errors name the line.
 
 Invariant: a `LoadedStudy` satisfies the types of `study`; whether its names and levels make
 sense to the systems is checked by `design.make_plan`, through the same located errors.
@@ -43,7 +43,7 @@ class LoadedStudy:
     names
         Name of every experiment and claim, by table and number.
     settings
-        What was set from outside, see `headroom.experiment.study.settings`.
+        Settings from outside, see `headroom.experiment.study.settings`.
     """
 
     study: Study
@@ -86,8 +86,8 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
     Raises
     ------
     StudyError
-        The file is missing, no TOML, or has unknown keys or impossible values; the message
-        names file, line and key, the cure a likely correction.
+        The file is missing, no TOML, or has unknown keys or impossible values; the message names
+        file, line and key, the hint a likely correction.
     """
     file = path / STUDY_NAME if path.is_dir() else path
     if file.suffix != ".toml" and file.exists():
@@ -117,7 +117,7 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
 
 
 def key_text(key_path: KeyPath) -> str:
-    """Return a key path as it is written in messages.
+    """Return a key path as written in messages.
 
     Examples
     --------

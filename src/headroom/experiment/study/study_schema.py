@@ -1,6 +1,6 @@
 """The study file's published JSON schema, from the types that check it.
 
-The set-up of each registered system is part of it, chosen by the `name` in the table
+It includes the set-up of each registered system, selected by the `name` in the table
 `[experiment.system]`. The reference page docs/reference/study-file.md comes from the same types.
 """
 
@@ -32,7 +32,7 @@ def study_schema() -> dict[str, Any]:
     for name, setup in zip(names, setups, strict=True):
         content = definitions[setup["$ref"].removeprefix("#/$defs/")]
         choices[f"system:{name}"] = _named(name, content)
-    for setup in setups:  # each stands under the name of its system now
+    for setup in setups:  # each is under the name of its system now
         definitions.pop(setup["$ref"].removeprefix("#/$defs/"), None)
     system = definitions["Experiment"]["properties"]["system"]
     definitions["Experiment"]["properties"]["system"] = {
@@ -51,7 +51,7 @@ def study_schema() -> dict[str, Any]:
 
 
 def bound_numbers(node: Any) -> None:  # noqa: ANN401 - any part of a schema
-    """Add the bounds that the loader puts on every number, where the types name none."""
+    """Add the bounds that the loader puts on every number, if the types name none."""
     if isinstance(node, dict):
         if node.get("type") in ("integer", "number"):
             if not node.keys() & {"maximum", "exclusiveMaximum"}:

@@ -1,4 +1,4 @@
-"""Comparisons and predictions in a study file: what is refused, with place and cure."""
+"""Comparisons and predictions in a study file: errors with their location and a hint."""
 
 import pytest
 

@@ -259,7 +259,7 @@ def test_a_system_that_differs_each_time_it_is_asked_is_refused(
 def test_each_point_is_asked_for_its_fingerprint_once(
     plan_of: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planning stays linear: one call a point and one to compare; none for what is not to run."""
+    """Planning stays linear: one call a point and one to compare; none for points not to be run."""
     asked: list[object] = []
 
     def fingerprint(_: FakeModel, config: object) -> str:

@@ -1,4 +1,4 @@
-"""A fit is checked with the study file, and nothing that waits for it can be run."""
+"""A fit is checked with the study file, and nothing that depends on it can run before it."""
 
 from importlib.metadata import EntryPoint
 
@@ -77,7 +77,7 @@ def test_fitted_values_reach_every_point_and_its_fingerprint(plan_of: MakePlan) 
 
 
 def test_a_fitted_point_is_the_point_that_has_these_values_fixed(plan_of: MakePlan) -> None:
-    """Where a value comes from is no part of what is run, so both share their rows."""
+    """The source of a value does not change the run, so both share their rows."""
     fitted = with_values(plan_of(SWEEP + PREDICT).named("predict"), [found(2.5)])
     fixed = plan_of(SWEEP + PREDICT.partition("[experiment.fit]")[0] + "fixed.rate = 2.5")
     assert [p.fingerprint for p in fitted.points] == [

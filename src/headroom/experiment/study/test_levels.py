@@ -1,4 +1,4 @@
-"""Levels are what a person would write down."""
+"""Levels equal the numbers that a person would write."""
 
 import math
 

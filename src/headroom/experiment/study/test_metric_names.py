@@ -1,4 +1,4 @@
-"""Names of metrics in everyday words, wherever a study or an option names a metric."""
+"""Everyday metric names, wherever a study or an option names a metric."""
 
 import pytest
 

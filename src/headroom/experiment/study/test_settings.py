@@ -1,4 +1,4 @@
-"""Keys set from outside: they arrive where they are named, and nowhere else."""
+"""Settings from outside take effect where they are named, and nowhere else."""
 
 import copy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A prediction takes the seeds of the measurement that it is set beside, point by point."""
+"""A prediction takes the seeds of the measurement it is compared with, point by point."""
 
 import pytest
 

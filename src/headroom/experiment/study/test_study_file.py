@@ -1,4 +1,4 @@
-"""A wrong study file is refused with file, line, key and the likely correction."""
+"""An invalid study file is rejected with file, line, key and the likely correction."""
 
 import tempfile
 from pathlib import Path
@@ -152,7 +152,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25), st.data())
 def test_any_text_is_a_study_or_refused_with_a_cure(pieces: list[str], data: st.DataObject) -> None:
-    """Property: no text ends in anything but a study or a message with a cure."""
+    """Property: no text ends in anything but a study or a message with a hint."""
     start = data.draw(st.integers(0, len(GOOD)))
     end = data.draw(st.integers(start, len(GOOD)))
     text = GOOD[:start] + "\n".join(pieces) + GOOD[end:]

@@ -1,4 +1,4 @@
-"""The published schema accepts and refuses what the loader accepts and refuses."""
+"""The published schema accepts and rejects the same files as the loader."""
 
 import tomllib
 from typing import Any

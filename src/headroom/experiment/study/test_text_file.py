@@ -1,4 +1,4 @@
-"""Files that users name: a file that is not text is refused before it is read."""
+"""User-named files: a file that is not text is rejected before it is read."""
 
 import os
 from pathlib import Path

@@ -94,7 +94,7 @@ def test_the_scanner_finds_the_keys_that_tomllib_finds(text: str) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 3), BREAKS), min_size=1, max_size=12))
 def test_each_leaf_is_on_its_line(shape: list[tuple[int, str]]) -> None:
-    """Every value is a number of its own, so that its line can be found by searching for it."""
+    """Every value is a different number, so that its line can be found by searching for it."""
     text, number, expected = "", 1000, {}
     for index, (size, gap) in enumerate(shape):
         text += f"[[t]]{gap or chr(10)}k = [\n"

@@ -1,4 +1,4 @@
-"""What is written as TOML is read back as it was."""
+"""Values written as TOML read back unchanged."""
 
 import tomllib
 from pathlib import Path

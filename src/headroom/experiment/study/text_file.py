@@ -1,4 +1,4 @@
-"""Reading a text that a user wrote and named: a file, of sensible size, in UTF-8.
+"""Read a user-named text file of sensible size, in UTF-8.
 
 Invariant: a FIFO, a device or a huge file is refused before a byte of it is read.
 """

@@ -1,6 +1,6 @@
-"""From a key of a TOML document to the line where it stands.
+"""Find the line of a key in a TOML document.
 
-A small scanner for text that `tomllib` has accepted already; it builds no values and reports no
+A small scanner for text that `tomllib` has already accepted; it builds no values and reports no
 errors. Its paths equal those of the parsed document: a property test compares the two.
 """
 
@@ -68,7 +68,7 @@ class _Scanner:
         return path
 
     def _resolved(self, keys: list[str], line: int) -> KeyPath:
-        """Return the path of a header's parents; a list of tables stands for its last table."""
+        """Return the path of a header's parents; a list of tables means its last table."""
         path: KeyPath = ()
         for key in keys:
             path = self._in_last((*path, key))
@@ -172,7 +172,7 @@ class _Scanner:
         return _ESCAPES[letter]
 
     def _skip_blank(self, *, newlines: bool) -> bool:
-        """Skip spaces and comments, and empty lines where asked; False at the end."""
+        """Skip spaces and comments, and empty lines if requested; False at the end."""
         blank = " \t\n" if newlines else " \t"
         while self._at < len(self._text):
             if self._peek() in blank:

@@ -1,7 +1,7 @@
-"""Writing a study file: what `tomllib` reads, as text that a person can change.
+"""Write a study file: TOML data as text that a person can edit.
 
 Invariant: reading the text gives the content back. Tables that fit are written on one line, as
-studies have them by hand; comments are the caller's.
+people write them in studies; comments are left to the caller.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 LINE_LENGTH = 100
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DELETE = "\x7f"
-"""The one sign that TOML wants escaped and JSON does not."""
+"""The only character that TOML wants escaped and JSON does not."""
 
 
 def toml_text(content: Mapping[str, Any]) -> str:

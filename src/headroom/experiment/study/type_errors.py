@@ -1,8 +1,8 @@
 """Type errors of parsed TOML: the key, the cause, a likely correction.
 
-`msgspec` checks types and names one place; this module walks the same declarations to name
-the exact key, also inside tables with free keys, and to suggest the key or value that was meant.
-Whatever it does not know is left to `msgspec`, which has the last word.
+`msgspec` checks types and names one location. This module walks the same declarations to name the
+exact key, even inside tables with free keys, and to suggest the intended key or value. Anything
+unknown here is left to `msgspec`, which has the last word.
 """
 
 import operator
@@ -33,7 +33,8 @@ _WORDS = {
 class TypeProblem:
     """One thing that is wrong: where, what, and what to do.
 
-    `is_of_other_kind` is True where text stands for a number, a list for a table and the like.
+    `is_of_other_kind` is True if text is in place of a number, a list in place of a table and the
+    like.
     """
 
     key_path: Path
@@ -48,9 +49,9 @@ def find_type_error(
     *,
     at: Path = (),
 ) -> TypeProblem | None:
-    """Return the first problem of `content` as a `target`, None where it fits.
+    """Return the first problem of `content` as a `target`, None if it fits.
 
-    `at` is where the content stands in its file; the path of the problem begins with it.
+    `at` is the location of the content in its file; the path of the problem begins with it.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""The two variants of an experiment: as written, and as `--quick` wants it.
+"""The two variants of an experiment: as written, and reduced by `--quick`.
 
-`quick` replaces whole keys: a factor's levels, a fixed value, a key of the system's set-up.
-A parameter that `quick` fixes is not a factor any more, and the other way round.
+`quick` replaces whole keys: a factor's levels, a fixed value, a key of the system's set-up. A
+parameter that `quick` fixes is no longer a factor, and vice versa.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from headroom.experiment.study.study import Experiment, Limit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """An experiment in one variant, and where each of its keys stands in the file.
+    """An experiment in one variant, and where each of its keys is in the file.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Variant:
     replaced: frozenset[tuple[str, ...]] = frozenset()
 
     def key_path(self, *keys: str | int) -> tuple[str | int, ...]:
-        """Return where a key of the experiment stands in the study file."""
+        """Return where a key of the experiment is in the study file."""
         here = ("experiment", self.index)
         names = tuple(key for key in keys[:2] if isinstance(key, str))
         is_quick = names in self.replaced or names[:1] in self.replaced
@@ -68,7 +68,7 @@ def quick_variant(index: int, spec: Experiment) -> Variant:
 
 
 def _refined(limit: Limit, points: int) -> Limit:
-    """Return a limit that adds at most so many levels, if it adds any."""
+    """Return a limit that adds at most `points` levels, if it adds any."""
     rule = limit.refinement
     if not rule.points:
         return limit

@@ -1,4 +1,4 @@
-"""Can the changes that a study asks for be made? Checked before anything runs."""
+"""Check that the changes requested by a study are possible, before anything runs."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def check_what_if(
 ) -> None:
     """Raise `StudyError` for the first change that the first point cannot have.
 
-    Other points may lack a station, or have the value already: there the change is left out.
+    Other points may lack a station, or already have the value: there the change is left out.
     """
     for number, text in enumerate(variant.spec.what_if.also):
         place = (*variant.key_path("what_if"), "also", number)

@@ -1,4 +1,4 @@
-"""Do the windows and the analysis of an experiment fit its system? Checked before anything runs."""
+"""Check that the windows and the analysis of an experiment fit its system, before anything runs."""
 
 from headroom.experiment.protocol.system import System
 from headroom.experiment.study.study import Experiment
@@ -21,7 +21,7 @@ def time_windows(spec: Experiment) -> TimeWindows:
 
 
 def analysis_of(spec: Experiment) -> Analysis:
-    """Return how the runs of an experiment are analysed, as far as the study says."""
+    """Return how the runs of an experiment are analysed, as far as the study states it."""
     if spec.analysis == "automatic" and spec.warm_up.method in ("fixed", "mser5"):
         return "steady-state"
     return spec.analysis

@@ -1,8 +1,9 @@
 """Windows of simulated or measured time, and how the runs of an experiment are analysed.
 
-A run either has a natural end (a day, a batch, a transient from an empty start) or it is a sample
-of a steady state. The first is a *terminating* simulation: every replication is one observation,
-nothing of it is cut, and where it was busy matters as much as how busy it was on average.
+A run either has a natural end (a day, a batch, a transient from an empty start) or is a sample of a
+steady state. The first is a *terminating* simulation: every replication is one observation and none
+of it is discarded. In a terminating run the time of a busy period matters as much as the average
+utilization.
 
 Invariant: window names are unique, a window ends after it starts, and its metrics are called
 ``window.NAME.METRIC``.
@@ -45,7 +46,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TimeWindows(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system must know of the windows of an experiment."""
+    """The windows of an experiment, as a system needs them."""
 
     windows: tuple[Window, ...] = ()
     analysis: Analysis = "automatic"
@@ -70,9 +71,9 @@ class HasWindows(Protocol):
 
 
 def with_windows(system: System, windows: TimeWindows | None) -> System:
-    """Return `system` with `windows` where it keeps any.
+    """Return `system` with `windows` if it keeps any.
 
-    Without windows it still hears how its runs are analysed, which may ask for intervals.
+    Without windows it still learns how its runs are analysed, which may require intervals.
     """
     if windows is None or not isinstance(system, HasWindows):
         return system

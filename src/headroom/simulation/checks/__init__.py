@@ -1,1 +1,1 @@
-"""Checks of a model before it runs: errors, bounds, visits, resources held."""
+"""Checks of a model before it runs: errors, bounds, visits, held resources."""

@@ -1,7 +1,7 @@
-"""Where only background work comes: started programs, and what follows a reply.
+"""Stations and pools visited only by background work: spawned programs, and steps after a reply.
 
-The job that began such work goes on at once, so no response time holds the waits of these places,
-however full they are.
+The job that started such work continues at once, so response times never include the waits at these
+stations and pools, no matter how full they are.
 """
 
 from headroom.simulation.checks.parsed import Parsed, parse_model, until_reply
@@ -43,14 +43,14 @@ def unawaited(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _is_all_awaited(model: Model) -> bool:
-    """Return whether jobs of the classes walk all programs to their end, each by itself."""
+    """Return whether jobs of the classes walk all programs to their end, each on its own."""
     steps = (step for program in model.programs.values() for step in program.steps)
     is_whole = all(step.op not in {"start", "reply"} for step in steps)
     return is_whole and {class_.program for class_ in model.classes.values()} == set(model.programs)
 
 
 def _awaited_bodies(parsed: Parsed) -> list[Body]:
-    """Return what jobs of the classes walk themselves: their programs, and those they call."""
+    """Return the steps that jobs of the classes walk themselves: their programs and callees."""
     bodies = [parsed.trees[class_.program] for class_ in parsed.model.classes.values()]
     called: set[str] = set()
     for body in bodies:

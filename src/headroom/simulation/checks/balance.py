@@ -27,7 +27,7 @@ Held = dict[str, int]
 
 
 def check_balance(parsed: Parsed) -> None:
-    """Raise `SimulationError` where the paths of a program disagree on what they hold."""
+    """Raise `SimulationError` if the paths of a program disagree on what they hold."""
     for name, tree in parsed.trees.items():
         balance = _Balance(name, parsed.model.pools)
         held = run_deep(balance.sequence(tree, {}, {}))
@@ -37,7 +37,7 @@ def check_balance(parsed: Parsed) -> None:
 
 
 def check_replies(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a program answers twice, or where nobody asks."""
+    """Raise `SimulationError` if a program answers twice, or if no caller waits."""
     called = parsed.called()
     for name, tree in parsed.trees.items():
         reply = next((node for node in walk(tree) if isinstance(node, Reply)), None)
@@ -82,7 +82,7 @@ def _refuse_reply_inside(name: str, block: Node) -> None:
 
 
 class _Balance:
-    """Follows what is held through one program."""
+    """Follows the holdings through one program."""
 
     def __init__(self, program: str, pools: Mapping[str, Pool]) -> None:
         self._program = program
@@ -96,7 +96,7 @@ class _Balance:
         )
 
     def sequence(self, body: Body, before: Held, kept: Held) -> Task[Held]:
-        """Return what is held after `body`; `kept` may not be released in it."""
+        """Return the holdings after `body`; `kept` may not be released in it."""
         held = before
         for node in body:
             match node:

@@ -1,7 +1,7 @@
 """Full stations that could block each other indefinitely.
 
 Source: Kundu and Akyildiz (1989), *Deadlock free buffer allocation in closed queueing networks*:
-there is no deadlock while the jobs are fewer than the places of each circle of routes.
+there is no deadlock while there are fewer jobs than places on each cycle of routes.
 """
 
 import heapq
@@ -17,7 +17,7 @@ from headroom.simulation.language.model import Model
 
 
 def check_blocking_cycles(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a circle of blocking stations may fill up."""
+    """Raise `SimulationError` if a circle of blocking stations may fill up."""
     model = parsed.model
     blocking = {name: None for name, station in model.stations.items() if station.blocks}
     if model.may_deadlock or not blocking:
@@ -94,7 +94,7 @@ def _jobs_at(parsed: Parsed, stations: set[str]) -> float:
 
 
 def _on_circles(stations: list[str], routes: dict[tuple[str, str], str]) -> dict[str, list[str]]:
-    """Return the stations that may lie on a circle, each with those that follow it directly.
+    """Return the stations that may be on a circle, each with those that follow it directly.
 
     Stations that nothing leads to, or that lead to nothing, are left out until none is left.
     """

@@ -1,4 +1,4 @@
-"""The load that open classes offer to stations and pools, compared with their capacity."""
+"""The offered load of open classes at stations and pools, compared with their capacity."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -60,10 +60,10 @@ def offered_loads(model: Model) -> dict[str, float]:
 
 
 def refuse_overload(model: Model) -> None:
-    """Raise `OverloadError` where open classes ask for more than a station or pool can do.
+    """Raise `OverloadError` if open classes need more than a station or pool can do.
 
     Traces are left out: they end, and queues with them. Stations that reject are never too full,
-    and those of infinite servers neither. What has no mean is refused by a `SimulationError`: no
+    and those of infinite servers neither. A quantity without a mean raises a `SimulationError`: no
     run is long enough for it.
     """
     classes = _endless(model)
@@ -92,9 +92,9 @@ def refuse_overload(model: Model) -> None:
 
 
 def overloads(model: Model, visits: Visits | None = None) -> list[Overload]:
-    """Return the stations, then the pools, whose queues grow for ever, in the order of the model.
+    """Return the stations, then the pools, whose queues grow without bound, in model order.
 
-    What only a run can tell counts as little as it may, so all that are returned do overflow.
+    Quantities that only a run can show count with their minimum, so all returned ones do overflow.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def overloads(model: Model, visits: Visits | None = None) -> list[Overload]:
 
 
 def refuse_without_mean(model: Model, visits: Visits) -> None:
-    """Raise `SimulationError` where a time that jobs wait for has an infinite mean."""
+    """Raise `SimulationError` if a time that jobs wait for has an infinite mean."""
     for location, what in _without_mean(model, visits):
         raise SimulationError(
             f"{location}: {what} has no mean: the longer the run, the longer it takes, so that no "
@@ -159,7 +159,7 @@ def _steps_without_mean(model: Model) -> Iterator[tuple[str, object]]:
 
 
 def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
-    """Return the first station whose queue grows for ever, with the load that each class offers.
+    """Return the first station whose queue grows without bound, with the load of each class.
 
     Examples
     --------
@@ -176,9 +176,9 @@ def overloaded_station(model: Model) -> tuple[str, Mapping[str, float]] | None:
 
 
 def _is_bounded(model: Model, name: str) -> bool:
-    """Return whether a queue cannot grow for ever: jobs are turned away, or some lose patience.
+    """Return whether a queue stays bounded: jobs are rejected, or some lose patience.
 
-    Where some have patience and others none, only a run tells.
+    If only some have patience, only a run can tell.
     """
     return model.stations[name].rejects or _may_be_left(model, "station", name)
 
@@ -201,7 +201,7 @@ def _endless(model: Model) -> list[JobClass]:
 
 
 def _is_surely_bounded(model: Model) -> bool:
-    """Return whether closed classes can ask for nothing without end: a look at each step tells."""
+    """Return whether closed classes can request nothing endlessly: a look at each step shows it."""
     laws = [class_.law for class_ in model.classes.values() if class_.law is not None]
     for breakdown in model.breakdowns_of.values():
         laws += [breakdown.time_to_failure, breakdown.repair]
@@ -214,7 +214,7 @@ def _is_surely_bounded(model: Model) -> bool:
 def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) -> bool:
     """Return whether a station, and all among which jobs choose by queue length, are full.
 
-    Where jobs choose, an equal split is only a guess; but if even that fills every station of the
+    If jobs choose, an equal split is only a guess; but if even that fills every station of the
     group, no split leaves room.
     """
     group = frozenset({name}).union(*(one for one in groups if name in one))
@@ -234,10 +234,10 @@ def _station_shares(
 
 
 def work_rate(model: Model, name: str) -> float:
-    """Return the service time that a station gets done in a time unit at most.
+    """Return the maximum service time that a station completes in a time unit.
 
-    The speeds of all servers count, and the share of the time in which they work; batches count
-    in full, and of a schedule its mean. What programs change can be as large as they like.
+    The speeds of all servers count, and the share of the time in which they work; batches count in
+    full, and of a schedule its mean. Values changed by programs may be arbitrarily large.
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """The checks of a model before it runs.
 
-The builder refuses single wrong steps as they are written; here whole programs are looked at, each
-topic in its own module: what is held (`balance`), what is reached (`reachability`), which place is
-reserved (`reservations`), who could wait for whom (`deadlocks`, `blocking`), which load is offered
-(`capacity`). Messages name the line on
-which the step was written.
+The builder rejects single wrong steps as they are written. This module checks whole programs, each
+topic in its own module: resources held (`balance`), unreachable steps (`reachability`), reserved
+places (`reservations`), circular waits (`deadlocks`, `blocking`), offered load (`capacity`).
+Messages name the line on which the step was written.
 """
 
 import json
@@ -79,7 +78,7 @@ def model_data(model: Model) -> dict[str, Any]:
 
 
 def check_model(model: Model) -> None:
-    """Raise `SimulationError` where `model` cannot be run."""
+    """Raise `SimulationError` if `model` cannot be run."""
     if not model.classes:
         raise SimulationError(
             f"model {model.name!r} has no class, so no job ever enters it",
@@ -109,7 +108,7 @@ def check_model(model: Model) -> None:
 
 
 def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None:
-    """Raise `SimulationError` where a group has the name of something by itself."""
+    """Raise `SimulationError` if a group has the name of a separate station or pool."""
     alone = {part.name: part for part in parts if not part.group}
     for one in parts:
         if one.group in alone:
@@ -121,7 +120,7 @@ def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None
 
 
 def _refuse_unlike(model: Model) -> None:
-    """Raise `SimulationError` where a group has both stations with servers to count and without."""
+    """Raise `SimulationError` if a group mixes stations with and without servers to count."""
     for row, members in model.station_rows().items():
         unlimited = [member for member in members if member.discipline == "infinite"]
         limited = [member for member in members if member.discipline != "infinite"]
@@ -135,7 +134,7 @@ def _refuse_unlike(model: Model) -> None:
 
 
 def _refuse_unknown_attributes(model: Model) -> None:
-    """Raise `SimulationError` where a trace sets an attribute that jobs do not have."""
+    """Raise `SimulationError` if a trace sets an attribute that jobs do not have."""
     for class_ in model.classes.values():
         for name in getattr(class_.process, "attribute_names", ()):
             if name not in model.attributes:
@@ -147,7 +146,7 @@ def _refuse_unknown_attributes(model: Model) -> None:
 
 
 def _refuse_coarse_times(model: Model) -> None:
-    """Raise `SimulationError` where the clock is too coarse for a time of `model`."""
+    """Raise `SimulationError` if the clock is too coarse for a time of `model`."""
     for location, what, value in _fixed_times(model):
         if abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
             raise SimulationError(
@@ -165,7 +164,7 @@ def _refuse_coarse_times(model: Model) -> None:
 
 
 def _fixed_times(model: Model) -> Iterator[tuple[str, object, float]]:
-    """Yield line, what it is and value of each time that is a plain number."""
+    """Yield line, meaning and value of each time that is a plain number."""
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():
@@ -179,7 +178,7 @@ def _fixed_times(model: Model) -> Iterator[tuple[str, object, float]]:
 
 
 def _random_times(model: Model) -> Iterator[tuple[str, object, float]]:
-    """Yield line, what is drawn and mean of each random time whose mean is known."""
+    """Yield line, meaning and mean of each random time whose mean is known."""
     for program in model.programs.values():
         for step in program.steps:
             for key, amount in step.amounts.items():

@@ -1,7 +1,7 @@
-"""Controllers: programs that look at the state now and then and change capacities and speeds.
+"""Controllers: programs that inspect the state from time to time and change capacities and speeds.
 
-What changes during a run, by a schedule or by a step, is listed in `changes_of`: whoever looks at
-a model without running it (checks, solvers, writers of files) asks there.
+`changes_of` lists everything that changes during a run, by a schedule or by a step. Code that
+examines a model without running it (checks, solvers, writers of files) uses it.
 """
 
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ class Changing:
 
     @property
     def text(self) -> str:
-        """What changes, and how, for messages."""
+        """The change, as text for messages."""
         part = "pool" if self.kind == "tokens" else "station"
         how = "follow a schedule" if self.is_scheduled else "are changed by a program"
         return f"{self.location}: the {self.kind} of {part} {self.name!r} {how}"
 
 
 def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
-    """Return what changes during a run of a model, each kind of each part once."""
+    """Return the changes during a run of a model, each kind of each part once."""
     model = parsed.model
     parts: list[Station | Pool] = [*model.stations.values(), *model.pools.values()]
     found = [
@@ -74,7 +74,7 @@ def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
 
 
 def check_controllers(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a controller takes a step of jobs, or changes what breaks."""
+    """Raise `SimulationError` if a controller takes a step of jobs, or changes what breaks."""
     for controller in parsed.model.controllers.values():
         for name in parsed.reached_from(controller.program):
             for node in walk(parsed.trees[name]):

@@ -1,9 +1,9 @@
 """Jobs that could wait for each other indefinitely: found in the programs, before any run.
 
-Sources: Coffman, Elphick and Shoshani (1971), *System deadlocks*: a circle of waiting is needed,
-and tokens that are acquired in one order everywhere never close one. Kundu and Akyildiz (1989),
+Sources: Coffman, Elphick and Shoshani (1971), *System deadlocks*: a deadlock requires a circular
+wait, and acquiring tokens in the same order everywhere prevents one. Kundu and Akyildiz (1989),
 *Deadlock free buffer allocation in closed queueing networks*: blocking stations cannot deadlock
-while the jobs are fewer than the places of each circle of routes.
+while there are fewer jobs than places on each cycle of routes.
 """
 
 import math
@@ -31,7 +31,7 @@ from headroom.simulation.language.classes import shared_populations
 ALLOWED = "write Model(..., may_deadlock=True) to run it all the same"
 
 Steps: TypeAlias = Mapping[str, Sequence[Moment]]
-"""Program -> its steps with what is held before each, those called first."""
+"""Program -> its steps with the holdings before each, those called first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Edge:
 
 
 def check_token_cycles(parsed: Parsed) -> None:
-    """Raise `SimulationError` where jobs that hold tokens could wait for each other for ever."""
+    """Raise `SimulationError` if jobs that hold tokens could deadlock."""
     if parsed.model.may_deadlock or not parsed.model.pools:
         return
     steps = {name: moments(tree) for name, tree in parsed.trees.items()}
@@ -125,7 +125,7 @@ def _touched(tree: Body) -> frozenset[str]:
 
 
 def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
-    """Return whether one job may become several that hold tokens each by itself."""
+    """Return whether one job may become several, each holding tokens."""
     nodes = [node for name in programs for node in walk(parsed.trees[name])]
     is_forked = any(isinstance(node, (ForkBlock, Reply)) for node in nodes)
     return is_forked or bool(programs & parsed.started())
@@ -143,7 +143,7 @@ def _peaks(steps: Steps) -> dict[str, dict[str, int]]:
 
 
 def _levels(moment: Moment, peaks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the tokens that are held of each pool while a step is taken, at most."""
+    """Return the maximum tokens of each pool held while a step is taken."""
     levels = {pool: hold.tokens for pool, hold in moment.held.items()}
     node = moment.node
     more: Mapping[str, int] = {}
@@ -157,7 +157,7 @@ def _levels(moment: Moment, peaks: Mapping[str, Mapping[str, int]]) -> dict[str,
 
 
 def _refuse_upgrade(pool: str, examples: list[Edge], jobs: _Jobs, tokens: int) -> None:
-    """Refuse where jobs that hold some tokens of a pool wait for more, and none are left.
+    """Refuse jobs that hold some tokens of a pool and wait for more when none are left.
 
     With one way to hold and want, as many jobs as fit hold their first part. With several ways,
     any number of tokens may be held.

@@ -1,4 +1,4 @@
-"""Who holds what while something happens: read from the programs, for every path that may be."""
+"""Resources that jobs hold at each step: read from the programs, for every possible path."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A step, what is held when it is taken, and whether a time-out ends it.
+    """A step, the holdings when it is taken, and whether a time-out ends it.
 
-    Held is what the job holds or, in the arm of a fork, the parents that wait for it.
+    Held: by the job or, in the arm of a fork, by the parents that wait for it.
     """
 
     node: Node
@@ -40,7 +40,7 @@ class Moment:
 
 
 def moments(body: Body) -> list[Moment]:
-    """Return each step of a balanced program with what is held before it, in their order."""
+    """Return each step of a balanced program with the holdings before it, in their order."""
     found: list[Moment] = []
     run_deep(_sequence(body, {}, found, is_bounded=False))
     return found
@@ -71,7 +71,7 @@ def nested(model: Model) -> dict[str, tuple[str, ...]]:
 def _sequence(
     body: Body, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
-    """Append the moments of `body`; return what is held after it."""
+    """Append the moments of `body`; return the holdings after it."""
     for node in body:
         found.append(Moment(node, held, is_bounded))
         if isinstance(node, Acquire):
@@ -87,7 +87,7 @@ def _sequence(
 def _block(
     node: Node, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
-    """Return what is held after a block: the same after each of its bodies, so after the first."""
+    """Return the holdings after a block: the same after each of its bodies, so after the first."""
     is_timed = isinstance(node, AttemptBlock) and node.timeout is not None
     after = []
     for index, part in enumerate(parts(node)):
@@ -122,7 +122,7 @@ def _reached_while_held(parsed: Parsed, kind: type[Use] | type[Acquire]) -> dict
 def _names(
     node: Node, kind: type[Use] | type[Acquire], awaited: Mapping[str, set[str]]
 ) -> set[str]:
-    """Return what a step names: a station, a pool, or those of the program that it calls."""
+    """Return the names in a step: a station, a pool, or those of the program that it calls."""
     if isinstance(node, Call):
         return awaited[node.program]
     if not isinstance(node, kind):

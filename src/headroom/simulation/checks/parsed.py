@@ -1,4 +1,4 @@
-"""A whole model read as trees, and in which order its programs call each other."""
+"""A whole model parsed into trees, and the call order of its programs."""
 
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -18,7 +18,7 @@ class Parsed:
     """Program -> those that it calls or starts itself."""
 
     def started(self) -> frozenset[str]:
-        """Return the programs that jobs start beside themselves."""
+        """Return the programs that jobs start in parallel with themselves."""
         return self._named(StartJob)
 
     def called(self) -> frozenset[str]:
@@ -57,7 +57,7 @@ def parse_model(model: Model) -> Parsed:
 
 
 def until_reply(tree: Body) -> Body:
-    """Return the steps of a program that its caller waits for, at most."""
+    """Return the steps of a program that its caller may wait for."""
     for index, node in enumerate(tree):
         if isinstance(node, Reply):
             return tree[:index]

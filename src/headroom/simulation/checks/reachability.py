@@ -1,8 +1,8 @@
-"""Steps that no job can ever come to, and ways that end nowhere.
+"""Unreachable steps, and paths that lead nowhere.
 
-Refused is what no parameter can bring to life: a program that nobody walks, a node that no route
-leads to, a network that no route leaves, the failure of an attempt that cannot fail. A probability
-or a count that happens to be 0 is legal, because it may have been computed from a parameter.
+Only errors that no parameter value can fix are rejected: a program that no job runs, a node that no
+route leads to, a network that no route leaves, the failure branch of an attempt that cannot fail. A
+probability or a count of 0 is legal, because it may have been computed from a parameter.
 """
 
 from headroom.simulation.checks.parsed import Parsed
@@ -20,7 +20,7 @@ from headroom.simulation.errors import SimulationError
 
 
 def check_reachability(parsed: Parsed) -> None:
-    """Raise `SimulationError` where steps are out of reach."""
+    """Raise `SimulationError` if steps are out of reach."""
     _check_programs(parsed)
     _check_places(parsed)
     for name, tree in parsed.trees.items():
@@ -84,7 +84,7 @@ def _check_network(program: str, network: NetworkBlock) -> None:
 def _reached(
     start: NetworkNode, nodes: dict[str, NetworkNode], *, only_possible: bool
 ) -> dict[str | None, None]:
-    """Return the nodes that jobs come to from `start`; None stands for out of the network."""
+    """Return the nodes that jobs come to from `start`; None means outside the network."""
     found: dict[str | None, None] = {start.name: None}
     waiting = [start]
     while waiting:
@@ -132,6 +132,6 @@ def _may_be_rejected(parsed: Parsed, work: Body) -> bool:
 
 
 def _may_fail(parsed: Parsed, node: Use | Acquire) -> bool:
-    """Return whether a step may fail by itself: by its patience, or where a station rejects."""
+    """Return whether a step may fail on its own: by its patience, or where a station rejects."""
     rejects = isinstance(node, Use) and parsed.model.stations[node.station].rejects
     return rejects or node.patience is not None

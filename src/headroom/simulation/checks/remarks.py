@@ -1,7 +1,7 @@
-"""Likely mistakes in a valid model: parts without use, priorities without effect.
+"""Likely mistakes in a valid model: unused parts, priorities without effect.
 
-A study may leave a part idle at some points on purpose, because a parameter says so. Such things
-are therefore said, never refused.
+A study may leave a part idle at some points on purpose, through a parameter. Such cases are
+therefore reported, never rejected.
 """
 
 import warnings
@@ -13,7 +13,7 @@ from headroom.simulation.checks.structure import Acquire, Node, Prioritize, Use,
 from headroom.simulation.language.model import Model
 
 Remark: TypeAlias = tuple[str, str]
-"""Line of Python, and what stands out there."""
+"""Line of Python, and the problem there."""
 
 
 class ModelWarning(UserWarning):
@@ -21,7 +21,7 @@ class ModelWarning(UserWarning):
 
 
 def remarks(model: Model) -> tuple[str, ...]:
-    """Return what is likely a mistake in `model`, each with its line of Python.
+    """Return likely mistakes in `model`, each with its line of Python.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def remarks(model: Model) -> tuple[str, ...]:
     Raises
     ------
     SimulationError
-        Where its programs are incomplete.
+        If its programs are incomplete.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def _found(model: Model) -> Iterator[Remark]:
 
 
 def _idle(model: Model, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
-    """Yield the stations that nobody uses and the pools that nobody acquires."""
+    """Yield the stations that are never used and the pools that are never acquired."""
     used, acquired = _places([node for some in nodes.values() for node in some])
     for station in model.stations.values():
         if station.name not in used:
@@ -113,7 +113,7 @@ def _read(data: object) -> Iterator[str]:
 
 
 def _priorities(parsed: Parsed, nodes: Mapping[str, list[Node]]) -> Iterator[Remark]:
-    """Yield priorities that nothing goes by, and places that go by one and the same priority."""
+    """Yield priorities without effect, and places where all jobs have the same priority."""
     model = parsed.model
     ordered = _ordered(model)
     present: dict[tuple[str, str], set[int]] = {place: set() for place in ordered}

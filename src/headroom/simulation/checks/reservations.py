@@ -1,7 +1,7 @@
-"""Places that are reserved before a service: it must be plain which station comes next.
+"""Places that are reserved before a service: the next station must be unambiguous.
 
-A job that is interrupted keeps its place and waits for a server; where others come before it, who
-in turn wait for a place, nobody ever goes on.
+An interrupted job keeps its place and waits for a server. If other jobs come before it and in turn
+wait for a place, none of them ever continues.
 """
 
 from headroom.simulation.checks.deadlocks import ALLOWED
@@ -24,7 +24,7 @@ from headroom.simulation.language.stations import BY_POSITION
 
 
 def check_reservations(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a use reserves a place and no full station can follow it."""
+    """Raise `SimulationError` if a use reserves a place and no full station can follow it."""
     for name, tree in parsed.trees.items():
         run_deep(_sequence(parsed, name, tree, None))
 
@@ -65,7 +65,7 @@ def _check(parsed: Parsed, program: str, use: Use, following: str | None) -> Non
 
 
 def _interrupting(parsed: Parsed, station: str) -> str:
-    """Return how a station puts others before a job in service, nothing where it does not."""
+    """Return how a station puts others before a job in service, nothing if it does not."""
     discipline = parsed.model.stations[station].discipline
     if discipline in {"lcfs_preempt", "priority_preempt"}:
         return f"interrupts jobs ({discipline})"

@@ -1,4 +1,4 @@
-"""From which station jobs go to which: read from the programs, for every path that may be."""
+"""Routes of jobs between stations: read from the programs, for every possible path."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def direct_routes(parsed: Parsed) -> dict[tuple[str, str], str]:
 
 
 class _Routes:
-    """Collects routes while it goes through the programs, those called first."""
+    """Collects routes while it walks through the programs, those called first."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], str] = {}

@@ -1,6 +1,6 @@
-"""The structure of a program: its flat list of steps read as a tree of typed nodes.
+"""The structure of a program: its flat list of steps parsed into a tree of typed nodes.
 
-Whoever looks at a model without running it (checks, solvers, pictures) starts here:
+All code that examines a model without running it (checks, solvers, pictures) starts here:
 
 >>> from headroom.simulation import Model, exponential
 >>> model = Model("shop", time_unit="ms")
@@ -11,9 +11,9 @@ Whoever looks at a model without running it (checks, solvers, pictures) starts h
 >>> loop.count.mean, loop.body[0].station
 (3.0, 'cpu')
 
-`walk` yields all nodes, outer before inner. Functions that treat each kind of node in its own way
-and need what the inner ones gave are written as generators that yield their inner calls and are
-run by `run_deep`: programs may be nested deeper than Python's own stack.
+`walk` yields all nodes, outer before inner. Functions that treat each kind of node differently and
+need the results of inner nodes are written as generators that yield their inner calls, and
+`run_deep` runs them: programs may be nested deeper than Python's own stack.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -102,14 +102,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply:
-    """Let the caller go on."""
+    """Let the caller continue."""
 
     location: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartJob:
-    """Start a job that walks `program`, and go on (the step ``start``)."""
+    """Start a job that walks `program`, and continue (the step ``start``)."""
 
     location: str
     program: str
@@ -128,8 +128,8 @@ class LoopBlock:
 class Choice:
     """One case of a branch, or one route of a network's node.
 
-    `probability` is None where the case is chosen in another way; `condition` is the kernel's
-    postfix code, None for otherwise; `of` is ("station" or "pool", name) where queues are compared.
+    `probability` is None if the case is chosen in another way; `condition` is the kernel's postfix
+    code, None for otherwise; `of` is ("station" or "pool", name) if queues are compared.
     """
 
     probability: float | None
@@ -148,9 +148,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchBlock:
-    """Take one of `cases`; `kind` is the kernel's name of how it is chosen.
+    """Take one of `cases`; `kind` is the kernel's name of the rule of choice.
 
-    `by` is the kernel's postfix code of the number by which it is, None where there is none.
+    `by` is the kernel's postfix code of the factor, None if there is none.
     """
 
     location: str
@@ -196,7 +196,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForkBlock:
-    """Run `arms` side by side, wait for `quorum` of them; `cancels` says what the rest does."""
+    """Run `arms` side by side, wait for `quorum` of them; `cancels` decides about the others."""
 
     location: str
     quorum: int | None
@@ -206,7 +206,7 @@ class ForkBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttemptBlock:
-    """Try `work` up to `tries` times; then `failed`, None where nothing follows a failure."""
+    """Try `work` up to `tries` times; then `failed`, None if nothing follows a failure."""
 
     location: str
     timeout: Amount | None
@@ -250,7 +250,7 @@ def parse_steps(steps: Sequence[Step]) -> Body:
 
 
 def parts(node: Node) -> tuple[Body, ...]:
-    """Return the bodies inside a node, in order; none for a step that is no block."""
+    """Return the bodies inside a node, in order; none for a simple step."""
     match node:
         case LoopBlock():
             return (node.body,)
@@ -287,7 +287,7 @@ def walk(body: Body) -> Iterator[Node]:
 
 T = TypeVar("T")
 Task: TypeAlias = Generator["Task[Any]", Any, T]
-"""A function that yields its inner calls and is sent what they return."""
+"""A function that yields its inner calls and is sent their results."""
 
 
 def run_deep(task: Task[T]) -> T:

@@ -1,4 +1,4 @@
-"""Times without a mean: refused where averages are asked for, and only there."""
+"""Times without a mean: rejected where averages are needed, and only there."""
 
 from collections.abc import Callable
 from pathlib import Path

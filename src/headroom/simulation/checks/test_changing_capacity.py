@@ -1,8 +1,8 @@
-"""Servers, speeds and tokens that change: against Markov chains solved to the last digit.
+"""Changing servers, speeds and tokens, compared with exactly solved Markov chains.
 
-Where changes happen at known times the equations of Kolmogorov are solved piece by piece with
-matrix exponentials (Moler and Van Loan 2003), and the state repeats after a period. Where a
-controller looks at random times, its looks are transitions of one more chain.
+If changes happen at known times, the Kolmogorov equations are solved piece by piece with matrix
+exponentials (Moler and Van Loan 2003), and the state repeats after a period. If a controller acts
+at random times, its actions are transitions of one larger chain.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -222,7 +222,7 @@ def test_a_server_that_goes_while_busy_ends_its_service_first() -> None:
 
 
 def test_the_buffer_stays_when_servers_change() -> None:
-    """One place beside each server: with two servers three jobs fit, with one server two."""
+    """One place per server: with two servers three jobs fit, with one server two."""
     model = Model("places", time_unit="s")
     timed = schedule([(0, 2), (10, 1)])
     desk = model.station("desk", servers=timed, buffer=1, when_full="reject")

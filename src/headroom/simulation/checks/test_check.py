@@ -1,4 +1,4 @@
-"""Models that cannot be right are refused before they run, with the line of the wrong step."""
+"""Invalid models are rejected before they run, with the line of the wrong step."""
 
 import itertools
 import json
@@ -277,7 +277,7 @@ RAW_STEPS = {
 def test_the_kernel_refuses_data_that_no_builder_wrote(
     steps: list[dict[str, object]], words: str
 ) -> None:
-    """Whoever writes the data by other means gets a message, not a crash."""
+    """Data written by other means gets a message, not a crash."""
     data = json.loads(
         canonical_json(model_with(lambda _model, program: program.delay(constant(1))))
     )

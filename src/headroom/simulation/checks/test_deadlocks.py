@@ -1,4 +1,4 @@
-"""Circles of waiting are found before the run, and models that cannot close one are let through."""
+"""Circular waits are found before the run; models without one are accepted."""
 
 from collections.abc import Callable
 
@@ -304,7 +304,7 @@ def reserving(discipline: Discipline, *, breaks: bool) -> Write:
 def test_a_place_is_not_reserved_where_a_job_may_be_interrupted(
     discipline: Discipline, words: str, *, breaks: bool
 ) -> None:
-    """What is refused does deadlock."""
+    """The refused model does deadlock."""
     assert words in refusal(reserving(discipline, breaks=breaks))
     model = Model("circle", time_unit="s", may_deadlock=True)
     reserving(discipline, breaks=breaks)(model)

@@ -1,4 +1,4 @@
-"""What has no effect in a model is said at its line, and stops nothing."""
+"""Parts of a model without effect are reported with their line, and stop nothing."""
 
 import inspect
 from collections.abc import Callable

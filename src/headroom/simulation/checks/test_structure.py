@@ -1,4 +1,4 @@
-"""The tree that is read from a program says what was written, however it was nested."""
+"""The tree parsed from a program matches the source, no matter how it was nested."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ OPS = {
 
 
 def steps_of(body: Body) -> list[str]:
-    """Return the flat list of step names that a tree stands for."""
+    """Return the flat list of step names that a tree represents."""
     names: list[str] = []
     for node in body:
         names += block_steps(node) if parts(node) else [OPS[type(node).__name__]]
@@ -85,7 +85,7 @@ def asks_for_too_much(model: Model) -> bool:
 
 @given(outlines(), st.sampled_from(["open", "closed"]))
 def test_a_random_model_is_data_with_one_end_for_each_block(outline: Outline, kind: str) -> None:
-    """A random program passes all checks, unless it asks for more than there is."""
+    """A random program passes all checks, unless it needs more than there is."""
     built = empty_model()
     built.program.use(built.model.stations["s0"], 1)
     write(built, outline)

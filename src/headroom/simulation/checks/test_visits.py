@@ -1,6 +1,6 @@
-"""What is known without running: visits, demands, loads, and which load is too much.
+"""Quantities known without running: visits, demands, loads, overload.
 
-Oracles are traffic equations solved by hand and Little's law.
+The oracles are traffic equations solved by hand and Little's law.
 """
 
 import pytest
@@ -103,7 +103,7 @@ def test_attributes_are_known_where_they_were_set() -> None:
 
 
 def test_an_attribute_that_a_condition_chose_by_is_no_longer_known() -> None:
-    """Where x > 9 the mean of x is not that of all jobs; after the branch it is again."""
+    """If x > 9 the mean of x is not that of all jobs; after the branch it is again."""
     model = Model("selection")
     cpu, x = model.station("cpu"), model.attribute("x")
     program = model.program("p")

@@ -1,4 +1,4 @@
-"""Jobs that would loop without end at one instant: refused before the run, with their line."""
+"""Jobs that would loop indefinitely at one instant: rejected before the run, with their line."""
 
 from headroom.simulation.checks.controllers import changes_of
 from headroom.simulation.checks.parsed import Parsed
@@ -10,10 +10,10 @@ from headroom.simulation.laws.distribution import Distribution
 
 
 def refuse_timeless(parsed: Parsed) -> None:
-    """Raise `SimulationError` where a closed class walks its program in no time, again and again.
+    """Raise `SimulationError` if a closed class walks its program in no time, again and again.
 
-    Refused is what is sure: every service and delay on the way is the number 0, nobody else makes
-    it wait, and it does not think.
+    Only certain cases are refused: every service and delay on the way is the number 0, no other job
+    makes it wait, and it does not think.
     """
     model = parsed.model
     slow = _slow_stations(parsed)
@@ -58,7 +58,7 @@ def _takes_no_time(node: Node, slow: frozenset[str]) -> bool:
 
 
 def _slow_stations(parsed: Parsed) -> frozenset[str]:
-    """Return the stations at which somebody may spend time."""
+    """Return the stations at which a job may spend time."""
     nodes = (node for tree in parsed.trees.values() for node in walk(tree))
     served = {
         node.station for node in nodes if isinstance(node, Use) and not _is_zero(node.service)

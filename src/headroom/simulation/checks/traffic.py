@@ -1,4 +1,4 @@
-"""Traffic equations: how often what is visited, where routes are known."""
+"""Traffic equations: visit ratios where routes are known."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from headroom.simulation.checks.structure import Choice
 
 
 def chosen_shares(kind: str, choices: Sequence[Choice]) -> list[float]:
-    """Return how often each of several ways is taken; evenly where no probabilities are given."""
+    """Return how often each of several ways is taken; evenly if no probabilities are given."""
     if kind == "probability":
         return [choice.probability or 0.0 for choice in choices]
     return [1 / len(choices)] * len(choices)
@@ -21,7 +21,7 @@ def passages(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[float]:
     Parameters
     ----------
     ways
-        State -> the states that follow it, each with its share; what is missing leaves.
+        State -> the states that follow it, each with its share; the missing share leaves.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""How often jobs visit stations, and what they ask of them: known without running the model.
+"""Visit counts and demands of jobs at stations, computed without running the model.
 
-Probabilities, drawn counts and round robin give exact means; the routes of a network are solved
-as traffic equations. What only a run can tell (conditions, hashed choices, times out, rejection)
-counts as little as it may; choices by queue length count equally for each case.
+Probabilities, drawn counts and round robin give exact means; the routes of a network are solved as
+traffic equations. Outcomes that only a run can show (conditions, hashed choices, time-outs,
+rejection) are counted at their lower bound; a choice by queue length counts each case equally.
 """
 
 import math
@@ -60,8 +60,8 @@ class Visits:
     counts
         Class -> station -> mean number of visits.
     demands
-        Class -> station -> mean service time asked for (time unit of the model), before the
-        speeds of the servers.
+        Class -> station -> mean service demand (time unit of the model), before the speeds of the
+        servers.
     pool_times
         Class -> pool -> mean tokens x time held (time unit), waiting left out.
     is_exact
@@ -86,7 +86,7 @@ class Visits:
 
 @dataclass(slots=True)
 class _Tally:
-    """What one passage through some steps asks for, at least."""
+    """The minimum demand of one passage through some steps."""
 
     counts: dict[str, float] = field(default_factory=dict)
     demands: dict[str, float] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class _Tally:
         return (self.counts, self.demands, self.pool_times, self.starts)
 
     def add(self, other: "_Tally", factor: float = 1.0) -> None:
-        """Add `factor` passages of `other`; what is held is the caller's affair."""
+        """Add `factor` passages of `other`; the caller handles the holdings."""
         self.may_fail |= other.may_fail
         self.is_exact &= other.is_exact
         if factor <= 0:
@@ -115,12 +115,12 @@ class _Tally:
 
 
 def expected_visits(model: Model) -> Visits:
-    """Return how often jobs visit stations, and what they ask of them.
+    """Return how often jobs visit stations, and their demand there.
 
     Raises
     ------
     SimulationError
-        Where programs start each other so that jobs multiply without end.
+        If programs start each other so that jobs multiply without end.
 
     Examples
     --------
@@ -137,13 +137,13 @@ def expected_visits(model: Model) -> Visits:
 
 
 def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits:
-    """Return what a walk waits for at least, whatever the state of the system decides.
+    """Return the minimum waits of a walk, whatever the state of the system decides.
 
-    Where jobs choose by the length of queues, or take turns with other classes, what all ways
-    have in common counts; at a station that rejects, the work of those who get through; at one
-    that serves batches, the shortest service that any step asks of it, for the draw of one job
-    serves all of them. Work that the job does not wait for (started, after a reply, in a fork
-    with a quorum) may pile up without holding it up, and does not count.
+    If jobs choose by the length of queues, or take turns with other classes, the common part of all
+    ways counts; at a station that rejects, the work of the jobs admitted; at one that serves
+    batches, the shortest service of any step, because the draw of one job serves the whole batch.
+    Work that the job does not wait for (started, after a reply, in a fork with a quorum) may pile
+    up without holding it up, and does not count.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits
     Raises
     ------
     SimulationError
-        Where programs start each other so that jobs multiply without end.
+        If programs start each other so that jobs multiply without end.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _visits(counter: "_Counter") -> Visits:
 
 
 def _shortest(parsed: Parsed, station: str) -> float:
-    """Return the least mean service (time unit) that a step asks of a station, 0 if unknown."""
+    """Return the least mean service (time unit) of any step at a station, 0 if unknown."""
     services = [
         node.service
         for tree in parsed.trees.values()
@@ -221,7 +221,7 @@ def _shortest(parsed: Parsed, station: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Least:
-    """How to count where no more may be counted than is sure."""
+    """Counting rule if only certain visits may count."""
 
     batched: Mapping[str, float]
     """Station that serves batches -> least mean service of one."""
@@ -281,7 +281,7 @@ class _Counter:
         return total
 
     def _learn(self, node: Node, known: dict[str, Known]) -> None:
-        """Bring up to date what is known of attributes after a step."""
+        """Update the known attributes after a step."""
         value = known_of(node.value, known) if isinstance(node, Assign) else None
         for name in self._assigned((node,)):
             known.pop(name, None)
@@ -289,7 +289,7 @@ class _Counter:
             known[node.attribute] = value
 
     def _assigned(self, body: Body) -> set[str]:
-        """Return the attributes that some step of `body`, or what it calls, may change."""
+        """Return the attributes that some step of `body`, or a callee, may change."""
         if not self._model.attributes:
             return set()
         found: set[str] = set()
@@ -319,7 +319,7 @@ class _Counter:
         return result
 
     def _leaf(self, node: Node, known: Attributes) -> _Tally:
-        """Return the tally of a step that is no block."""
+        """Return the tally of a simple step."""
         match node:
             case Use():
                 return self._use(node, known)
@@ -355,11 +355,11 @@ class _Counter:
         )
 
     def _fastest(self, station: Station) -> float:
-        """Return the speed of the fastest server; infinite where a program changes it."""
+        """Return the speed of the fastest server; infinite if a program changes it."""
         return math.inf if station.name in self._paced else station.fastest
 
     def _call(self, node: Call) -> _Tally:
-        """Return what a call asks for; the caller waits until the reply alone."""
+        """Return the demand of a call; the caller waits only until the reply."""
         called = self.programs[node.program]
         tree = self.parsed.trees[node.program]
         awaited = until_reply(tree)
@@ -375,7 +375,7 @@ class _Counter:
         return tally
 
     def _until_reply(self, awaited: Body) -> _Tally:
-        """Return what a caller waits for; nothing where a reply may come on the way."""
+        """Return the waits of a caller; nothing if a reply may come on the way."""
         if any(isinstance(inner, Reply) for inner in walk(awaited)):
             return _Tally(is_exact=False)
         tally = run_deep(self.sequence(awaited, self.constants))
@@ -478,7 +478,7 @@ class _Counter:
         return tally
 
     def _inside(self, known: Attributes, body: Body, *, is_chosen: bool) -> dict[str, Known]:
-        """Return what stays known inside a block that repeats, or is chosen by attributes."""
+        """Return the attributes that stay known inside a block that repeats or is conditional."""
         changed = self._assigned(body)
         return {
             name: one
@@ -492,7 +492,7 @@ def _is_exact_count(count: Amount, mean: float | None) -> bool:
 
 
 def _least(tallies: list[_Tally]) -> _Tally:
-    """Return what is asked for whichever of several ways is taken."""
+    """Return the demand common to all of several ways."""
     result = _Tally(
         time=min((tally.time for tally in tallies), default=0.0),
         may_fail=any(tally.may_fail for tally in tallies),
@@ -508,7 +508,7 @@ def _least(tallies: list[_Tally]) -> _Tally:
 
 
 def _constants(parsed: Parsed) -> dict[str, Known]:
-    """Return the attributes that nobody ever changes."""
+    """Return the attributes that never change."""
     trees = parsed.trees.values()
     changed = {n.attribute for tree in trees for n in walk(tree) if isinstance(n, Assign)}
     for class_ in parsed.model.classes.values():

@@ -1,4 +1,4 @@
-//! What can go wrong with a model or a run, each with its cure.
+//! Errors of a model or a run, each with a hint.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ pub struct Place {
     pub name: String,
     /// Index of the step.
     pub step: u32,
-    /// Whether it is a class, whose arrivals lie outside of programs.
+    /// Whether it is a class, whose arrivals are outside of programs.
     pub is_class: bool,
 }
 
@@ -26,18 +26,18 @@ impl std::fmt::Display for Place {
 /// A model that cannot be run, or a run that had to stop.
 #[derive(Debug, Error)]
 pub enum SimulationError {
-    /// The bytes are no model.
+    /// The bytes are not a model.
     #[error("the model data cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
     /// The model contradicts itself; the builder reports most of these with their source line.
     #[error("the model is not valid: {0}")]
     Invalid(String),
-    /// Jobs wait for each other and none can go on.
+    /// Jobs wait for each other and none can continue.
     #[error("deadlock at {at_s} s: {cycle}")]
     Deadlock {
         /// Simulated time (s) at which the cycle closed.
         at_s: f64,
-        /// Who holds what and waits for whom.
+        /// The holders, and the jobs that wait for each.
         cycle: String,
     },
     /// Simulated time left the range of its counter.
@@ -48,7 +48,7 @@ pub enum SimulationError {
         /// Longest countable time (s).
         limit_s: f64,
     },
-    /// The model goes round without simulated time passing.
+    /// The model loops without simulated time passing.
     #[error("{steps} steps were taken at {at_s} s without simulated time passing")]
     NoProgress {
         /// Steps counted at that instant.
@@ -70,7 +70,7 @@ pub enum SimulationError {
         /// Largest number of events.
         limit: u64,
     },
-    /// Events go on without any job being completed.
+    /// Events continue without any job being completed.
     #[error("no job was completed in the last {events} events, up to {at_s} s of simulated time")]
     NoCompletion {
         /// Events since the last completion, at least.
@@ -99,9 +99,9 @@ pub enum SimulationError {
     /// An expression gave a number that cannot be used.
     #[error("in {place}, {step} was computed as {value} at {at_s} s")]
     Amount {
-        /// Step that asked for the number.
+        /// Step that needed the number.
         place: Place,
-        /// What the number is for.
+        /// The purpose of the number.
         step: String,
         /// The number.
         value: f64,
@@ -113,7 +113,7 @@ pub enum SimulationError {
     Call {
         /// Step that called it.
         place: Place,
-        /// What was being computed.
+        /// The quantity being computed.
         step: String,
         /// The call with its arguments, and the name of the mechanism.
         call: String,
@@ -138,7 +138,7 @@ impl SimulationError {
         }
     }
 
-    /// Return what the user can do about it, one sentence.
+    /// Return a hint for the user, one sentence.
     pub fn cure(&self) -> &'static str {
         match self {
             Self::Unreadable(_) | Self::Invalid(_) => {

@@ -1,11 +1,14 @@
 //! The simulation kernel: an event loop over stations, pools and programs.
 //!
-//! A model is data ([`model`](plan::model)); it is compiled to flat tables ([`compile`](plan::compile), [`program`](plan::program)) and run
-//! ([`engine`](run::engine)). A run is a function of (model, seed): time is an integer ([`time`]), each source
-//! of randomness has its own stream ([`stream`](random::stream)), and nothing here reads a clock or depends on a
-//! hash. Statistics are exact integers in bounded memory ([`stations`](places::stations), [`pools`](places::pools), [`tally`](places::tally),
-//! [`classes`](statistics::classes), [`snapshots`](statistics::snapshots)), and the conservation laws are asserted at the end of every run
-//! ([`invariants`](run::invariants)). `docs/background/simulation-kernel.md` tells the whole story.
+//! A model is data ([`model`](plan::model)); it is compiled to flat tables
+//! ([`compile`](plan::compile), [`program`](plan::program)) and run ([`engine`](run::engine)). A
+//! run is a function of (model, seed): time is an integer ([`time`]), each source of randomness has
+//! its own stream ([`stream`](random::stream)), and nothing here reads a clock or depends on a
+//! hash. Statistics are exact integers in bounded memory ([`stations`](places::stations),
+//! [`pools`](places::pools), [`tally`](places::tally), [`classes`](statistics::classes),
+//! [`snapshots`](statistics::snapshots)), and the conservation laws are asserted at the end of
+//! every run ([`invariants`](run::invariants)). See `docs/background/simulation-kernel.md` for
+//! details.
 
 pub mod error;
 pub mod places;
@@ -19,12 +22,12 @@ pub use error::SimulationError;
 pub use plan::model::Stop;
 pub use run::result::Outcome;
 
-/// How one run goes.
+/// The options of one run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// Seed of all random streams.
     pub seed: u64,
-    /// When the run ends, instead of the model's own limits where any is set.
+    /// When the run ends, instead of the model's own limits, if any is set.
     pub stop: Stop,
     /// Simulated time (time units) between two samples of the statistics.
     pub sample_every: Option<f64>,
@@ -32,17 +35,17 @@ pub struct RunOptions {
     pub interval_ends: Vec<f64>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
-    /// How variates are made of random numbers.
+    /// The method of turning random numbers into variates.
     pub sampling: random::distribution::Sampling,
 }
 
-/// Run the model in `json` once; `is_wanted` is asked now and then whether to go on.
+/// Run the model in `json` once; `is_wanted` is asked now and then whether to continue.
 ///
-/// `registry` makes the mechanisms that the model names; [`plan::mechanism::none`] where it has none.
+/// `registry` makes the mechanisms that the model names; [`plan::mechanism::none`] if it has none.
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid model and where the run cannot be finished.
+/// Fails if the data are not a valid model, or if the run cannot be finished.
 #[allow(
     clippy::needless_pass_by_value,
     reason = "the options of one run, made by its caller"
@@ -76,12 +79,12 @@ pub fn simulate(
 
 /// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.
 ///
-/// The values are in the distribution's own unit; fewer come back where it ends before. For
-/// looking at distributions; a run draws by itself.
+/// The values are in the distribution's own unit; fewer come back if it ends before. For looking at
+/// distributions; a run draws by itself.
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid distribution.
+/// Fails if the data are not a valid distribution.
 pub fn draw(
     json: &[u8],
     seed: u64,

@@ -17,7 +17,7 @@ pub struct SimTime(u64);
 impl SimTime {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
-    /// The latest time that can be told.
+    /// The latest time that can be represented.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Return the time `ticks` after the start.
@@ -30,7 +30,7 @@ impl SimTime {
         self.0
     }
 
-    /// Return the time `ticks` later, or None where it cannot be told.
+    /// Return the time `ticks` later, or None if it cannot be represented.
     #[inline]
     pub const fn after(self, ticks: u64) -> Option<Self> {
         match self.0.checked_add(ticks) {

@@ -1,4 +1,4 @@
-"""Amounts: what stands where a step asks how long, how often or how much.
+"""Amounts: the duration, count or size argument of a step.
 
 An amount is a number, a distribution (drawn each time) or an expression (computed each time).
 """
@@ -18,7 +18,7 @@ Amount: TypeAlias = Distribution | Expression
 
 
 def as_amount(value: object, word: str, model_id: int, *, may_be_negative: bool = False) -> Amount:
-    """Return `value` as an amount; `word` says in messages what it is for."""
+    """Return `value` as an amount; `word` names its purpose in messages."""
     if isinstance(value, Expression):
         check_expression(value, word, model_id)
         return value
@@ -74,26 +74,26 @@ def amount_data(amount: Amount, source: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a number before the run: its mean, and whether it is the same each time."""
+    """Facts about a number before the run: its mean, and whether it is the same each time."""
 
     mean: float
     is_constant: bool
 
 
 def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
-    """Return the mean of an amount where it follows from the model, else None.
+    """Return the mean of an amount if it follows from the model, else None.
 
     Parameters
     ----------
     amount
         A distribution or an expression.
     attributes
-        What is known of the job's attributes where the amount is computed.
+        Facts about the job's attributes where the amount is computed.
 
     Notes
     -----
-    Means of sums add up always, means of products multiply where the factors are independent:
-    each draw is independent of all else, two attributes need not be.
+    Means of sums always add up. Means of products multiply if the factors are independent: each
+    draw is independent of all else, but two attributes need not be.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def mean_of(amount: Amount, attributes: Mapping[str, Known]) -> float | None:
 
 
 def known_of(amount: Amount, attributes: Mapping[str, Known]) -> Known | None:
-    """Return what is known of an amount before the run."""
+    """Return the facts about an amount known before the run."""
     if isinstance(amount, Distribution):
         return Known(amount.mean, amount.kind == "constant")
     stack: list[_Part] = []
@@ -137,7 +137,7 @@ class _Part:
 
 
 def _returned(call: Call) -> _Part:
-    """Return what the model says of the numbers that a mechanism returns; they may hang on all."""
+    """Return the model's facts about a mechanism's results; they may depend on all attributes."""
     mean = None if call.law is None else call.law.mean
     return _Part(mean, is_constant=False, has_attributes=True)
 

@@ -1,4 +1,4 @@
-"""Checks of names, counts and plain numbers in the builder; errors name the user's line."""
+"""Validation of names, counts and plain numbers in the builder; errors name the user's line."""
 
 import math
 from collections.abc import Mapping
@@ -9,12 +9,12 @@ from headroom.simulation.errors import refused
 
 COUNT_LIMIT = 2**24 - 1
 MOST_PARTS = 200_000
-"""Steps of a program, or stations, pools and the like of a model: more are taken for an endless
+"""Steps of a program, or stations, pools and the like of a model: more are assumed to be an endless
 loop in Python."""
 
 
 def check_name(kind: str, name: object, taken: Mapping[str, object]) -> None:
-    """Refuse what is not a name, or stands already."""
+    """Refuse anything that is not a name, or is already taken."""
     if not isinstance(name, str) or not name.strip():
         raise refused(f"{_a(kind)} has the name {name!r}", cure="give it a name")
     check_part_count("the model", len(taken))
@@ -35,7 +35,7 @@ def check_part_count(what: str, count: int, *, cure: str = "") -> None:
 
 
 def check_count(what: str, word: str, count: object, *, least: int = 1) -> int:
-    """Return `count` as an int; refuse what is not a whole number up to the kernel's limit."""
+    """Return `count` as an int; refuse anything but a whole number up to the kernel's limit."""
     if not is_whole(count) or not least <= count <= COUNT_LIMIT:
         raise refused(
             f"{what} has {count!r} {word}",
@@ -45,12 +45,12 @@ def check_count(what: str, word: str, count: object, *, least: int = 1) -> int:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Return True for an int, also one of NumPy, that is no truth value."""
+    """Return True for an int, including NumPy's, that is not a truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> bool:
-    """Return True for a real, finite number that is no truth value."""
+    """Return True for a real, finite number that is not a truth value."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 

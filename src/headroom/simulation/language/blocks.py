@@ -1,4 +1,4 @@
-"""Results of the with-blocks of a program: the parts of a branch, a fork, an attempt."""
+"""The values of a program's with-blocks: the parts of a branch, a fork, an attempt."""
 
 import math
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ Policy: TypeAlias = Literal[
     "probability", "round_robin", "shortest_queue", "two_choices", "hash", "index"
 ]
 BY_VALUE = frozenset({"hash", "index"})
-"""Policies that look at the value of an expression."""
+"""Policies that use the value of an expression."""
 
 PROBABILITY_TOLERANCE = 1e-9
 SAMPLE = 2
-"""Queues that the policy "two_choices" looks at."""
+"""Queues that the policy "two_choices" compares."""
 
 
 class Branch:
@@ -44,12 +44,12 @@ class Branch:
     def case(
         self, probability: float | None = None, *, of: Station | Pool | None = None
     ) -> Iterator[None]:
-        """Take the steps of the block where the branch's policy chooses them.
+        """Take the steps of the block if the branch's policy chooses them.
 
         Parameters
         ----------
         probability
-            0 to 1; asked for by the policy ``"probability"`` alone.
+            0 to 1; only for the policy ``"probability"``.
         of
             Station or pool whose jobs are counted by ``"shortest_queue"`` and ``"two_choices"``.
         """
@@ -70,7 +70,7 @@ class Branch:
 
     @block
     def when(self, condition: Expression) -> Iterator[None]:
-        """Take the steps of the block where `condition` is the first that is true (not 0).
+        """Take the steps of the block if `condition` is the first that is true (not 0).
 
         Examples
         --------
@@ -95,7 +95,7 @@ class Branch:
 
     @block
     def otherwise(self) -> Iterator[None]:
-        """Take the steps of the block where no case was taken."""
+        """Take the steps of the block if no case was taken."""
         if self._policy not in {"probability", "condition"}:
             raise self._program._error(
                 f"has an otherwise in a branch by {self._policy}, which always takes a case",
@@ -132,7 +132,7 @@ class Branch:
         return {"choice": choice_data(self._policy, self._by, self._case_count)}
 
     def _case_data(self, probability: float | None, of: Station | Pool | None) -> dict[str, object]:
-        """Return what the kernel reads of a case, after refusing what the policy does not ask."""
+        """Return a case as the kernel reads it, after refusing what the policy does not use."""
         is_by_queue = self._policy in {"shortest_queue", "two_choices"}
         if is_by_queue != (of is not None):
             raise self._program._error(
@@ -220,7 +220,7 @@ class Fork:
 
 
 class Attempt:
-    """The work of an attempt, and what follows its failure; made by `Program.attempt`.
+    """The work of an attempt, and the steps after its failure; made by `Program.attempt`.
 
     Examples
     --------
@@ -255,7 +255,7 @@ class Attempt:
 
     @block
     def failed(self) -> Iterator[None]:
-        """Take the steps of the block where all tries failed."""
+        """Take the steps of the block if all tries failed."""
         if self._parts != ["work"]:
             raise self._program._error(
                 "writes what follows a failed attempt in the wrong place",

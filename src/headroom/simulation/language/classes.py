@@ -1,4 +1,4 @@
-"""Classes of jobs: who walks which program, and how often."""
+"""Job classes: which program the jobs run, and how often."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 Start: TypeAlias = Literal["thinking", "ready"]
 Draw: TypeAlias = Literal["independent", "deck"]
 LARGEST_DECK = 100_000
-"""Cards of a deck at most."""
+"""Maximum cards of a deck."""
 PRIORITY_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobClass:
-    """A class of jobs: closed where it has a population, else open.
+    """A class of jobs: closed if it has a population, else open.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ class JobClass:
     population
         Jobs of a closed class; None for an open one.
     law
-        Think time of a closed class, time between arrivals of an open one; None for no think
-        time, and where `process` tells the arrivals.
+        Think time of a closed class, time between arrivals of an open one; None for no think time,
+        and if `process` gives the arrivals.
     process
-        Arrival process that is no independent draws: bursts, a changing rate, a trace.
+        Arrival process without independent draws: bursts, a changing rate, a trace.
     priority
         Priority that its jobs start with; the larger, the more urgent.
     start, placed
@@ -77,7 +77,7 @@ class JobClass:
 
     @property
     def is_endless(self) -> bool:
-        """False where the arrivals end by themselves: a trace is only so long."""
+        """False if the arrivals end by themselves: a trace is only so long."""
         if isinstance(self.process, ComputedArrivals):
             return self.process.goes_on is None
         return self.process is None or self.process.to_data().get("kind") != "trace"
@@ -242,7 +242,7 @@ def mixed(
 
 
 def shared_populations(found: Iterable[JobClass]) -> Iterator[tuple[int, tuple[JobClass, ...]]]:
-    """Yield jobs of closed classes and who they may be: one class, or those of a mix.
+    """Yield jobs of closed classes and their possible classes: one, or those of a mix.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""Arrivals that a source of the model's own computes: when the next job comes, and what it carries.
+"""Arrivals computed by a source of the model: when the next job arrives, and its attributes.
 
-For streams of requests that a mechanism makes, and for all that no law and no recording says.
+Used for request streams that a mechanism generates, and for any process that no distribution and no
+recording describes.
 """
 
 import math
@@ -78,7 +79,7 @@ def computed_arrivals(
     sets
         Attributes that the arriving job carries, and the value of each.
     goes_on
-        The arrivals end where this is 0; None is never.
+        The arrivals end when this is 0; None is never.
     mean_rate
         Arrivals per time unit in the long run, for analyses without a run. None: unknown.
 

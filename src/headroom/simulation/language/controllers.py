@@ -1,4 +1,4 @@
-"""Controllers: programs that look at the state now and then and change capacities and speeds."""
+"""Controllers: programs that inspect the state now and then and change capacities and speeds."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from headroom.simulation.laws.distribution import Distribution
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """Who walks a program again and again; made by `Model.controller`."""
+    """An actor that walks a program again and again; made by `Model.controller`."""
 
     name: str
     program: str

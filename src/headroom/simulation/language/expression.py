@@ -1,8 +1,8 @@
-"""Expressions: numbers that a job computes while it walks, kept as data.
+"""Expressions: numbers that a job computes during a run, kept as data.
 
-An expression is a postfix list that the kernel evaluates each time a job comes to it; nothing of
-it runs in Python. It is built with ordinary operators from attributes of the job, the state of
-stations and pools, the clock, draws and numbers. A comparison gives 1 where it is true, else 0.
+An expression is a postfix list that the kernel evaluates each time a job reaches it; none of it
+runs in Python. It is built with ordinary operators from attributes of the job, the state of
+stations and pools, the clock, draws and numbers. A comparison gives 1 if it is true, else 0.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ TokenKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of a mechanism, and what is known of the numbers that it returns."""
+    """A function of a mechanism, and known facts about its results."""
 
     mechanism: str
     function: str
@@ -72,7 +72,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One element of the postfix list: what is pushed, or the operation that is applied."""
+    """One element of the postfix list: a value to push, or an operation to apply."""
 
     kind: TokenKind
     value: float | str | Distribution | Call = 0.0

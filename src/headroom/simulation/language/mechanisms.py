@@ -1,8 +1,8 @@
-"""Mechanisms: native parts of a model with a state of their own, whose functions jobs call.
+"""Mechanisms: native, stateful parts of a model whose functions jobs call.
 
-The head of a disk, the map of a flash device, the contents of a cache: what no station and no
-attribute can hold. A mechanism is made by the name of its kind, anew for each run. The builder asks
-the kernel which functions it has, so that a wrong name is refused where it is written.
+Examples are the head of a disk, the map of a flash device and the contents of a cache: state that
+no station and no attribute can hold. A mechanism is created for each run by the name of its kind.
+The builder asks the kernel for its functions, so that a wrong name is rejected where it is written.
 """
 
 import difflib
@@ -20,7 +20,7 @@ from headroom.simulation.laws.distribution import Distribution
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of a mechanism: its name, the names of its arguments, and what it returns."""
+    """A function of a mechanism: its name, the names of its arguments, and its unit."""
 
     name: str
     arguments: tuple[str, ...]
@@ -136,6 +136,6 @@ def as_mechanism(
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    """Return the beginning of a cure that asks for the known name most like `name`, if one is."""
+    """Return the beginning of a hint: the known name most like `name`, if there is one."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}? " if close else ""

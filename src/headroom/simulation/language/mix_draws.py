@@ -1,7 +1,7 @@
-"""The class of the next walk as the job computes it: for mixes whose classes a source decides.
+"""The class of the next cycle as computed by the job, for mixes whose classes a source determines.
 
-For streams of requests that a mechanism makes: whether the next one reads or writes is not drawn by
-the model, but what the stream says.
+Used for request streams that a mechanism generates: the stream, not a draw of the model, decides
+whether the next request reads or writes.
 """
 
 from collections.abc import Mapping

@@ -65,7 +65,7 @@ SECONDS_PER_UNIT: Mapping[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is known of a model without solving it; see `Model.counted_by_hand`."""
+    """Facts about a model known without solving it; see `Model.counted_by_hand`."""
 
     highest_throughput: float
     why: str
@@ -297,8 +297,8 @@ class Model:
     ) -> Pool:
         """Add a pool of `tokens` (>= 1), reported separately or with its `group`, like stations.
 
-        The tokens may follow a `schedule`. Where they become fewer than are held, the next to
-        come back are not granted again.
+        The tokens may follow a `schedule`. If they become fewer than are held, the next to come
+        back are not granted again.
 
         They are granted first come first served, or, with the order ``"priority"``, to the most
         urgent job that waits; a large request is never overtaken by a small one behind it.
@@ -403,7 +403,7 @@ class Model:
         return Expression((Token("now"),), self.model_id)
 
     def program(self, name: str) -> Program:
-        """Add an empty program; write its steps on what is returned."""
+        """Add an empty program; write its steps on the returned object."""
         full = self._name("program", name, self.programs)
         self.programs[full] = Program(full, self.model_id)
         return self.programs[full]
@@ -732,7 +732,7 @@ class Model:
         return data
 
     def _schedules(self) -> Iterator[dict[str, object]]:
-        """Yield what follows a schedule, as the kernel reads it."""
+        """Yield the elements that follow a schedule, as the kernel reads them."""
         parts: list[Station | Pool] = [*self.stations.values(), *self.pools.values()]
         for part in parts:
             for kind, one in part.schedules.items():
@@ -781,7 +781,7 @@ def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
 
 
 LATEST = 1.8e10
-"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can tell."""
+"""Latest time (time units) that the kernel's clock of 2^64 steps of 1e-9 can represent."""
 
 
 def check_stop(completions: int | None, time: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Networks: nodes with routes between them, for what no loop or branch can say."""
+"""Networks: nodes with routes between them, where loops and branches are not enough."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Leave(str):
-    """Where a route leaves its network; there is one, `Network.leave`.
+    """The exit of a network; there is one, `Network.leave`.
 
-    It is an empty text, which no node may be named, so that it can stand among names.
+    It is the empty text, which is not a valid node name, so it can appear among names.
     """
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class Network:
     Attributes
     ----------
     leave
-        Where a route goes that leaves the network.
+        Target of a route that leaves the network.
     """
 
     leave: Final = LEAVE
@@ -74,10 +74,10 @@ class Network:
         name
             Name of the node, its own within the network.
         to
-            Where its routes go: one node; or several with a probability each
+            Targets of its routes: one node; or several with a probability each
             (``{"disk": 0.5, net.leave: 0.5}``); or with a condition each, the first that is true
-            being taken and None standing last for otherwise (``{"big": size > 9, "small":
-            None}``); or with the station or pool whose jobs are counted, for the policies
+            being taken and None standing last for otherwise (``{"big": size > 9, "small": None}``);
+            or with the station or pool whose jobs are counted, for the policies
             ``"shortest_queue"`` and ``"two_choices"``; or a list, for ``"round_robin"``,
             ``"hash"``, ``"index"`` and equal probabilities.
         policy, by

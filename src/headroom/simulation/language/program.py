@@ -1,9 +1,8 @@
-"""Programs: the steps that a job walks through stations and pools, built line by line.
+"""Programs: the steps of a job through stations and pools, built line by line.
 
-A program is kept as the flat list that the kernel reads: blocks open with their own step and
-close with ``end``. Each step remembers the line on which the user wrote it, for messages; the
-line is no part of the model's data. `headroom.simulation.checks.structure` reads the list as a
-tree.
+A program is kept as the flat list that the kernel reads: blocks open with their own step and close
+with ``end``. Each step remembers the line on which the user wrote it, for messages; the line is not
+part of the model's data. `headroom.simulation.checks.structure` parses the list into a tree.
 """
 
 import copy
@@ -24,7 +23,7 @@ from headroom.simulation.language.streams import stream_key
 from headroom.simulation.language.with_block import Block, block
 from headroom.simulation.laws.distribution import Distribution
 
-# What may stand directly inside blocks that hold parts.
+# Statements allowed directly inside blocks that hold parts.
 _PARTS = {
     "branch": "cases",
     "fork": "arms",
@@ -36,8 +35,8 @@ _PARTS = {
 class Program:
     """The steps of a job; made by `Model.program`.
 
-    Where a step asks how long or how often, it takes a number, a distribution (drawn each time)
-    or an expression (computed by the job each time). Times are in the model's time unit.
+    A duration or count of a step is a number, a distribution (drawn each time) or an expression
+    (computed by the job each time). Times are in the model's time unit.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Program:
 
         Examples
         --------
-        Who waits longer than 30 s on average hangs up, and a quarter calls again:
+        Callers who wait longer than 30 s on average hang up, and a quarter call again:
 
         >>> from headroom.simulation import Model, exponential, simulate
         >>> model = Model("call centre", time_unit="s")
@@ -119,7 +118,7 @@ class Program:
         self._add("use", data, source, service=amount, **limits)
 
     def _check_queue(self, station: Station) -> None:
-        """Refuse patience where nobody waits."""
+        """Refuse patience at a station without a queue."""
         why = {
             "infinite": "every job has a server",
             "ps": "all share its servers at once",
@@ -269,7 +268,7 @@ class Program:
     def set_speed(self, station: Station, factor: Operand) -> None:
         """Let all servers of `station` work at `factor` (> 0) times their own speed from now on.
 
-        Services in progress take part: what is left of them takes as much less, or more, time.
+        Services in progress take part: their remaining time shrinks or grows accordingly.
         """
         self._check_own(station, Station, "station")
         self._change("speed", station.name, factor)
@@ -277,7 +276,7 @@ class Program:
     def set_tokens(self, pool: Pool, tokens: Operand) -> None:
         """Change the number of tokens of `pool` (0 or more; a fraction is rounded).
 
-        Where more are held than there are, the next to come back are not granted again.
+        If more are held than there are, the next to come back are not granted again.
         """
         self._check_own(pool, Pool, "pool")
         self._change("tokens", pool.name, tokens)
@@ -333,7 +332,7 @@ class Program:
     def network(self) -> Iterator[Network]:
         """Walk from node to node along random or chosen routes, until a route leaves.
 
-        The first node is where jobs enter.
+        Jobs enter at the first node.
 
         Examples
         --------
@@ -390,11 +389,11 @@ class Program:
         tries: int = 1,
         pause: Operand | None = None,
     ) -> Iterator[Attempt]:
-        """Try the steps of `Attempt.work`; where all tries fail, take those of `Attempt.failed`.
+        """Try the steps of `Attempt.work`; if all tries fail, take those of `Attempt.failed`.
 
         A try fails when it takes longer than `timeout`, when the job loses patience in a queue, or
-        where a full station rejects it.
-        The job then leaves its station or queue and gives back what it acquired in the attempt.
+        when a full station rejects it. The job then leaves its station or queue and releases what
+        it acquired in the attempt.
 
         Parameters
         ----------
@@ -455,7 +454,7 @@ class Program:
         return self._open[-1] if self._open else ""
 
     def copy(self) -> "Program":
-        """Return a program with the same steps, which may grow by itself."""
+        """Return a program with the same steps, which may grow independently."""
         twin = copy.copy(self)
         twin.steps = list(self.steps)
         twin._open = list(self._open)

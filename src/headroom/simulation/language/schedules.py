@@ -106,7 +106,7 @@ def schedule(changes: Sequence[tuple[float, float]], *, period: float | None = N
 
 
 def as_capacity(what: str, word: str, value: Any) -> tuple[Any, Schedule | None]:  # noqa: ANN401 - checked by the caller
-    """Return a number of servers or tokens, the largest of its schedule where it has one."""
+    """Return a number of servers or tokens, the largest of its schedule if it has one."""
     if isinstance(value, Expression):
         raise refused(
             f"{what} has {value} {word}, but no job computes it",

@@ -1,4 +1,4 @@
-"""Stations and pools: what jobs queue for, and how it serves them."""
+"""Stations and pools: the resources that jobs queue for, and their service disciplines."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Discipline: TypeAlias = Literal[
     "nearest",
 ]
 BY_POSITION: frozenset[str] = frozenset({"elevator", "elevator_two_way", "nearest"})
-"""Disciplines that look at the positions of jobs."""
+"""Disciplines that use the positions of jobs."""
 
 WhenFull: TypeAlias = Literal["block", "reject"]
 BreakdownUnit: TypeAlias = Literal["all", "each"]
@@ -60,7 +60,7 @@ class Station:
 
     @property
     def total_speed(self) -> float:
-        """Work that all servers together do in a time unit: the servers where none is faster.
+        """Work that all servers together do in a time unit: the servers if none is faster.
 
         Of a schedule its mean in the long run; of two, not more than they can do together.
         """
@@ -79,7 +79,7 @@ class Station:
 
     @property
     def schedules(self) -> dict[str, Schedule]:
-        """What follows a schedule: ``servers``, ``speed``."""
+        """Attributes that follow a schedule: ``servers``, ``speed``."""
         known = {"servers": self.server_schedule, "speed": self.speed_schedule}
         return {kind: one for kind, one in known.items() if one is not None}
 
@@ -90,12 +90,12 @@ class Station:
 
     @property
     def blocks(self) -> bool:
-        """True where a full station holds up who wants to enter."""
+        """True if a full station holds up jobs that want to enter."""
         return self.buffer is not None and self.when_full == "block"
 
     @property
     def rejects(self) -> bool:
-        """True where a full station turns away who wants to enter."""
+        """True if a full station rejects arriving jobs."""
         return self.buffer is not None and self.when_full == "reject"
 
     def with_servers(self, servers: int) -> "Station":
@@ -165,7 +165,7 @@ class Pool:
 
     @property
     def schedules(self) -> dict[str, Schedule]:
-        """What follows a schedule: ``tokens``."""
+        """Attributes that follow a schedule: ``tokens``."""
         return {} if self.schedule is None else {"tokens": self.schedule}
 
     @property
@@ -219,7 +219,7 @@ class Breakdown:
 
 
 def _with_highest(timed: Schedule | None, highest: int, what: str, word: str) -> Schedule | None:
-    """Return a schedule whose values grow with its highest; refuse what is not whole then."""
+    """Return a schedule whose values grow with its highest; refuse fractional values."""
     if timed is None or timed.highest == highest:
         return timed
     scaled = timed.scaled(highest / timed.highest)

@@ -1,4 +1,4 @@
-"""One step of a program, as it is kept: the kernel's data, the line, and its amounts."""
+"""One stored step of a program: the kernel's data, the line, and its amounts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,8 @@
-"""Names of random streams to keys.
+"""Map names of random streams to keys.
 
-Each source of randomness has a name; the kernel mixes the key of the name with the seed of the
-run. So a source that is added elsewhere never shifts the draws of another, and two models that
-share names share draws (common random numbers).
+Each source of randomness has a name; the kernel mixes the key of the name with the seed of the run.
+Adding a source therefore never shifts the draws of another, and two models that share names share
+draws (common random numbers).
 """
 
 from hashlib import blake2b

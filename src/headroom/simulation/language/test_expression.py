@@ -1,4 +1,4 @@
-"""Expressions: what the kernel is told is what Python would have computed."""
+"""Expressions: the kernel computes the same values as Python."""
 
 import math
 import operator
@@ -60,7 +60,7 @@ BUILT: dict[str, Callable[..., Expression]] = {
 
 
 def evaluated(code: Sequence[Any]) -> float:
-    """Return what a kernel must compute from a postfix list."""
+    """Return the value that a kernel must compute from a postfix list."""
     stack: list[float] = []
     for item in code:
         if "number" in item:
@@ -104,7 +104,7 @@ def test_the_postfix_list_computes_what_the_operators_say(pair: Pair) -> None:
 
 @given(EXPRESSIONS)
 def test_what_is_known_of_constants_is_their_value(pair: Pair) -> None:
-    """A division or remainder by zero is known to nobody: the kernel decides about it."""
+    """A division or remainder by zero is not known: the kernel decides about it."""
     expression, value = pair
     constants = {name: Known(one, is_constant=True) for name, one in VALUES.items()}
     known = known_of(expression, constants)
@@ -115,7 +115,7 @@ def test_numbers_and_distributions_may_stand_on_either_side() -> None:
     size = ATTRIBUTES["a"]
     assert str(1 - size) == "(1 - a)"
     assert str(exponential(5) * size) == "(exponential(mean=5.0) * a)"
-    assert str(3 < size) == "(a > 3)"  # noqa: SIM300 - the mirrored comparison is what is tested
+    assert str(3 < size) == "(a > 3)"  # noqa: SIM300 - the mirrored comparison is under test
     assert str(7 // size) == "floor((7 / a))"
     assert str(~(size % 2 == 1)) == "~((a % 2) == 1)"
     assert str(math.floor(size)) == "floor(a)"
@@ -154,5 +154,5 @@ def test_each_draw_has_a_stream_of_its_own() -> None:
     ids=str,
 )
 def test_a_mean_is_told_where_it_is_sure(expression: Expression, mean: float | None) -> None:
-    """Attribute a is random with mean 10; nothing is known of b."""
+    """Attribute a is random with mean 10; b is unknown."""
     assert mean_of(expression, {"a": Known(10.0, is_constant=False)}) == mean

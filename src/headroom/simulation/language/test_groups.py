@@ -1,4 +1,4 @@
-"""Groups of like stations and pools: one row, in which the rows of all members are added up."""
+"""Groups of similar stations and pools: one row that sums the rows of all members."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ COMPLETIONS = 40
 
 
 def without_groups(model: Model) -> Model:
-    """Return the model with each station and pool by itself."""
+    """Return the model with each station and pool reported separately."""
     twin = model.copy()
     twin.stations = {name: replace(one, group="") for name, one in model.stations.items()}
     twin.pools = {name: replace(one, group="") for name, one in model.pools.items()}
@@ -24,7 +24,7 @@ def without_groups(model: Model) -> Model:
 
 
 def run(model: Model) -> SimulationResult | None:
-    """Return a run with samples, None where the model deadlocks or stands still."""
+    """Return a run with samples, None if the model deadlocks or stalls."""
     try:
         return run_ready(ready(model), seed=3, completions=COMPLETIONS, time=300, sample_every=20)
     except SimulationError:
@@ -49,7 +49,7 @@ def assert_added_up(grouped: Table, alone: Table, rows: dict[str, list[str]]) ->
 
 
 def rows_of(parts: Iterable[object], classes: Iterable[str] = ("",)) -> dict[str, list[str]]:
-    """Return row -> members, and for each class of them where there are several."""
+    """Return row -> members, and the same for each class if there are several."""
     found: dict[str, list[str]] = {}
     for part in parts:
         found.setdefault(part.row, []).append(part.name)  # type: ignore[attr-defined]

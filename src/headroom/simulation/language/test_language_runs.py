@@ -1,8 +1,8 @@
-"""Each word of the model language does what its formula, or plain arithmetic, says.
+"""Each word of the model language does what its formula, or plain arithmetic, predicts.
 
-Here are single words, most of them exact. Queues, networks and pools that have a formula or a chain
-of a few states are subjects of the known answers (`benches/known`), which `test_oracles.py` runs.
-Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities.
+These tests cover single words, most of them exactly. Queues, networks and pools with a formula or a
+chain of a few states are subjects of the known answers (`benches/known`), which `test_oracles.py`
+runs. Sources of formulas: Kleinrock, *Queueing Systems* (1975, 1976); Cobham (1954) for priorities.
 """
 
 from collections.abc import Callable
@@ -283,7 +283,7 @@ def test_an_attempt_ends_after_its_time_and_its_tries(
 
 
 def test_a_failed_try_gives_back_what_it_held() -> None:
-    """Without the token back, the second class would wait for ever."""
+    """Without the token back, the second class would wait indefinitely."""
     model = Model("tokens", time_unit="s")
     pool = model.pool("k", tokens=1)
     impatient, patient = model.program("impatient"), model.program("patient")
@@ -346,7 +346,7 @@ def test_placed_jobs_are_at_their_station_at_the_start() -> None:
 @settings(deadline=None)
 @given(outlines(), st.sampled_from(["open", "closed"]))
 def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
-    """No crash and no hang; jobs that wait for each other are told as such."""
+    """No crash and no hang; jobs that wait for each other are reported as such."""
     built = empty_model()
     built.program.use(built.model.stations["s0"], exponential(1))
     write(built, outline)
@@ -362,7 +362,7 @@ def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
 def test_a_model_that_passes_the_checks_never_deadlocks(
     one: Outline, other: Outline, population: int
 ) -> None:
-    """Soundness: two classes walk random programs; what is not refused runs to its end."""
+    """Soundness: two classes walk random programs; accepted models run to their end."""
     built = empty_model(may_deadlock=False)
     second = Parts(built.model, built.model.program("q"))
     for parts, outline in ((built, one), (second, other)):
@@ -386,7 +386,7 @@ def outcome(model: Model) -> str:
 
 
 def test_a_job_that_returns_to_a_full_station_exchanges_its_place() -> None:
-    """One job alone never stands behind itself, nor counts twice, where stations block."""
+    """One job alone is never behind itself, nor counts twice, where stations block."""
     model = Model("ring of one", time_unit="s", may_deadlock=True)
     only = model.station("only", buffer=0)
     again = model.program("again")
@@ -399,7 +399,7 @@ def test_a_job_that_returns_to_a_full_station_exchanges_its_place() -> None:
 
 
 def test_a_job_that_was_served_does_not_count_itself() -> None:
-    """What a job sees of the station behind it does not depend on a buffer further on."""
+    """The station state that a job sees does not depend on a buffer further on."""
     for buffer in (None, 5):
         model = Model("look back", time_unit="s", may_deadlock=True)
         first, second = model.station("first"), model.station("second", buffer=buffer)
@@ -413,7 +413,7 @@ def test_a_job_that_was_served_does_not_count_itself() -> None:
 
 
 def test_a_time_out_ends_a_wait_that_would_be_a_deadlock() -> None:
-    """Two jobs that hold one half each and want the other are no deadlock: they give up."""
+    """Two jobs that hold one half each and want the other do not deadlock: they give up."""
     model = Model("halves", time_unit="s")
     pool = model.pool("k", tokens=2)
     greedy = model.program("greedy")

@@ -1,8 +1,8 @@
-"""Mixes of classes and choices by number do what theory, or plain arithmetic, says.
+"""Mixes of classes and choices by number agree with theory or plain arithmetic.
 
-Exact answers: a mix whose stations share their servers (or serve exponential times of one mean in
-turn) has product form with one chain (Baskett, Chandy, Muntz and Palacios 1975), which is solved
-by exact mean value analysis (Reiser and Lavenberg 1980).
+Exact answers: a mix whose stations share their servers (or serve exponential times with a common
+mean in FCFS order) has product form with one chain (Baskett, Chandy, Muntz and Palacios 1975),
+which is solved by exact mean value analysis (Reiser and Lavenberg 1980).
 """
 
 import json
@@ -251,7 +251,7 @@ def test_ready_jobs_walk_at_once_and_others_think_first() -> None:
 
 
 def locks(tokens: int) -> Model:
-    """Return four users, of whom each walks through two locks in one order or the other."""
+    """Return four users, each of which walks through two locks in one order or the other."""
     model = Model("locks", time_unit="s")
     pools = [model.pool(name, tokens=tokens) for name in ("left", "right")]
     members = {}
@@ -315,7 +315,7 @@ def test_runs_of_a_mix_have_the_same_bits_beside_each_other(draw: Draw) -> None:
 
 
 def test_the_weight_of_one_class_changes_no_draw_of_another() -> None:
-    """Services have streams of their own: what a class draws depends on no mix."""
+    """Services have their own streams: the draws of a class depend on no mix."""
     one, other = (shop(weights={"look": weight, "buy": 1}).to_data() for weight in (1, 9))
     assert one["programs"] == other["programs"]
 
@@ -393,7 +393,7 @@ def test_equal_choices_by_chance_and_by_number_are_equal_on_average() -> None:
 
 
 def test_a_job_that_keeps_its_old_server_is_still_of_its_old_class_there() -> None:
-    """Who is drawn to a full station without thinking blocks the one where the last walk ended."""
+    """A job drawn to a full station without thinking blocks the one where the last walk ended."""
     model = Model("blocked", time_unit="s", may_deadlock=True)
     narrow, wide = model.station("narrow", buffer=0), model.station("wide")
     stay, pass_by = model.program("stay"), model.program("pass by")

@@ -1,4 +1,4 @@
-"""The builder as a whole: copies for what-if questions, names inside others, holdings."""
+"""The builder as a whole: copies for what-if questions, nested names, holdings."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_infinite_servers_cannot_be_counted() -> None:
 
 
 def node(model: Model, name: str) -> Program:
-    """Return the program of a node, which is made of the same parts each time."""
+    """Return the program of a node, made of the same parts each time."""
     with model.inside(name):
         cpu = model.station("cpu")
         with model.inside("storage"):

@@ -1,4 +1,4 @@
-"""Jobs that leave a queue: against Erlang-A, and for every order in which a queue is served.
+"""Jobs that leave a queue: compared with Erlang-A, and for every queueing discipline.
 
 Sources: Palm (1957), *Research on telephone traffic carried by full availability groups*, and
 Garnett, Mandelbaum and Reiman (2002), *Manufacturing & Service Operations Management* 4, for
@@ -33,8 +33,8 @@ COMPLETIONS = 60_000
 def erlang_a(servers: int, rate: float, patience_s: float) -> tuple[float, float, float]:
     """Return share that leaves, mean queue and mean wait of the served of M/M/c+M (service 1 s).
 
-    A birth-death chain: with n jobs, min(n, c) are served and n - c may leave. The wait of those
-    who are served follows from Little's law: jobs that leave waited `left_s` all together.
+    A birth-death chain: with n jobs, min(n, c) are served and n - c may leave. The wait of the
+    served jobs follows from Little's law: jobs that leave waited `left_s` all together.
     """
     logs = np.zeros(MOST_JOBS)
     for jobs in range(1, MOST_JOBS):
@@ -48,7 +48,7 @@ def erlang_a(servers: int, rate: float, patience_s: float) -> tuple[float, float
 
 
 def _served_wait(chance: Any, servers: int, patience_s: float, share: float) -> float:
-    """Return the mean wait of the served: who finds n jobs waits n - c + 1 steps, or leaves.
+    """Return the mean wait of the served: a job that finds n waits n - c + 1 steps, or leaves.
 
     With k jobs before it and itself in the queue, the next to go is one of c in service and k + 1
     with patience; it is served, moves up, or leaves. `reach` is the probability of being served
@@ -120,7 +120,7 @@ def test_one_server_and_constant_patience(rate: float) -> None:
     """M/M/1+D, served first come first served, in closed form: see the comments."""
     patience_s = 1.0
     # Offered wait V of an arrival has the density p0 * rate * exp((rate - 1) * v) up to the
-    # patience, and beyond it decays with the service rate, since nobody joins any more.
+    # patience, and beyond it decays with the service rate, since no job joins any more.
     slope = rate - 1
     below = rate * math.expm1(slope * patience_s) / slope
     beyond = rate * math.exp(slope * patience_s)
@@ -158,7 +158,7 @@ def test_processor_sharing_with_a_limit_has_a_queue_to_leave() -> None:
 
 
 def test_who_loses_patience_fails_the_attempt_and_may_come_again() -> None:
-    """A closed load: whoever leaves thinks and tries again, so that nobody is lost."""
+    """A closed load: a job that leaves thinks and tries again, so that none is lost."""
     model = Model("retry", time_unit="s")
     agent, call = model.station("agent"), model.program("call")
     with call.attempt(tries=50, pause=exponential(3)) as attempt, attempt.work():
@@ -205,7 +205,7 @@ def test_a_time_out_is_no_patience_since_it_ends_services_too() -> None:
     columns = simulate(model, seed=5, completions=20_000).stations.columns
     gave_up = columns["abandon_count"][-1, 0] / columns["arrival_count"][-1, 0]
     left = columns["left_count"][-1, 0] / columns["arrival_count"][-1, 0]
-    # Whoever is served gives up during the service with probability 0.5 / 1.5 if memoryless.
+    # A served job gives up during the service with probability 0.5 / 1.5 if memoryless.
     assert gave_up > 1.5 * erlang_a(3, 2.5, 2)[0] > 1.5 * left
 
 
@@ -218,7 +218,7 @@ def test_where_nobody_waits_patience_is_refused(discipline: str) -> None:
 
 
 def test_servers_come_while_jobs_wait_for_them() -> None:
-    """Nobody serves in the first 10 s; all have patience for 3 s, so all of them leave."""
+    """No server works in the first 10 s; all have patience for 3 s, so all of them leave."""
     model = Model("closed at first", time_unit="s")
     desk = model.station("desk", servers=schedule([(0, 0), (10, 1)]))
     visit = model.program("visit")

@@ -1,4 +1,4 @@
-"""Every mistake in the model language is refused, with the line on which it was made."""
+"""Every mistake in the model language is rejected with its line."""
 
 import inspect
 import math
@@ -22,7 +22,7 @@ from headroom.simulation.checks.check import canonical_json
 
 Write = Callable[[Model, Program], object]
 MARK = "# wrong"
-"""Stands on the line that the message must name."""
+"""Is on the line that the message must name."""
 
 
 def model_with(write: Write) -> Model:

@@ -1,4 +1,4 @@
-"""A block that was written without `with` never vanishes silently."""
+"""A block written without `with` never vanishes silently."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ FORGOTTEN: dict[str, Write] = {
 
 
 def model_with(write: Write) -> Model:
-    """Return a model whose program has one service besides what `write` does."""
+    """Return a model whose program has one service in addition to the steps of `write`."""
     model = Model("shop", time_unit="ms")
     program = model.program("visit")
     write(model, program)

@@ -1,8 +1,8 @@
-"""Blocks of a program that are written with `with`, and what is said where the `with` is missing.
+"""Program blocks that are written with `with`, and the error if the `with` is missing.
 
-A plain call such as ``program.loop(3)`` without `with` would do nothing at all, and the model
-would run without it. So each block notes that it was made, and the check of the model refuses
-those that were never entered.
+A plain call such as ``program.loop(3)`` without `with` would have no effect, and the model would
+run without the block. So each block records that it was created, and the check of the model rejects
+blocks that were never entered.
 """
 
 import functools
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Block(AbstractContextManager[T], Generic[T]):
     """A block that is waiting for its `with`.
 
-    Invariant: it stands among the `unentered` of its program until it is entered.
+    Invariant: it is among the `unentered` of its program until it is entered.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Block(AbstractContextManager[T], Generic[T]):
     if not TYPE_CHECKING:  # a type checker says itself that a block has no such attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Refuse a part of the block that is asked for outside of a `with`."""
+            """Refuse access to a part of the block outside of a `with`."""
             if name.startswith("_"):
                 raise AttributeError(name)
             raise self.forgotten()
 
     def forgotten(self) -> SimulationError:
-        """Return what to say where the `with` is missing."""
+        """Return the error for a missing `with`."""
         return SimulationError(
             f"{self._location}: {self._word}() is written without `with`, so that it does nothing",
             cure=f"write `with ....{self._word}(...):` and its steps below, indented",
@@ -95,6 +95,6 @@ def block(
 
 
 def refuse_forgotten(program: "Program") -> None:
-    """Raise `SimulationError` where a block of `program` was made and never entered."""
+    """Raise `SimulationError` if a block of `program` was made and never entered."""
     for one in program.unentered.values():
         raise one.forgotten()

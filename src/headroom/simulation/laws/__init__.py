@@ -1,1 +1,1 @@
-"""Laws of chance: distributions, arrival processes, and fits of both to samples."""
+"""Probability laws: distributions, arrival processes, and fits of both to samples."""

@@ -1,12 +1,12 @@
-"""Arrival processes that are no sequence of independent gaps: bursty, changing, or recorded.
+"""Arrival processes other than sequences of independent gaps: bursty, changing, or recorded.
 
-An arrival process is frozen data; the kernel runs it. Times are in the model's time unit, rates
-in arrivals per time unit. Where gaps are independent, give `Model.open_class` a distribution.
+An arrival process is frozen data; the kernel runs it. Times are in the model's time unit, rates in
+arrivals per time unit. For independent gaps, give `Model.open_class` a distribution.
 
-The kernel is exact, without a time step. A bursty process lets arrival and jump compete, both
-exponential. A changing rate is inverted piece by piece with one exponential per arrival; thinning
-(Lewis & Shedler 1979) would throw candidates away, ever more the further the rate lies below its
-peak, and two systems that are compared would no longer draw the same numbers.
+The kernel is exact, without a time step. In a bursty process, arrivals and jumps compete, both
+exponential. A changing rate is inverted piece by piece with one exponential per arrival. Thinning
+(Lewis & Shedler 1979) would reject candidates, more of them the further the rate is below its peak,
+and two systems under comparison would no longer draw the same numbers.
 """
 
 import json
@@ -76,7 +76,7 @@ class ArrivalProcess:
         return data
 
     def draw(self, count: int, *, seed: int = 1) -> npt.NDArray[np.float64]:
-        """Return the times of the first `count` arrivals; fewer where the process ends before.
+        """Return the times of the first `count` arrivals; fewer if the process ends before.
 
         Examples
         --------
@@ -221,7 +221,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
     rates
         Rate in each piece (>= 0, one above 0). The last one holds indefinitely, or to the period.
     period
-        Where the pieces start again (above the last time); None for once.
+        Time at which the pieces start again (above the last time); None for once.
 
     Notes
     -----
@@ -253,7 +253,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
 
 
 def trace(times: Values, attributes: Mapping[str, Values] | None = None) -> ArrivalProcess:
-    """Return recorded arrivals, each at its time and with what it carried.
+    """Return recorded arrivals, each at its time and with its attributes.
 
     Parameters
     ----------

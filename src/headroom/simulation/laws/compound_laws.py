@@ -1,4 +1,4 @@
-"""Distributions made of others: phases in series, mixtures, and the fit to two moments."""
+"""Distributions composed of others: phases in series, mixtures, and the fit to two moments."""
 
 import math
 from collections.abc import Sequence

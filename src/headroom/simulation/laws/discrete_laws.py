@@ -1,7 +1,7 @@
 """Distributions on listed values or on whole numbers: sizes, counts, records, recordings.
 
-Sources: Zipf's law as YCSB and most key-value benchmarks use it; NURand from TPC Benchmark C,
-revision 5.11, clause 2.1.6. Means and `c2` are exact: sums over the whole law, the long ones by
+Sources: Zipf's law as used by YCSB and most key-value benchmarks; NURand from TPC Benchmark C,
+revision 5.11, clause 2.1.6. Means and `c2` are exact: sums over the whole law, long sums by
 Euler-Maclaurin summation.
 """
 
@@ -53,7 +53,7 @@ def replay(values: Values, at_end: Literal["repeat", "stop"] = "repeat") -> Dist
     """Return the recorded `values` (>= 0) one after the other, in their order.
 
     After the last value the replay starts again (``"repeat"``), or there is no further value
-    (``"stop"``): then a run that asks for one ends with an error.
+    (``"stop"``): then a run that needs one ends with an error.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Distributions of service times, delays, think times and interarrival times.
 
-A distribution is frozen data; the kernel draws from it. Parameters are in the model's time unit.
-Wherever two parametrisations are common, the one by mean and `c2` (the squared coefficient of
-variation, variance / mean squared) is used, because those two decide how long queues get.
+A distribution is frozen data; the kernel draws from it. Parameters are in the model's time unit. If
+two parametrisations are common, the one by mean and `c2` (the squared coefficient of variation,
+variance / mean squared) is used, because these two determine queue lengths.
 """
 
 import json
@@ -36,13 +36,13 @@ class Distribution:
     kind
         Name of the distribution, e.g. ``"exponential"``.
     parameters
-        Name and value of each parameter, in the model's time unit where it is a time.
+        Name and value of each parameter, in the model's time unit if it is a time.
     mean
-        Mean, infinity where it does not exist.
+        Mean, infinity if it does not exist.
     c2
-        Squared coefficient of variation, infinity where the variance does not exist.
+        Squared coefficient of variation, infinity if the variance does not exist.
     fit
-        How the law was fitted, where it was (see `from_samples`).
+        How the law was fitted, if it was (see `from_samples`).
 
     Notes
     -----
@@ -66,7 +66,7 @@ class Distribution:
 
     @property
     def variance(self) -> float:
-        """Variance, in squares of the unit of the mean; infinity where it does not exist."""
+        """Variance, in squares of the unit of the mean; infinity if it does not exist."""
         return self.c2 * self.mean**2 if self.mean > 0 else 0.0
 
     def to_data(self) -> dict[str, object]:
@@ -83,7 +83,7 @@ class Distribution:
         seed: int = 1,
         sampling: Literal["fast", "inversion", "antithetic"] = "fast",
     ) -> npt.NDArray[np.float64]:
-        """Return `count` draws, for a look at the distribution.
+        """Return `count` draws, to inspect the distribution.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Distribution:
 
     @property
     def is_whole(self) -> bool:
-        """True where every draw is a whole number."""
+        """True if every draw is a whole number."""
         if self.kind in {"geometric", "zipf", "nurand"}:
             return True
         if self.kind not in {"constant", "discrete", "empirical", "replay", *_COMPOUND}:
@@ -409,7 +409,7 @@ _RANGES: Mapping[str, str] = {
 
 
 def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
-    """Refuse what gives no law; an expression beside it knows the operator itself."""
+    """Refuse operands that give no law; an expression operand handles the operator itself."""
     if not isinstance(other, (Distribution, Real)):
         return
     raise SimulationError(
@@ -420,7 +420,7 @@ def _refuse_operator(law: Distribution, sign: str, other: object) -> None:
 
 
 def refuse_unless(kind: str, is_valid: bool, /, **parameters: object) -> None:  # noqa: FBT001 - the one condition, named by the caller's expression
-    """Raise the error that says what `kind` asks for, unless `is_valid`."""
+    """Raise the error with the requirements of `kind`, unless `is_valid`."""
     if not is_valid:
         given = ", ".join(f"{name}={_given(value)}" for name, value in parameters.items())
         raise SimulationError(

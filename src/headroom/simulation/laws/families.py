@@ -1,4 +1,4 @@
-"""Maximum likelihood for each family of laws, and each law as SciPy knows it.
+"""Maximum likelihood for each family of laws, and the SciPy equivalent of each law.
 
 Invariant: a fit is a function of the sorted sample alone; no start value is random.
 
@@ -33,12 +33,12 @@ from headroom.simulation.laws.distribution import (
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 100
-# So many deviations away, nothing that counts in 64 bits is cut off.
+# Truncation point in standard deviations; nothing that matters in 64 bits is lost.
 _FAR_FROM_ZERO = 9.0
 
 
 class Reference(Protocol):
-    """What a goodness-of-fit test asks of a law."""
+    """The interface that a goodness-of-fit test needs of a law."""
 
     def logpdf(self, x: Floats) -> Floats:
         """Return the logarithm of the density."""
@@ -62,7 +62,7 @@ class FitError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A family of laws: how it is fitted, and what it asks of the sample."""
+    """A family of laws: how it is fitted, and its requirements on the sample."""
 
     fit: Callable[[Floats], Distribution]
     parameter_count: int
@@ -97,7 +97,7 @@ class _TwoBranches:
             return np.asarray(np.log(-np.expm1(self.logsf(x))))
 
     def ppf(self, q: Floats) -> Floats:
-        """Newton on the logarithm of the upper tail, which is convex: never past the root."""
+        """Solve by Newton on the log of the upper tail: it is convex, so never past the root."""
         goal = np.log1p(-np.asarray(q))
         x = np.max([0 * goal, *((math.log(p) - goal) * m for p, m in self.branches)], axis=0)
         for _ in range(_MOST_STEPS):
@@ -224,7 +224,7 @@ def _bounded_pareto(sample: Floats) -> Distribution:
 
 
 def _normal(sample: Floats) -> Distribution:
-    """Fit by mean and variance, which are all that the likelihood asks of the sample."""
+    """Fit by mean and variance, which are all that the likelihood needs from the sample."""
     mean, variance = float(sample.mean()), float(sample.var())
     unit = math.sqrt(variance)
     if mean > _FAR_FROM_ZERO * unit:
@@ -273,7 +273,7 @@ FAMILIES: Mapping[str, Family] = {
     "bounded_pareto": Family(fit=_bounded_pareto, parameter_count=3),
     "erlang": Family(fit=_erlang, parameter_count=2),
 }
-"""Families that can be fitted. Erlang comes last: gamma, which holds it, is never less likely."""
+"""Families that can be fitted. Erlang comes last: gamma includes it and is never less likely."""
 
 
 def fit_family(name: str, sample: Floats) -> Distribution:
@@ -282,7 +282,7 @@ def fit_family(name: str, sample: Floats) -> Distribution:
     Raises
     ------
     FitError
-        Where the family cannot describe the sample.
+        If the family cannot describe the sample.
     """
     family = FAMILIES[name]
     if family.needs_positive and sample[0] <= 0:

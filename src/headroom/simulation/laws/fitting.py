@@ -1,10 +1,9 @@
 """Distributions from measurements: maximum likelihood, choice by AIC, goodness of fit.
 
-Sources: Akaike (1974), A new look at the statistical model identification (AIC); Stephens
-(1974), EDF statistics for goodness of fit (Kolmogorov-Smirnov, Anderson-Darling); Stute,
-Gonzalez Manteiga & Presedo Quindimil (1993), Bootstrap based goodness-of-fit tests: a law that
-was fitted to the sample lies closer to it than the true one, so the tests draw samples from the
-fitted law and fit them too.
+Sources: Akaike (1974), A new look at the statistical model identification (AIC); Stephens (1974),
+EDF statistics for goodness of fit (Kolmogorov-Smirnov, Anderson-Darling); Stute, Gonzalez Manteiga
+& Presedo Quindimil (1993), Bootstrap based goodness-of-fit tests: a law fitted to the sample is
+closer to it than the true one, so the tests draw samples from the fitted law and fit those too.
 """
 
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ class Fit:
     Parameters
     ----------
     family
-        Kind of the law; ``"empirical"`` where the sample itself is the law.
+        Kind of the law; ``"empirical"`` if the sample itself is the law.
     sample_count
         Number of values.
     sample_mean, sample_c2
@@ -57,7 +56,7 @@ class Fit:
     ad_statistic, ad_p
         Anderson-Darling, which weighs the tails more; `ad_p` is None if `bootstrap` is 0.
     bootstrap
-        Number of samples behind the p-values; 0 where `ks_p` is approximate, which is too high,
+        Number of samples behind the p-values; 0 if `ks_p` is approximate, which is too high,
         because it leaves out that the law was fitted.
     ranking
         Family and AIC of all that were compared, best first.
@@ -88,7 +87,7 @@ class Fit:
 
     @property
     def is_doubtful(self) -> bool:
-        """True where the sample speaks against the law: a p-value below 0.05."""
+        """True if the sample speaks against the law: a p-value below 0.05."""
         return any(p is not None and p < _DOUBTFUL_P for p in (self.ks_p, self.ad_p))
 
     def __str__(self) -> str:
@@ -118,7 +117,7 @@ def from_samples(
     bootstrap: int | None = None,
     seed: int = 1,
 ) -> Distribution:
-    """Return the law that describes measured `values` best; its ``fit`` says how well.
+    """Return the law that describes measured `values` best; its ``fit`` has the quality.
 
     Parameters
     ----------

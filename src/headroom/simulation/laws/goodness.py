@@ -1,6 +1,7 @@
-"""Choice among fitted laws, and how far a sample lies from each.
+"""Choice among fitted laws, and the distance of a sample from each.
 
-Heavy: it loads SciPy's statistics. `from_samples` loads it when it is called.
+This module is slow to import because it loads SciPy's statistics. `from_samples` loads it on
+demand.
 
 Sources: as in `headroom.simulation.laws.fitting`.
 """

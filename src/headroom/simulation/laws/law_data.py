@@ -1,4 +1,4 @@
-"""From the data of a model back to its laws: the inverse of `Distribution.to_data`."""
+"""Reconstruct laws from the data of a model: the inverse of `Distribution.to_data`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Arrival processes: rates, bursts and recordings come out as they were described."""
+"""Arrival processes: rates, bursts and recordings match their description."""
 
 import json
 import math

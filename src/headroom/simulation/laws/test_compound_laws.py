@@ -1,4 +1,4 @@
-"""Laws made of laws, and the fit to two moments: exact by formula."""
+"""Composed laws, and the fit to two moments: exact by formula."""
 
 import math
 

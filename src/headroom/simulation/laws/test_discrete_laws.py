@@ -1,4 +1,4 @@
-"""Laws on whole numbers and lists: the shares are the published ones."""
+"""Laws on whole numbers and lists: the shares match the published ones."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Distributions: what is promised (mean, c2, range) is what is drawn."""
+"""Distributions: draws have the stated mean, c2 and range."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Fits recover what was drawn, choose its family, and notice what does not fit."""
+"""Fits recover the law of the draws, choose its family, and detect a poor fit."""
 
 import math
 from itertools import pairwise, product

@@ -1,4 +1,4 @@
-"""A wrong law names the line on which the user wrote it, and nothing of Headroom's own."""
+"""An invalid law names the user's line, and no code of Headroom itself."""
 
 import inspect
 import math
@@ -9,7 +9,7 @@ from headroom.simulation import Model, SimulationError, exponential, mmpp, simul
 
 
 def here(offset: int) -> str:
-    """Return the file and line that lies `offset` lines from the caller's."""
+    """Return the file and line `offset` lines from the caller's."""
     frame = inspect.currentframe()
     assert frame is not None
     assert frame.f_back is not None

@@ -1,4 +1,4 @@
-"""The event trace of a run: what happened to which job where, column by column."""
+"""The event trace of a run: what happened to each job and where, column by column."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class EventTrace:
     resource
         Index of the station (kinds 2 to 7) or pool (8 to 10), else 0.
     is_truncated
-        True where the run had more events.
+        True if the run had more events.
     """
 
     time_s: npt.NDArray[np.float64]

@@ -1,7 +1,7 @@
-"""What `simulate` returns: one run, raw and complete, in seconds.
+"""The result of `simulate`: one run, raw and complete, in seconds.
 
-Everything that depends on time is cumulative since time zero, recorded at snapshots; the last
-snapshot is the end of the run. So any warm-up cut can be made afterwards.
+All time-dependent quantities are cumulative since time zero, recorded at snapshots; the last
+snapshot is the end of the run. Any warm-up can therefore be removed afterwards.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Table:
         their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
         ``down_s`` (server-seconds broken), ``reject_count`` (jobs that found no place and failed;
         they are not in ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s``
-        (token-seconds), ``queue_s``, ``abandon_count``. Where jobs may leave a queue (patience,
+        (token-seconds), ``queue_s``, ``abandon_count``. If jobs may leave a queue (patience,
         time-outs, cancelled arms) or a capacity changes, also ``left_count`` (visits given up in
         the queue), ``left_wait_s_sum`` and ``served_wait_s_sum`` (the two parts of ``wait_s_sum``:
         of jobs that left the queue, and of all others) and ``capacity_s`` (available
@@ -63,12 +63,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """The same tables at equal distances in time; made where `sample_every` is given.
+    """The same tables at equal distances in time; recorded if `sample_every` is given.
 
     Parameters
     ----------
     times_s
-        Shape (samples,), fewer than 4096. Where there would be more, the distance doubles.
+        Shape (samples,), fewer than 4096. If there would be more, the distance doubles.
     stations, pools, classes
         Cumulative statistics at these times.
     """
@@ -150,10 +150,10 @@ class Occupancy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervals:
-    """Statistics of intervals whose ends are given; made where `interval_ends` are.
+    """Statistics of intervals whose ends are given; recorded if `interval_ends` are.
 
-    An interval holds what happens from its start up to, but not at, its end; the last one ends
-    with the run.
+    An interval holds the events from its start up to, but not at, its end; the last one ends with
+    the run.
 
     Parameters
     ----------
@@ -193,11 +193,11 @@ class SimulationResult:
     occupancies
         Jobs present, one entry per station.
     samples
-        Statistics at equal distances in time, where asked for.
+        Statistics at equal distances in time, if requested.
     intervals
-        Statistics of intervals, where asked for.
+        Statistics of intervals, if requested.
     trace
-        First events, where asked for.
+        First events, if requested.
     counters
         ``events``, ``visits`` (station visits completed), ``simulated_s`` and
         ``processor_s`` (processor time of the run).
@@ -209,7 +209,7 @@ class SimulationResult:
         For each station the stations with few places that may hold up its servers.
     unawaited
         The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
-        waits for: started programs, and what follows a reply.
+        waits for: started programs, and work after a reply.
     """
 
     snapshot_times_s: FloatArray

@@ -53,7 +53,7 @@ def ready(model: Model) -> ReadyModel:
     Raises
     ------
     SimulationError
-        Where the model contradicts itself; the message names the line of the step.
+        If the model contradicts itself; the message names the line of the step.
 
     Examples
     --------
@@ -112,19 +112,19 @@ def simulate(
         Number of first events to keep, as `SimulationResult.trace`.
     sampling
         How variates are made: ``"fast"``, or by ``"inversion"`` of one random number each, so that
-        runs of one seed stay in step where a law changes its shape, or ``"antithetic"``, the same
-        with 1 - U, for pairs of runs whose mean varies less.
+        runs of one seed stay in step if a law changes its shape, or ``"antithetic"``, the same with
+        1 - U, for pairs of runs whose mean varies less.
 
     Warns
     -----
     ModelWarning
-        Where a part of the model has no effect: a station that no program uses, a priority that
-        nothing goes by.
+        If a part of the model has no effect: a station that no program uses, a priority that
+        nothing uses.
 
     Raises
     ------
     SimulationError
-        Where the model contradicts itself, is overloaded or draws times without a mean (unless it
+        If the model contradicts itself, is overloaded or draws times without a mean (unless it
         stops by time), deadlocks, or runs out of the range of its clock.
 
     Examples
@@ -205,7 +205,7 @@ def _check_wishes(seed: int, completions: int | None, time: float | None) -> Non
 
 
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
-    """Return the rows of stations and pools all of which only unawaited work comes to."""
+    """Return the rows of stations and pools to which only unawaited work comes."""
     found = {kind: frozenset(names) for kind, names in unawaited(model).items()}
     of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
         "station": model.station_rows(),

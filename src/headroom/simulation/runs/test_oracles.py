@@ -1,7 +1,7 @@
-"""The kernel against theory: every known answer lies in a 99.9% interval over 30 replications.
+"""The kernel and theory agree: known answers lie in a 99.9% interval over 30 replications.
 
-The models and answers are those of `benches/known`, here at a quarter of the length of the
-published table (docs/reference/known-answers.md). With about 160 answers one suite in six would
+The models and answers come from `benches/known`, run here for a quarter of the length of the
+published table (docs/reference/known-answers.md). With about 160 answers, one suite in six would
 raise a false alarm; the seeds are fixed, so this one does not.
 """
 
@@ -68,7 +68,7 @@ def test_names_of_subjects_are_their_own_and_so_are_their_seeds() -> None:
 
 
 def test_the_stored_table_is_that_of_today() -> None:
-    """Each row is there, with today's answer; a cheap one is simulated again, to the last bit."""
+    """Each row exists, with the current answer; a cheap one is simulated again, to the last bit."""
     stored = {(row.model, row.parameters, row.quantity, row.source): row for row in load()}
     names = [
         (subject.model, subject.parameters, answer.quantity, answer.source)

@@ -1,4 +1,4 @@
-"""What holds in every run of every model, over models drawn from the whole language."""
+"""Properties of every run, over models drawn from the whole language."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ def outcome(model: Model, seed: int, **options: float) -> SimulationResult | str
 
 
 def ended(model: Model, seed: int, **options: float) -> SimulationResult:
-    """Run a model; drop the example where it had to end."""
+    """Run a model; drop the example if it had to end."""
     result = outcome(model, seed, **options)
     event("ended" if isinstance(result, SimulationResult) else result.split("'")[0][:30])
     assume(isinstance(result, SimulationResult))
@@ -86,7 +86,7 @@ def tables(result: SimulationResult) -> dict[str, Table]:
 
 
 def is_close(one: np.ndarray, other: np.ndarray, scale: float) -> bool:
-    """Return whether columns of seconds agree but for the rounding of sums of ticks."""
+    """Return whether columns of seconds agree except for the rounding of sums of ticks."""
     return bool(np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(scale, 1e-3)))
 
 
@@ -357,7 +357,7 @@ def test_a_ring_with_a_place_to_spare_never_stands_still(
     seed: int,
     is_over: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    """Blocking deadlocks only where every place of the ring is taken."""
+    """Blocking deadlocks only if every place of the ring is taken."""
     limited = ring
     for place in range(len(ring.stops)):
         limited = limited.changed(place, buffer=buffer, servers=1)

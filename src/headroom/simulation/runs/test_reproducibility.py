@@ -1,4 +1,4 @@
-"""Same model and seed, same bits: in another process, and whatever else the model contains."""
+"""Same model and seed, same bits: in another process, and regardless of the rest of the model."""
 
 import hashlib
 
@@ -45,7 +45,7 @@ DIGESTS_OF_DRAWS = {
 
 
 def shop(*, with_audit: bool = False) -> Model:
-    """Return a model with every kind of step; the audit is a class of its own."""
+    """Return a model with every kind of step; the audit is a separate class."""
     model = Model("shop", time_unit="ms")
     web = model.station("web", servers=4)
     database = model.station("database")
@@ -132,9 +132,9 @@ LAWS = [
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
 def test_draws_have_the_same_bits_on_every_machine(law: Distribution) -> None:
-    """Fails where the build lets the system's mathematics library into the draws.
+    """Fails if the build lets the system's mathematics library into the draws.
 
-    That happens when any crate turns on `num-traits/std`; see Cargo.toml.
+    It happens when any crate turns on `num-traits/std`; see Cargo.toml.
     """
     draws = law.draw(200_000, seed=42)
     assert hashlib.sha256(draws.tobytes()).hexdigest()[:16] == DIGESTS_OF_DRAWS[law.kind]

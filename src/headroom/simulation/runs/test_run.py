@@ -1,4 +1,4 @@
-"""Runs: what a result holds, when a run stops, and the ways in which it may fail."""
+"""Runs: contents of a result, stopping rules, and failures."""
 
 import signal
 from types import FrameType
@@ -100,7 +100,7 @@ def test_a_deterministic_model_takes_the_time_that_arithmetic_says() -> None:
 
 
 def test_tokens_are_granted_in_the_order_in_which_they_were_asked_for() -> None:
-    """A small request does not overtake a large one that waits."""
+    """A small request does not overtake a large waiting one."""
     model = Model("order", time_unit="s")
     pool = model.pool("memory", tokens=2)
     for name, start, tokens in (("first", 0, 1), ("large", 1, 2), ("small", 2, 1)):
@@ -183,7 +183,7 @@ def test_time_beyond_the_clock_is_an_error_that_names_the_cure() -> None:
 def test_a_model_without_any_time_is_an_error_and_no_hang() -> None:
     model = Model("instant", time_unit="s")
     program = model.program("nothing")
-    program.delay(model.now * 0)  # Only a run knows that it is 0.
+    program.delay(model.now * 0)  # Only a run shows that it is 0.
     model.closed_class("jobs", program, population=1)
     with pytest.raises(SimulationError, match="without simulated time passing"):
         simulate(model, seed=1, time=1)

@@ -1,4 +1,4 @@
-"""The trace file: valid, balanced, in order, and true to what happened."""
+"""The trace file is valid, balanced, in order, and matches the run."""
 
 import json
 from collections import Counter, defaultdict
@@ -239,7 +239,7 @@ def served_s(events: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def test_the_trace_of_a_run_is_valid_and_tells_the_times_of_its_tables(tmp_path: Path) -> None:
-    """Strictly: what is used is named, what begins ends, no time falls, all numbers are numbers."""
+    """Strictly: all names are declared, all slices end, no time falls, all numbers are numbers."""
     model = shop()
     result = simulate(model, seed=1, completions=300, trace=100_000)
     trace = result.trace

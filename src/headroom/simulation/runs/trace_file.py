@@ -1,8 +1,8 @@
 """An event trace as a file in Chrome's trace format, for ui.perfetto.dev and chrome://tracing.
 
-One process per station with a thread per server in use, one per pool, and one for all jobs: a slice
-for each stay of a job in the system, inside it what the job waits for and who serves it. Counters
-show how many wait and are served.
+There is one process per station with a thread per server in use, one process per pool, and one for
+all jobs. Each stay of a job in the system is a slice; nested slices show what the job waits for and
+where it is served. Counters show the numbers of waiting and served jobs.
 
 Source: Google, *Trace Event Format* (document of the Chromium project).
 
@@ -30,7 +30,7 @@ _MICROSECONDS = 1e6
 
 
 class Kind(IntEnum):
-    """What a line of the trace tells; see `EventTrace.kind`."""
+    """The kind of a line of the trace; see `EventTrace.kind`."""
 
     ENTERS = 0
     LEAVES = 1
@@ -53,7 +53,7 @@ _PAUSES = {
     Kind.BLOCKED: ("blocked", False),
     Kind.ASKS: ("waits", True),
 }
-"""What a job does after such a line, and whether at a pool."""
+"""The activity of a job after such a line, and whether at a pool."""
 _STOPS = frozenset({Kind.ENDS, Kind.UNBLOCKED, Kind.FAILED})
 _LEAVINGS = frozenset({Kind.LEAVES, Kind.LOST})
 
@@ -73,9 +73,9 @@ def write_trace(path: Path, trace: EventTrace, model: Mapping[str, Any]) -> None
     Parameters
     ----------
     path
-        File to write, replaced where it exists.
+        File to write, replaced if it exists.
     trace
-        What happened.
+        The events.
     model
         The model as data, for the names of its stations, pools and classes.
 
@@ -108,7 +108,7 @@ def _write(file: TextIO, trace: EventTrace, model: Mapping[str, Any]) -> None:
 
 
 def trace_events(trace: EventTrace, model: Mapping[str, Any]) -> Iterator[Event]:
-    """Yield the events of the file: names first, then what happened in the order of time."""
+    """Yield the events of the file: names first, then events in the order of time."""
     writer = _Writer(
         stations=_names(model, "stations"),
         pools=_names(model, "pools"),
@@ -128,7 +128,7 @@ def _names(model: Mapping[str, Any], kind: str) -> list[str]:
 
 @dataclass(slots=True)
 class _Job:
-    """A stay of a job in the system: what it does now, and the lane that serves it."""
+    """A stay of a job in the system: its current activity, and the lane that serves it."""
 
     number: int
     klass: int
@@ -187,7 +187,7 @@ class _Writer:
             self.now = now
 
     def step(self, kind: Kind, slot: int, klass: int, resource: int) -> Iterator[Event]:
-        """Yield what one line of the trace shows."""
+        """Yield the events that one line of the trace shows."""
         if kind is Kind.ENTERS and slot in self.jobs:
             yield from self._leave(slot)
         if slot not in self.jobs:
@@ -211,7 +211,7 @@ class _Writer:
             yield from self._leave(slot)
 
     def finish(self) -> Iterator[Event]:
-        """End all that still goes on."""
+        """End all activities still in progress."""
         for slot in list(self.jobs):
             yield from self._leave(slot)
         yield from self._counters()

@@ -1,4 +1,4 @@
-"""Any program of this machine as a black box: time, memory and figures from its output."""
+"""Any program of this machine as a black box: time, memory and values from its output."""
 
 from headroom.systems.command.system import CommandSystem
 

@@ -1,4 +1,4 @@
-//! Builds the launcher, a program of its own that `mod.rs` carries inside the library.
+//! Builds the launcher, a separate program that `mod.rs` embeds in the library.
 
 use std::env::var_os;
 use std::ffi::OsString;

@@ -1,11 +1,11 @@
-"""The content of a command: files of its study, programs and inputs of this machine.
+"""The inputs of a command: files of its study, programs and inputs of this machine.
 
-What lies in the study's folder counts by content, wherever the folder lies. What this machine
-supplies (programs, interpreters of scripts, files that are named, `inputs` elsewhere, variables of
-the environment) is told apart by short hashes under their names, so that a difference can be named.
+Files in the study's folder are compared by content, wherever the folder is. Things that this
+machine supplies (programs, interpreters of scripts, named files, `inputs` elsewhere, environment
+variables) are identified by short hashes under their names, so that a difference can be named.
 
-Invariant: everything is as it was at the last look, so that all points of a plan see one state, and
-ten thousand points cost one look.
+Invariant: the inputs are those of the last look, so that all points of a plan see the same state,
+and ten thousand points cost one look.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ class Content:
         return self._tree
 
     def look_again(self) -> tuple[str, ...]:
-        """Forget what was seen; return the study's files that have changed since."""
+        """Forget earlier looks; return the study's files that have changed since."""
         before, self._tree = self._tree, None
         self._seen.clear()
         return () if before is None else before.changes(self.tree)
@@ -87,7 +87,7 @@ class Content:
     def supplied(
         self, words: Words, inputs: Sequence[str], variables: Mapping[str, str | None]
     ) -> str:
-        """Return what this machine supplies: ``NAME=HASH`` for each program, input, variable."""
+        """Return the inputs from this machine: ``NAME=HASH`` for each program, input, variable."""
         found = {f"${name}": _short(value) for name, value in variables.items()}
         for text in inputs:
             if not self._is_own(self._place(text)):
@@ -170,7 +170,7 @@ class Content:
                 yield from self._with_interpreters(path, words)
 
     def _resolved(self, token: str, words: Words) -> Iterator[Path]:
-        """Yield what a word may mean: a path from the working folder on, a program on PATH."""
+        """Yield the meanings of a word: a path from the working folder, or a program on PATH."""
         if not token or "\0" in token:
             return
         path = Path(os.path.normpath(words.folder / token))
@@ -188,7 +188,7 @@ class Content:
         return is_ignored(name, self.ignored)
 
     def _with_interpreters(self, path: Path, words: Words) -> Iterator[str]:
-        """Yield a path, and where it is a script the program that runs it, and that one's."""
+        """Yield a path, and for a script the program that runs it, recursively."""
         for _ in range(_MOST_INTERPRETERS):
             yield str(path)
             line = _first_line(path)

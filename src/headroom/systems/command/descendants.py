@@ -1,4 +1,4 @@
-"""The processes that a process has started, directly or not, as Linux shows them in /proc."""
+"""The direct and indirect child processes of a process, as Linux shows them in /proc."""
 
 import os
 import signal

@@ -12,13 +12,13 @@ _SHOWN_CHARACTERS = 2000
 
 
 class CommandFailedError(HeadroomError):
-    """A command ended badly, ran past its limit, or did not say what was asked of it."""
+    """A command failed, ran past its limit, or did not print the required values."""
 
     exit_code = ExitCode.POINTS_FAILED
 
 
 Role: TypeAlias = Literal["program", "set-up", "clean-up"]
-"""What a command is for: the program that is measured, or what runs around it."""
+"""The role of a command: the measured program, or one that runs around it."""
 
 
 def ended_badly(
@@ -60,13 +60,13 @@ def _named(words: list[str], role: Role) -> str:
 
 
 def shown(words: list[str]) -> str:
-    """Return a command line for a message, cut where it is long."""
+    """Return a command line for a message, shortened if it is long."""
     line = " ".join(words)
     return line if len(line) <= _SHOWN_WORDS else line[: _SHOWN_WORDS - 1] + "…"
 
 
 def last_words(stderr: Path, stdout: Path) -> str:
-    """Return the end of what a command said, on stderr or else on stdout, for a message."""
+    """Return the end of a command's output, on stderr or else on stdout, for a message."""
     for path, name in ((stderr, "stderr"), (stdout, "stdout")):
         lines = _end_of(path)
         if lines:
@@ -82,7 +82,7 @@ def _end_of(path: Path) -> list[str]:
         file.seek(max(0, size - _SHOWN_CHARACTERS))
         text = file.read(_SHOWN_CHARACTERS).decode(errors="replace")
     if size > _SHOWN_CHARACTERS:
-        # A line without its beginning may be a secret without the name that tells so.
+        # A line without its beginning may be a secret without its telltale name.
         text = "".join(text.splitlines(keepends=True)[1:]) or "(a line too long to be shown)"
     return text.strip().splitlines()[-_SHOWN_LINES:]
 

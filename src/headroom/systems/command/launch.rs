@@ -1,16 +1,16 @@
 //! The launcher: a small process that starts programs, clocks them and cleans up after them.
 //!
-//! It is a program of its own for one reason: Linux counts the memory of the process that starts
-//! a program into the program's peak, so a program started from Python would seem to need what
-//! Python needs. This process forks with about half a megabyte of private memory, and its
-//! clock runs from just before the fork to the moment at which the program's end is known.
+//! It is a separate program for one reason: Linux includes the memory of the parent process in a
+//! program's peak, so a program started from Python would seem to need as much memory as Python.
+//! This process forks with about half a megabyte of private memory. Its clock runs from just before
+//! the fork until the end of the program is known.
 //!
-//! It reads requests on its standard input (a length, then fields that end in NUL: time limit
-//! (ms, 0 for none), folder, files for standard input, output and error, number of environment
-//! entries, the entries, path of the program, arguments from argument zero on) and answers each
-//! with one line. When its input closes, it kills whatever its programs have left and ends; without
-//! a goodbye (a length of zero) before, it also removes the folder that its argument names. So
-//! nothing survives a killed experiment.
+//! It reads requests on its standard input and answers each with one line. A request is a length,
+//! then fields that end in NUL: time limit (ms, 0 for none), folder, files for standard input,
+//! output and error, number of environment entries, the entries, path of the program, arguments
+//! starting with argument zero. When its input closes, it kills all remaining processes of its
+//! programs and ends. Without a prior goodbye (a length of zero), it also removes the folder that
+//! its argument names. So nothing survives a killed experiment.
 //!
 //! Invariant: a request is answered only when its program is gone; after a time limit, so are all
 //! processes that it started, even those that moved to another process group or session.
@@ -68,14 +68,14 @@ struct Request {
     argv: Vec<OsString>,
 }
 
-/// What the main thread waits for.
+/// An event that the main thread waits for.
 enum Event {
     Asked(Request),
     Ended(Ending),
     InputClosed,
 }
 
-/// How a program ended, and what it used.
+/// How a program ended, and the resources it used.
 struct Ending {
     wall: Duration,
     status: c_int,
@@ -180,7 +180,7 @@ fn name_and_value(entry: &OsStr) -> Option<(OsString, OsString)> {
     Some((owned(&bytes[..split]), owned(&bytes[split + 1..])))
 }
 
-/// Run the program of `request` to its end or its time limit; `None` where the input closed.
+/// Run the program of `request` to its end or its time limit; `None` if the input closed.
 fn answer(request: &Request, sender: &Sender<Event>, events: &Receiver<Event>) -> Option<String> {
     let mut command = match command(request) {
         Ok(command) => command,
@@ -209,7 +209,7 @@ fn answer(request: &Request, sender: &Sender<Event>, events: &Receiver<Event>) -
     (!is_closed).then(|| format!("limit {}\n", started.elapsed().as_nanos()))
 }
 
-/// Wait for the report on the killed program; tell whether the input closed meanwhile.
+/// Wait for the report on the killed program; return whether the input closed meanwhile.
 fn was_closed_before_the_end(events: &Receiver<Event>) -> bool {
     let is_the_end = |event: &Event| matches!(event, Event::Ended(_));
     events.iter().take_while(|event| !is_the_end(event)).count() > 0
@@ -324,7 +324,7 @@ fn kill_children(spared: &[c_int]) {
 ///
 /// Called only while no program is being waited for.
 fn children() -> Vec<c_int> {
-    // SAFETY: wait4 accepts null pointers; nobody else waits for children now.
+    // SAFETY: wait4 accepts null pointers; no other thread waits for children now.
     while unsafe { wait4(-1, std::ptr::null_mut(), WNOHANG, std::ptr::null_mut()) } > 0 {}
     let own = std::process::id().to_string();
     let Ok(entries) = std::fs::read_dir("/proc") else {

@@ -1,7 +1,7 @@
-"""The launcher of measured programs, from the side of Python.
+"""The Python side of the launcher of measured programs.
 
 The native launcher (`launch.rs`) starts and clocks programs, so neither the memory nor the
-scheduling of this interpreter is part of a figure. One launcher serves one replication.
+scheduling of this interpreter affects a result. One launcher serves one replication.
 
 Invariant: when a launcher is closed, no process that it started is alive.
 """
@@ -25,12 +25,12 @@ LAUNCHER_VERSION = 1
 """Part of each fingerprint: raise it when programs are started or clocked in another way."""
 _GOODBYE = bytes(4)
 _LOOK_MS = 1000
-"""Time (ms) between two looks at a launcher that has not answered yet: a stop sends no message."""
+"""Time (ms) between two checks of a launcher that has not answered yet: a stop sends no message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one finished program used.
+    """The resources used by one finished program.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A program to start: `program` is its path, `argv` what it sees, files are its streams."""
+    """A program to start: `program` is its path, `argv` its arguments, files are its streams."""
 
     program: str
     argv: Sequence[str]
@@ -99,7 +99,7 @@ class Launcher:
     Parameters
     ----------
     scratch
-        Folder that the launcher removes where this process is killed before it can.
+        Folder that the launcher removes if this process is killed before it can.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class Launcher:
         self.close()
 
     def run(self, launch: Launch) -> Usage:
-        """Run a program to its end and return what it used.
+        """Run a program to its end and return its resource use.
 
         Raises
         ------
@@ -181,8 +181,8 @@ def _start_launcher(scratch: Path | None) -> subprocess.Popen[bytes]:
 def _launcher_path() -> str:
     """Return a path under which this process and its children find the launcher.
 
-    An anonymous file in memory where the system has them: nothing to install, to find or to
-    remove. Its path goes through this process, as the file is closed in children.
+    An anonymous file in memory, if the system has them: nothing to install, to find or to remove.
+    Its path goes through this process, as the file is closed in children.
     """
     if hasattr(os, "memfd_create"):
         return f"/proc/{os.getpid()}/fd/{_launcher_in_memory()}"
@@ -218,7 +218,7 @@ def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
 
 
 def _check_running(pid: int) -> None:
-    """Raise where a signal has stopped the launcher, also where another let it continue."""
+    """Raise if a signal has stopped the launcher, even if it was continued later."""
     if os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG) is not None:
         raise LauncherStoppedError
 

@@ -1,6 +1,6 @@
-"""Do name, unit and scale of a metric fit together? Checked when the study is read.
+"""Check that name, unit and scale of a metric agree, when the study is read.
 
-A value is kept in its base unit, so the name of a metric must not say another one: `latency_ms`
+A value is kept in its base unit, so the name of a metric must not state another one: `latency_ms`
 would be read as milliseconds although it holds seconds.
 
 Invariant: a metric that is converted has its base unit in its name.
@@ -14,7 +14,7 @@ from headroom.units import unit_named
 
 _NAMED = {"s": "s", "B": "bytes", "B/s": "bytes_per_s", "bit/s": "bits_per_s", "1/s": "per_s",
           "1": "share", "J": "joules", "W": "watts"}  # fmt: skip
-"""How a name says a base unit."""
+"""The name suffix of a base unit."""
 _WORDS = re.compile(r"[_.-]")
 _UNIT_WORDS = {"ms", "us", "ns", "msec", "usec", "sec", "seconds", "millis", "micros", "nanos",
                "kb", "mb", "gb", "kib", "mib", "gib", "percent", "pct"}  # fmt: skip
@@ -51,7 +51,7 @@ def _hint(metric: MetricTable, wrong: str | None) -> str:
 
 
 def _says_unit(metric: MetricTable) -> bool:
-    """Return whether a name has its base unit as words; a share needs none."""
+    """Return whether a name includes its base unit as text; a share needs none."""
     if metric.base_unit not in _NAMED or metric.base_unit == "1":
         return True
     return f"_{_NAMED[metric.base_unit]}_" in f"_{_WORDS.sub('_', metric.name)}_"

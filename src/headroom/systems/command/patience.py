@@ -1,8 +1,8 @@
-"""A limit on the time of a search in Python, such as one with a regular expression.
+"""A time limit on a search in Python, such as one with a regular expression.
 
-The engine of `re` looks for signals while it searches, so an alarm ends a search that backtracks
-without end; no helper process is needed beside a measurement. Signals reach the main thread
-only, which is where measurements run.
+The engine of `re` checks for signals while it searches, so an alarm ends a search that backtracks
+indefinitely, without a helper process next to a measurement. Signals reach only the main thread,
+which is where measurements run.
 """
 
 import signal
@@ -13,7 +13,7 @@ from types import FrameType
 
 @contextmanager
 def at_most(limit_s: float) -> Iterator[None]:
-    """Raise `TimeoutError` in what runs meanwhile once `limit_s` (s) are over.
+    """Raise `TimeoutError` in the block once `limit_s` (s) are over.
 
     Examples
     --------

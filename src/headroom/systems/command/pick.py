@@ -1,7 +1,6 @@
-"""Figures picked from what a program wrote: by regular expression, JSON path or file size.
+"""Extract values from the output of a program: by regular expression, JSON path or file size.
 
-Invariant: a figure is one finite number, or the point fails and the message shows the text in
-which it was looked for.
+Invariant: a value is one finite number, or the point fails and the message shows the searched text.
 """
 
 import json
@@ -19,9 +18,9 @@ from headroom.systems.command.patience import at_most
 from headroom.systems.command.setup_table import MetricTable
 
 LARGEST_TEXT_BYTES = 64 * 1024 * 1024
-"""Longest beginning of an output (B) in which figures are looked for."""
+"""Longest beginning of an output (B) that is searched for values."""
 SEARCH_LIMIT_S = 10.0
-"""Longest search (s) for one figure: a pattern without nested repetitions needs less than a second
+"""Longest search (s) for one value: a pattern without nested repetitions needs less than a second
 for the longest text."""
 
 _SHOWN_CHARACTERS = 300
@@ -29,7 +28,7 @@ _JSON_PATHS = jsonpath.JSONPathEnvironment(strict=True)
 
 
 def check_metric(metric: MetricTable) -> None:
-    """Raise `StudyError` where a metric has no or two ways to be found, or a wrong one."""
+    """Raise `StudyError` if a metric has no or two ways to be found, or a wrong one."""
     ways = ("regex", "json_path", "size_of", "quotient")
     used = [way for way in ways if getattr(metric, way)]
     if len(used) != 1:
@@ -50,7 +49,7 @@ def check_metric(metric: MetricTable) -> None:
 
 
 def pick(metric: MetricTable, *, path: Path) -> float:
-    """Return the figure of `metric` in its base unit, found in the file `path`."""
+    """Return the value of `metric` in its base unit, found in the file `path`."""
     if not path.is_file():
         raise CommandFailedError(
             f"metric {metric.name!r}: the run did not write the file {path.name!r}",
@@ -109,7 +108,7 @@ def _beginning(path: Path) -> tuple[str, bool]:
 
 
 def _searched(metric: MetricTable, text: str) -> object:
-    """Return what the pattern or the path of a metric finds, in limited time."""
+    """Return the match of a metric's pattern or path, in limited time."""
     try:
         with at_most(SEARCH_LIMIT_S):
             return _by_regex(metric, text) if metric.regex else _by_json_path(metric, text)

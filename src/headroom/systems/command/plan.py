@@ -1,6 +1,6 @@
-"""A command as a study describes it: its templates, and the words of one point.
+"""A command as a study describes it: its templates, and the arguments of one point.
 
-Invariant: whatever can be wrong about the set-up whatever the levels is found when it is read.
+Invariant: errors in the set-up that do not depend on the levels are found when it is read.
 """
 
 import os
@@ -18,7 +18,7 @@ from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import Template, parse_template
 
 GIVEN_NAMES = ("study", "work", "seed", "python")
-"""What Headroom fills: the study's folder, the temporary folder, the seed, its own Python."""
+"""Names that Headroom fills: the study's folder, the temporary folder, the seed, its Python."""
 
 
 STREAMS = ("stdout", "stderr")
@@ -33,7 +33,7 @@ class Words:
     clean_up: list[list[str]]
     environment: dict[str, str]
     own_environment: dict[str, str]
-    """What of the environment the study sets."""
+    """Environment variables set by the study."""
     folder: Path
     stdin: Path
     metric_files: dict[str, Path]
@@ -60,7 +60,7 @@ class CommandPlan:
 
     @classmethod
     def of(cls, setup: CommandSetup) -> Self:
-        """Return the plan of a set-up, or raise `StudyError` where it contradicts itself."""
+        """Return the plan of a set-up, or raise `StudyError` if it contradicts itself."""
         plan = cls(
             argv=_templates(setup.argv),
             set_up=tuple(_templates(words) for words in setup.set_up),

@@ -1,11 +1,11 @@
-"""Hides secrets in what a failed command said, before it is stored or shown.
+"""Redact secrets from the output of a failed command before it is stored or shown.
 
-A message of a failure holds the last lines of stderr, the beginning of an output, or arguments,
-and goes into the journal, the page and perhaps a repository. Hidden are the values of the usual
-names, passwords in URLs, private keys, values of environment variables so named, and whatever the
-study adds with `redact`.
+The message of a failure contains the last lines of stderr, the beginning of an output, or
+arguments. It goes into the journal, the page and perhaps a repository. The following are redacted:
+values under the usual names, passwords in URLs, private keys, values of environment variables with
+such names, and whatever the study adds with `redact`.
 
-Invariant: hiding never fails a run, and what is hidden is replaced as a whole.
+Invariant: redaction never fails a run, and a secret is replaced as a whole.
 """
 
 import re
@@ -48,7 +48,7 @@ def check_patterns(patterns: Iterable[str]) -> None:
 def redacted(
     error: HeadroomError, *, environment: Mapping[str, str], patterns: Iterable[str]
 ) -> HeadroomError:
-    """Return an error whose message and cure hold no secret that is known to be one."""
+    """Return an error whose message and hint hold no known secret."""
     secrets = secret_values(environment)
 
     def clean(text: str) -> str:
@@ -58,7 +58,7 @@ def redacted(
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
-    """Return the values of the variables whose names say that they are secret, longest first.
+    """Return the values of the variables whose names mark them as secret, longest first.
 
     Examples
     --------

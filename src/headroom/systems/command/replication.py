@@ -1,4 +1,4 @@
-"""One replication of a command: set up, warm up, measure, pick figures, clean up.
+"""One replication of a command: set up, warm up, measure, extract values, clean up.
 
 Invariant: after `measure` nothing of the replication is left, no process and no file, except
 what its own commands wrote outside its temporary folder.
@@ -36,7 +36,7 @@ from headroom.systems.command.setup_table import CommandSetup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replication:
-    """A command with all words filled, and a temporary folder of its own.
+    """A command with all words filled, and its own temporary folder.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Replication:
 
 
 def program_path(name: str, *, environment: Mapping[str, str]) -> str:
-    """Return the path of a program, or raise `EnvironmentUnfitError` where there is none.
+    """Return the path of a program, or raise `EnvironmentUnfitError` if there is none.
 
     A name with a slash is a path, from the working folder on; others are looked up in PATH.
     """

@@ -1,4 +1,4 @@
-"""What `[experiment.system]` may say for `name = "command"`: types only."""
+"""The keys of `[experiment.system]` for `name = "command"`: types only."""
 
 from typing import Annotated, TypeAlias
 
@@ -19,7 +19,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MetricTable(_Table, frozen=True):
-    """`[[experiment.system.metric]]`: one more metric of every run, and where it is found.
+    """`[[experiment.system.metric]]`: one more metric of every run, and its source.
 
     Exactly one of `regex`, `json_path`, `size_of` and `quotient` is set.
     """
@@ -58,13 +58,13 @@ class MetricTable(_Table, frozen=True):
 
     @property
     def factor(self) -> float:
-        """What a printed number is multiplied by."""
+        """Factor for a printed number."""
         known = unit_named(self.unit)
         return self.scale * (1.0 if known is None else known.factor)
 
 
 class ParameterTable(_Table, frozen=True):
-    """`[experiment.system.parameters.NAME]`: what a placeholder stands for."""
+    """`[experiment.system.parameters.NAME]`: the value of a placeholder."""
 
     type: ParameterType = "any"
     """Type of the value; `any` takes all."""
@@ -77,9 +77,9 @@ class ParameterTable(_Table, frozen=True):
     choices: list[Value] = []
     """Allowed values; empty for any."""
     source: str = ""
-    """Where range and default come from."""
+    """The source of range and default."""
     default: Value | None = None
-    """Value where the study gives none; without one the study must give it."""
+    """Default value; without one the study must give it."""
     description: str = ""
     """One sentence for the report."""
 
@@ -89,7 +89,7 @@ class CommandSetup(_Table, frozen=True):
 
     `{factor}` in any text of `argv`, `env`, `folder`, `stdin`, `set_up`, `clean_up` and in the
     paths of metrics is replaced; `{study}`, `{work}`, `{seed}` and `{python}` are given; `{{` and
-    `}}` stand for braces.
+    `}}` represent braces.
     """
 
     argv: Argv
@@ -105,7 +105,7 @@ class CommandSetup(_Table, frozen=True):
     clean_up: list[Argv] = []
     """Commands after them, also after a failure."""
     warm_up_runs: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
-    """Runs before each measured one that are not reported."""
+    """Unreported runs before each measured one."""
     time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] = 600.0
     """Limit (s) of every single command; after it, all its processes are killed."""
     ok_exit_codes: Annotated[list[int], msgspec.Meta(min_length=1)] = msgspec.field(

@@ -1,10 +1,10 @@
 """The files of a study's folder that a command may depend on, and the hash of each.
 
-All files count but results, study files, documents, and what version control, editors and
-interpreters leave behind. Documents (README, *.md ...) describe a study and are written after its
-run, so they count only where the command names them.
+All files count except results, study files, documents, and files created by version control,
+editors and interpreters. Documents (README, *.md ...) describe a study and are written after its
+run, so they count only if the command names them.
 
-Invariant: the hashes depend on names and contents alone, not on where the folder lies.
+Invariant: the hashes depend on names and contents alone, not on the location of the folder.
 """
 
 import fnmatch
@@ -39,14 +39,14 @@ _EXPERIMENT = re.compile(rb"^\s*\[\[\s*experiment\s*\]\]", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class StudyTree:
-    """What a look at a study's folder has found.
+    """The result of a look at a study's folder.
 
     Parameters
     ----------
     files
         Relative path to hash, of the files that count.
     documents
-        Relative paths of documents, which count where they are named.
+        Relative paths of documents, which count if they are named.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class StudyTree:
 
 
 def study_tree(study: Path, ignored: Sequence[str]) -> StudyTree:
-    """Look at a study's folder.
+    """Examine a study's folder.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def study_tree(study: Path, ignored: Sequence[str]) -> StudyTree:
 
 
 def hashed(path: Path) -> str:
-    """Return the hash of a file that counts, or of none where it has gone meanwhile."""
+    """Return the hash of a relevant file, or of nothing if it has vanished meanwhile."""
     try:
         return digest_of_file(path)
     except FileNotFoundError:
@@ -168,7 +168,7 @@ def _is_document(relative: str) -> bool:
 
 
 def _is_study_file(path: Path) -> bool:
-    """Return whether a file is a study: what of it matters is part of each point already."""
+    """Return whether a file is a study: its relevant parts are already part of each point."""
     if path.name == STUDY_NAME:
         return True
     if path.suffix != ".toml":

@@ -65,7 +65,7 @@ class CommandSystem:
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
-        """Return the system for a validated `setup`; `{study}` stands for `base`."""
+        """Return the system for a validated `setup`; `{study}` is `base`."""
         if not isinstance(setup, CommandSetup):
             raise TypeError(f"a CommandSetup is needed, not {type(setup).__name__}")
         _check_metric_names(setup)
@@ -98,7 +98,7 @@ class CommandSystem:
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the command, the levels, the study's files and the launcher's version.
 
-        What this machine supplies is told by `found_at`.
+        `found_at` reports the inputs from this machine.
         """
         unspoken = ("parameters", "time_limit_s", "ignore", "redact")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
@@ -117,7 +117,7 @@ class CommandSystem:
         return self.content.supplied(words, words.inputs, variables)
 
     def look_again(self) -> tuple[str, ...]:
-        """Forget what was seen of files; return those of the study that changed since."""
+        """Forget earlier looks at files; return those of the study that changed since."""
         return self.content.look_again()
 
     def check_point(self, config: Mapping[str, Value]) -> None:
@@ -132,8 +132,8 @@ class CommandSystem:
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
 
-        Programs whose names hold a placeholder are looked for when their points run, so that
-        a missing one fails these points only.
+        Programs whose names hold a placeholder are looked up when their points run, so that a
+        missing one fails these points only.
         """
         self._check_programs()
         return launcher_overhead()
@@ -144,7 +144,7 @@ class CommandSystem:
             program_path(name, environment=environment)
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the program fails."""
+        """Run one replication; raise `HeadroomError` if the program fails."""
         with scratch_folder() as name, Launcher(Path(name)) as launcher:
             scratch = Path(name)
             work = scratch / "work"
@@ -178,15 +178,15 @@ class CommandSystem:
         }
 
     def _words(self, config: Mapping[str, Value]) -> Words:
-        """Return the command of a point, as far as it is the same in all replications."""
+        """Return the command of a point, as far as it is common to all replications."""
         return self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
 
 
 def launcher_overhead() -> dict[str, float]:
-    """Return what an empty program seems to need: facts to print beside the figures.
+    """Return the apparent cost of an empty program: facts to print next to the results.
 
-    Nothing is subtracted from a measurement. A program whose time or memory is near these
-    figures cannot be told from an empty one.
+    Nothing is subtracted from a measurement. A program whose time or memory is close to these
+    values cannot be distinguished from an empty one.
     """
     usages = _empty_runs()
     walls = [usage.wall_s for usage in usages]

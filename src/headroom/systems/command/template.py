@@ -18,7 +18,7 @@ _LARGEST_EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text cut at its placeholders.
+    """A text split at its placeholders.
 
     Parameters
     ----------

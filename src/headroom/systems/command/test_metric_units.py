@@ -1,4 +1,4 @@
-"""Units of metrics: converted on reading, and refused where name and value would disagree."""
+"""Metric units: converted on reading; rejected if name and value would disagree."""
 
 from pathlib import Path
 

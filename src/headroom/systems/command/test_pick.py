@@ -1,4 +1,4 @@
-"""Figures picked from outputs: found, missing, ambiguous, not numeric."""
+"""Values extracted from outputs: found, missing, ambiguous, not numeric."""
 
 import json
 from pathlib import Path

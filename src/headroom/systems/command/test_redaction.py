@@ -1,4 +1,4 @@
-"""Secrets in what a failed command said: hidden before a row is stored."""
+"""Secrets in the output of a failed command are redacted before a row is stored."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Through the runner: what is reused was measured on exactly this program, and nothing else."""
+"""Through the runner: reused results were measured on exactly this program."""
 
 import os
 from collections.abc import Sequence
@@ -207,7 +207,7 @@ def test_another_launcher_measures_again(bench: Bench, monkeypatch: pytest.Monke
 
 
 def test_the_version_of_the_launcher_was_looked_at_when_the_launcher_changed() -> None:
-    """Reminder: raise `LAUNCHER_VERSION` if figures may differ, then renew the hash."""
+    """Reminder: raise `LAUNCHER_VERSION` if results may differ, then update the hash."""
     lines = (Path(system.__file__).parent / "launch.rs").read_text().splitlines()
     code = "".join(line.strip() for line in lines if not line.strip().startswith("//"))
     assert (LAUNCHER_VERSION, digest(code, size_bytes=4)) == (1, "300343be"), (
@@ -263,7 +263,7 @@ def test_an_edit_between_plan_and_run_is_refused_and_stored_under_no_name(bench:
 def test_an_edit_during_a_replication_is_refused_and_stored_under_no_name(
     bench: Bench, place: str
 ) -> None:
-    """Cause: rows of the new program were stored under the old name, for ever."""
+    """Cause: rows of the new program were stored under the old name, permanently."""
     bench.write("study/helper", "")
     bench.write("elsewhere/helper", "")
     name = place.replace("elsewhere", str(bench.elsewhere / "helper"))
@@ -348,7 +348,7 @@ def test_a_folder_with_too_much_data_is_refused_with_a_cure(
 
 
 def test_pipes_links_in_a_circle_and_files_that_may_not_be_read_hang_nothing(bench: Bench) -> None:
-    """Fault: a FIFO would block whoever opens it; a link to a parent never ends."""
+    """Fault: a FIFO would block any reader that opens it; a link to a parent never ends."""
     os.mkfifo(bench.study / "pipe")
     (bench.study / "again").symlink_to(bench.study)
     (bench.study / "broken").symlink_to("nowhere")

@@ -1,6 +1,6 @@
-"""A program that stops the process which clocks it fails, and nothing of it is left.
+"""A program that stops its launcher fails, and nothing of it is left behind.
 
-Nor of servers that left the process tree: what they used counts as the study's own.
+The same holds for servers that left the process tree: their resource use counts as the study's.
 """
 
 import sys
@@ -17,7 +17,7 @@ from headroom.systems.command.setup_table import CommandSetup
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process runs; one that waits to be reaped does not."""
+    """Return whether a process runs; a zombie does not."""
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
@@ -51,14 +51,14 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-"""Starts a server in a session of its own that uses 0.5 s of processor time and then stays."""
+"""Starts a server in its own session that uses 0.5 s of processor time and then stays."""
 
 
 @pytest.mark.parametrize("role", ["argv", "set_up"])
 def test_processor_time_of_a_server_that_left_the_process_tree_is_the_studys_own(
     role: str, tmp_path: Path
 ) -> None:
-    """What is not its own would be a disturbance by *other programs*."""
+    """Foreign time would be a disturbance by *other programs*."""
     (tmp_path / "daemon.py").write_text(DAEMON)
     early, ready = tmp_path / "early", tmp_path / "ready"
     start = [sys.executable, str(tmp_path / "daemon.py"), str(early), str(ready)]

@@ -1,4 +1,4 @@
-"""The system `command` from its table to its runs, failures among them."""
+"""The system `command` from its table to its runs, including failures."""
 
 import os
 import select
@@ -56,7 +56,7 @@ def test_peak_memory_is_that_of_the_program_and_not_of_this_process(tmp_path: Pa
     """Oracle: a program that fills 64 MiB needs that much more than one that fills none.
 
     Cause of the launcher: Linux counts the size of the starting process into the peak of the
-    started one, so this process is made much larger than what it starts.
+    started one, so this process is made much larger than the ones it starts.
     """
     ballast = np.ones(256 * MIB // 8)
     script = "import sys; filled = b'x' * int(sys.argv[1])"
@@ -201,7 +201,7 @@ def test_a_failed_clean_up_fails_the_point(tmp_path: Path) -> None:
 def test_when_headroom_is_interrupted_or_killed_the_program_dies_too(
     tmp_path: Path, signal_number: signal.Signals
 ) -> None:
-    """Fault: the pipe ends only when the program and its child, who hold it, are both dead."""
+    """Fault: the pipe ends only when the program and its child, which hold it, are both dead."""
     os.mkfifo(tmp_path / "pipe")
     source = f"""
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A copy of a model with other numbers of servers and tokens, or with faster stations.
+"""A copy of a model with different numbers of servers and tokens, or with faster stations.
 
 Invariant: names of stations, pools, classes and random streams stay, so that a model and its
 changed copy share their draws (common random numbers); the given model is never touched.
@@ -41,7 +41,7 @@ def changed_model(model: Model, changes: Sequence[Change]) -> Model:
 
 
 def _refuse_controlled(model: Model, change: Change) -> None:
-    """Refuse another number where a program sets it anyway, or multiplies the speed."""
+    """Refuse another number if a program sets it anyway, or multiplies the speed."""
     if not any(
         step.op == "change" for program in model.programs.values() for step in program.steps
     ):
@@ -73,8 +73,8 @@ def _with(model: Model, change: Change) -> Model:
 def _check_more_servers(model: Model, station: Station, change: Change) -> None:
     """Refuse more servers of a station whose times a mechanism gives: the head of a disk, a die.
 
-    They would share the state of the one that is there, as two servers no device has. A model that
-    has several from the start says that they may.
+    They would share the state of the existing one, like two servers of one device, which do not
+    exist. A model that has several from the start declares it.
     """
     names = dict.fromkeys(_timed_by(model, station)) if station.servers == 1 else {}
     if not names or change.capacity_from(station.servers) == 1:
@@ -88,7 +88,7 @@ def _check_more_servers(model: Model, station: Station, change: Change) -> None:
 
 
 def _timed_by(model: Model, station: Station) -> Iterator[str]:
-    """Yield the mechanisms of whose functions the service times at a station are made."""
+    """Yield the mechanisms whose functions give the service times at a station."""
     for program in model.programs.values():
         for step in program.steps:
             service = step.amounts.get("service")

@@ -1,4 +1,4 @@
-"""From what the kernel returns to what every system returns.
+"""Convert the kernel's result to the common `Run` of all systems.
 
 Invariant: nothing is computed here; each number of the run is a number of the simulation.
 """
@@ -28,7 +28,7 @@ def run_of(
     remarks: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Run:
-    """Return the run of one simulation, with what its model says about the whole run.
+    """Return the run of one simulation, with its model's statements about the whole run.
 
     With one class its response times are the metric ``response_s``; with several, each class
     has its own, ``class.NAME.response_s``.
@@ -62,8 +62,8 @@ def run_of(
         + _occupancies(result),
         snapshot_times_s=result.snapshot_times_s,
         resources=tuple(table for table in tables if table.names),
-        # Processor time differs between two runs of one seed; the journal stores wall time
-        # beside the run instead, and equal runs stay equal byte for byte.
+        # Processor time differs between two runs of one seed; the journal stores wall time next to
+        # the run instead, and equal runs stay equal byte for byte.
         counters={name: n for name, n in result.counters.items() if name != "processor_s"},
         holds=dict(result.holds),
         nested=dict(result.nested),

@@ -1,7 +1,7 @@
-"""Which intervals of time the runs of a model keep statistics of.
+"""The time intervals for which the runs of a model keep statistics.
 
-A run with a natural end is looked at interval by interval: its horizon is divided evenly, and the
-windows of the study divide it further. Other runs keep the windows alone.
+A run with a natural end is analysed interval by interval: its horizon is divided evenly, and the
+windows of the study divide it further. Other runs keep only the windows.
 
 Invariant: the intervals follow from model, stopping rule and study; they are part of the
 fingerprint of a point, because runs without them cannot answer for them.
@@ -19,7 +19,7 @@ from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model.nature import why_terminating
 
 INTERVALS = 96
-"""Equal intervals of a run with a natural end: quarters of an hour, where it is a day."""
+"""Equal intervals of a run with a natural end: quarters of an hour, for a day."""
 FEWEST_INTERVALS = 12
 _ROUNDING = 1e-9
 VALUES_AT_MOST = 100_000
@@ -28,7 +28,7 @@ VALUES_AT_MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPlan:
-    """Ends (s) of the intervals of a run; whether it ends by nature, and why its model says so."""
+    """Ends (s) of the intervals of a run; whether it ends by nature, and the model's reason."""
 
     ends_s: tuple[float, ...] = ()
     ends_because: str = ""
@@ -74,7 +74,7 @@ def interval_plan(
 
 
 def _horizon_s(model: Model, time_s: float | None, *, has_completions: bool) -> float | None:
-    """Return when a run ends for sure; None where it ends by completions."""
+    """Return when a run ends for sure; None if it ends by completions."""
     if time_s is not None:
         return time_s
     if has_completions or model.stop_time is None or model.stop_completions is not None:

@@ -1,6 +1,7 @@
-"""Models of JMT as model functions: a file, and what of it a study may vary.
+"""JMT models as model functions: a file, and the parameters that a study may vary.
 
-Invariant: a file varies only what it says itself: populations, arrival rates, servers, tokens.
+Invariant: a study can vary only what the file states itself: populations, arrival rates, servers,
+tokens.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ class JmtFile:
     path
         The file.
     model
-        What it says.
+        Its content.
     """
 
     path: Path
@@ -33,11 +34,11 @@ class JmtFile:
 
     @property
     def place(self) -> str:
-        """Where the model stands, for messages."""
+        """The location of the model, for messages."""
         return f"{self.path}:1"
 
     def __call__(self, **config: Value) -> Model:
-        """Return the model with the values of `config`; what is left out stays as in the file."""
+        """Return the model with the values of `config`; missing values stay as in the file."""
         model = self.model.copy()
         for parameter in parameters_of_file(self):
             value = config.get(parameter.name, parameter.default)
@@ -65,7 +66,7 @@ def jmt_file(path: Path) -> JmtFile:
     StudyError
         The file is missing.
     SimulationError
-        The file is wrong, or says what has no counterpart; with its line.
+        The file is wrong, or has something without a counterpart; with its line.
     """
     if not path.is_file():
         near = sorted(one.name for one in path.parent.glob("*") if is_jmt_file(one.name))
@@ -77,7 +78,7 @@ def jmt_file(path: Path) -> JmtFile:
 
 
 def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
-    """Return what may be varied: populations, arrival rates, servers, tokens of regions."""
+    """Return the parameters to vary: populations, arrival rates, servers, tokens of regions."""
     model, source = function.model, f"assumed: {function.path.name}"
     found = []
     for name, job in model.classes.items():
@@ -122,7 +123,7 @@ def _with_population(model: Model, name: str, population: int) -> Model:
 
 
 def _with_arrival_rate(model: Model, name: str, rate: float) -> Model:
-    """Scale the times between arrivals: their shape stays."""
+    """Scale the times between arrivals, keeping their shape."""
     job = model.classes[name]
     factor = rate / job.arrival_rate
     if job.law is not None:

@@ -1,7 +1,7 @@
-"""Textbook models under names, to start from and to check the laboratory against.
+"""Named textbook models, as starting points and as checks of the laboratory.
 
-Each docstring gives the formula that the simulation must agree with; the tests beside hold it
-to that. Sources: Kleinrock, *Queueing Systems*, volume 1 (1975); Lazowska, Zahorjan, Graham and
+Each docstring gives the formula that the simulation must agree with; the tests next to it verify
+that. Sources: Kleinrock, *Queueing Systems*, volume 1 (1975); Lazowska, Zahorjan, Graham and
 Sevcik, *Quantitative System Performance* (1984).
 """
 
@@ -66,7 +66,7 @@ def mmc(
 
 
 def _unit_of(interarrival_s: float) -> TimeUnit:
-    """Return a unit in which the clock tells the arrivals apart and lasts for 20,000 of them."""
+    """Return a unit in which the clock resolves the arrivals and lasts for 20,000 of them."""
     if interarrival_s < SHORTEST_MEAN:
         return "us"
     return "s" if interarrival_s <= SECONDS_PER_UNIT["h"] else "h"

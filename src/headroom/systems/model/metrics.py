@@ -1,8 +1,8 @@
-"""The metrics of a model: what the analysis makes of its stations, pools and classes.
+"""The metrics of a model: quantities that the analysis derives from stations, pools and classes.
 
 Invariant: names and units are those of `headroom.analysis.run.summaries`; with several classes the
-response percentiles are declared for each class and not for all together. Failures are declared
-where a model can have them; then they are reported although none happened.
+response percentiles are declared for each class and not for all together. Failures are declared if
+a model can have them; then they are reported even if none happened.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -125,7 +125,7 @@ def metrics_of(model: Model) -> tuple[Metric, ...]:
 
 
 def windowed_metrics(model: Model) -> tuple[Metric, ...]:
-    """Return the metrics of a model that each window of its runs has as well."""
+    """Return the metrics of a model that each window of its runs also has."""
     of_resources = resource_metrics(
         classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
     )
@@ -134,14 +134,14 @@ def windowed_metrics(model: Model) -> tuple[Metric, ...]:
 
 
 def _groups(model: Model) -> Iterator[str]:
-    """Yield the rows that stand for several stations whose servers can be counted."""
+    """Yield the rows that represent several stations whose servers can be counted."""
     for row, members in model.station_rows().items():
         if len(members) > 1 and members[0].discipline != "infinite":
             yield row
 
 
 def _failure_metrics(model: Model) -> Iterator[Metric]:
-    """Yield what is blocked, broken, turned away, lost and tried again, where it can be."""
+    """Yield metrics of blocked, broken, rejected, lost and repeated work, where it can occur."""
     stations = model.stations.values()
     rejecting = _rows(station for station in stations if station.rejects)
     has_attempts = any(
@@ -178,10 +178,10 @@ def _rows(stations: Iterable[Station]) -> list[str]:
 
 
 def _visit_metrics(model: Model) -> Iterator[Metric]:
-    """Yield what each class meets at each station and pool, where there are several classes."""
+    """Yield metrics of each class at each station and pool, if there are several classes."""
     stations, pools = model.station_rows(), model.pool_rows()
     pairs = len(model.classes) * max(len(stations), len(pools))
-    if len(model.classes) < 2 or pairs > MOST_PLACES:  # noqa: PLR2004 - one has no other beside it
+    if len(model.classes) < 2 or pairs > MOST_PLACES:  # noqa: PLR2004 - one has no other next to it
         return
     visited = [f"{station}.class.{name}" for station in stations for name in model.classes]
     asked = [f"{pool}.class.{name}" for pool in pools for name in model.classes]

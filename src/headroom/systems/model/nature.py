@@ -1,10 +1,10 @@
-"""Whether a run of a model has a natural end, as the model's data say.
+"""Determine from a model's data whether its run has a natural end.
 
 Arrivals, servers, speeds and tokens that follow a curve up to a given time have no steady state:
-the hour of the day decides. A curve that repeats is another matter where a run holds many periods,
-because then its mean over a period is a steady state; it is said that it is one of whole periods.
+the hour of the day matters. If a curve repeats and a run holds many periods, its mean over a period
+is a steady state, and the result is reported as one of whole periods.
 
-Invariant: the answer follows from the model and the end of a run alone; no figure is looked at.
+Invariant: the answer follows only from the model and the end of a run; no result is examined.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,12 +37,12 @@ class _Curve:
         return len({value for time_s, value in pairs if time_s < end_s}) > 1
 
     def is_periodic(self, end_s: float) -> bool:
-        """Return whether `end_s` seconds hold so many periods that their mean is a steady state."""
+        """Return whether `end_s` seconds hold enough periods that their mean is a steady state."""
         return self.period_s is not None and end_s >= PERIODS * self.period_s * (1.0 - _ROUNDING)
 
 
 def why_terminating(model: Model, horizon_s: float | None) -> str:
-    """Return why runs of `model` up to `horizon_s` (s) have a natural end; empty where they do not.
+    """Return why runs of `model` up to `horizon_s` (s) have a natural end; empty if they do not.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def why_terminating(model: Model, horizon_s: float | None) -> str:
 
 
 def periodic_note(model: Model, end_s: float) -> str:
-    """Return what a mean is of, where a curve repeats throughout a run of `end_s` (s).
+    """Return the scope of a mean if a curve repeats throughout a run of `end_s` (s).
 
     Examples
     --------
@@ -100,7 +100,7 @@ def unsettled_remark(model: Model, end_s: float) -> str:
     """Return that a run that ended by completions at `end_s` (s) has no steady state.
 
     When such a run ends is only known afterwards, so it cannot be planned as one with a natural
-    end. Empty where nothing changes, or repeats often enough.
+    end. Empty if nothing changes, or if the changes repeat often enough.
     """
     found = _unsettled(model, end_s)
     if found is None:
@@ -115,7 +115,7 @@ def unsettled_remark(model: Model, end_s: float) -> str:
 def is_before_last_change(model: Model, end_s: float) -> bool:
     """Return whether a run of `end_s` (s) ends before all numbers have their mean in the long run.
 
-    That is their last value, or the mean of the first period.
+    It is their last value, or the mean of the first period.
     """
     return any(
         end_s <= (curve.times_s[-1] if curve.period_s is None else curve.period_s)

@@ -1,7 +1,7 @@
-"""Runs of models whose open classes ask for more than a station or pool can serve.
+"""Runs of models whose open classes offer more load than a station or pool can serve.
 
-Such a model has no steady state, but what flows through it, and how fast its queue grows, are
-answers. So it is run like any other, only not until all completions are reached at any cost.
+Such a model has no steady state, but its throughput and the growth rate of its queue are useful
+answers. So it runs like any other model, except that it need not reach all completions at any cost.
 
 Invariant: a model whose arrivals change over time has no offered load here: it may be overloaded
 for a while and empty afterwards.

@@ -1,16 +1,16 @@
-"""Figures of a whole run that a model function gives itself, beside those that every model has.
+"""Whole-run metrics that a model function defines itself, in addition to the common ones.
 
-A model whose run is one job with an end (a benchmark, a batch) has figures that no window of a
-steady state has, such as the time from start to end. Its function says so by two attributes:
-``own_metrics``, the metrics, and ``own_values``, a function from the result of a simulation to
-their values. Runs are independent, so the intervals are those of independent values.
+A model whose run is one job with an end (a benchmark, a batch) has metrics that no window of a
+steady state has, such as the time from start to end. Its function declares them with two
+attributes: ``own_metrics``, the metrics, and ``own_values``, a function from the result of a
+simulation to their values. Runs are independent, so the intervals are those of independent values.
 
-A third attribute, ``law``, takes the parameters of the model and returns metrics that arithmetic
-alone gives, such as ``{"throughput": min(1 / cpu_s, 1 / disk_s)}``: claims that it passes as well
-do not need the simulation.
+A third attribute, ``law``, takes the parameters of the model and returns metrics that follow from
+arithmetic alone, such as ``{"throughput": min(1 / cpu_s, 1 / disk_s)}``. Claims that the law also
+satisfies do not need the simulation.
 
-Invariant: own figures count the whole run; no warm-up is cut from them. They are stored with it, so
-the code that gives them is part of the fingerprint.
+Invariant: own metrics cover the whole run; no warm-up is removed. They are stored with it, so the
+code that computes them is part of the fingerprint.
 """
 
 import inspect
@@ -57,7 +57,7 @@ def own_values(
 def law_of(
     function: Callable[..., Any], config: Mapping[str, Value], code: UserCode | None = None
 ) -> Mapping[str, float]:
-    """Return the metrics that the law of a model function gives, none where it has no law.
+    """Return the metrics that the law of a model function gives, none if it has no law.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def law_of(
 
 
 def own_code(function: Callable[..., Any], code: UserCode | None) -> str:
-    """Return a hash of the code that gives own values, empty where there is none.
+    """Return a hash of the code that gives own values, empty if there is none.
 
     Of a model file all counts, with the modules that it imports from its folder; of a package the
     module of the function.

@@ -1,4 +1,4 @@
-"""Parameters of a model function, declared where the function takes them.
+"""Parameters of a model function, declared in its signature.
 
 Invariant: every argument of a model function has type, unit and source, or the model is refused.
 """
@@ -18,7 +18,7 @@ _EXAMPLE = 'users: Annotated[int, parameter(unit="1", low=1, source="assumed")] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterNote:
-    """What `parameter` says about an argument; name, type and default are in the signature."""
+    """The note of `parameter` on an argument; name, type and default are in the signature."""
 
     unit: str
     source: str
@@ -44,8 +44,7 @@ def parameter(
     unit
         Unit, ``"1"`` for a count or a ratio, ``""`` for words.
     source
-        Where the default comes from: paper, data sheet, measured, calibrated or assumed, with
-        the place.
+        Source of the default: paper, data sheet, measured, calibrated or assumed, with the place.
     low, high
         Inclusive range, None for no bound.
     choices
@@ -135,7 +134,7 @@ def _checked_default(
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return ``file:line`` of a function's first line, or what it says of its place itself."""
+    """Return ``file:line`` of a function's first line, or the location that it states itself."""
     if (place := getattr(function, "place", None)) is not None:
         return str(place)
     code = function.__code__

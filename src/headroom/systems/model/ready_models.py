@@ -1,7 +1,7 @@
-"""Models that were built and checked, and their metrics, kept for those who ask again.
+"""A cache of models that were built and checked, with their metrics.
 
-Invariant: what is kept is used only for the very numbers that it was made of: 1, 1.0 and True
-are equal in Python, and yet a model may tell them apart.
+Invariant: a kept model is used only for the very numbers it was made from: 1, 1.0 and True are
+equal in Python, yet a model may treat them differently.
 """
 
 from collections import OrderedDict
@@ -16,11 +16,11 @@ MOST_BYTES = 16 * 2**20
 
 
 MOST_CONFIGURATIONS = 64
-"""Configurations whose metrics are kept: each claim on an experiment asks for those of a point."""
+"""Configurations whose metrics are kept: each claim on an experiment needs those of a point."""
 
 
 class KnownMetrics:
-    """The metrics of the configurations that were asked for last."""
+    """The metrics of the configurations that were requested last."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Metric, ...]] = OrderedDict()
@@ -28,7 +28,7 @@ class KnownMetrics:
     def of(
         self, config: Mapping[str, Value], find: Callable[[], tuple[Metric, ...]]
     ) -> tuple[Metric, ...]:
-        """Return the metrics of `config`, and `find` them where they are not kept."""
+        """Return the metrics of `config`, and `find` them if they are not kept."""
         key = _key(config, ())
         if key not in self._kept:
             self._kept[key] = find()
@@ -51,7 +51,7 @@ class ReadyModels:
         changes: Sequence[Change],
         build: Callable[[], ReadyModel],
     ) -> ReadyModel:
-        """Return the model of `config` with `changes`, and `build` it where it is not kept."""
+        """Return the model of `config` with `changes`, and `build` it if it is not kept."""
         key = _key(config, changes)
         if key not in self._kept:
             self._kept[key] = build()
@@ -60,11 +60,11 @@ class ReadyModels:
         return self._kept[key]
 
     def kept(self, config: Mapping[str, Value]) -> ReadyModel | None:
-        """Return the unchanged model of `config`, None where it is not kept."""
+        """Return the unchanged model of `config`, None if it is not kept."""
         return self._kept.get(_key(config, ()))
 
     def _forget(self) -> None:
-        """Let go of the models that were not used for longest; the last one stays."""
+        """Drop the least recently used models; the last one stays."""
         size = sum(len(one.data) for one in self._kept.values())
         while size > self._most_bytes and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)

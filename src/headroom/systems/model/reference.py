@@ -1,4 +1,4 @@
-"""What the reference shows of this system: metrics by station, pool and class, and the models."""
+"""Reference page of this system: metrics by station, pool and class, and the models."""
 
 from collections.abc import Iterable, Iterator
 

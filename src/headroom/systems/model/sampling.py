@@ -1,7 +1,7 @@
-"""How a run went over time: of the kernel's samples those columns and rows that a picture needs.
+"""The course of a run over time: the columns and rows of the kernel's samples for a picture.
 
-Invariant: nothing is computed here; columns are cumulative, so leaving rows out makes the distance
-between two samples a multiple of what it was, and loses nothing in between.
+Invariant: nothing is computed here; columns are cumulative, so leaving rows out multiplies the
+distance between two samples, and loses nothing in between.
 """
 
 import math
@@ -28,11 +28,11 @@ _COLUMNS: dict[ResourceKind, tuple[str, ...]] = {
 
 
 _EXTRA_COLUMNS = ("left_count", "served_wait_s_sum", "capacity_s")
-"""Columns that only some models have: where jobs leave lines, and where capacities change."""
+"""Columns of models in which jobs leave lines or capacities change."""
 
 
 def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
-    """Raise `StudyError` where the samples of `model` would not fit into memory.
+    """Raise `StudyError` if the samples of `model` would not fit into memory.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
     every_s
         Distance (s) of the samples.
     time_s
-        Simulated time (s) after which the run ends, instead of the model's own; None where it ends
-        by completions.
+        Simulated time (s) after which the run ends, instead of the model's own; None if it ends by
+        completions.
     """
     if time_s is None and model.stop_time is not None:
         time_s = model.stop_time * SECONDS_PER_UNIT[model.time_unit]
@@ -56,7 +56,7 @@ def check_size(model: Model, *, every_s: float, time_s: float | None) -> None:
 
 
 def samples_of(result: SimulationResult, *, are_all_kept: bool = False) -> TimeSamples | None:
-    """Return the samples of one simulation, None where it has none.
+    """Return the samples of one simulation, None if it has none.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Where the time of each class can go: the shares that its programs make possible.
+"""The time shares of each class that its programs make possible.
 
-Invariant: what is declared here is what `headroom.analysis.run.states` finds in a run, and only for
-the stations and pools that a class can come to. Where only work comes that no job waits for, there
-is no share: it is no part of the time of a job.
+Invariant: the metrics declared here are those that `headroom.analysis.run.states` finds in a run,
+and only for the stations and pools that a class can come to. If only work comes that no job waits
+for, there is no share: it does not count towards the time of a job.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def share_metrics(model: Model) -> Iterator[Metric]:
-    """Yield the shares of the time of each class that jobs of it can spend in each state."""
+    """Yield the time shares that jobs of each class can spend in each state."""
     can_fill = any(
         station.buffer is not None and not station.rejects for station in model.stations.values()
     )
@@ -85,7 +85,7 @@ def _named(steps: list[Step], op: str, key: str, left_out: Collection[str]) -> l
 
 
 def _steps_of_classes(model: Model) -> dict[str, list[Step]]:
-    """Return the steps that jobs of each class can take, those of what they call and start too."""
+    """Return the steps that jobs of each class can take, including callees and started programs."""
     return {name: _reached(model, one.program) for name, one in model.classes.items()}
 
 

@@ -1,6 +1,6 @@
-"""Model functions: found in a user's file or under a registered name, and called.
+"""Find model functions in a user's file or under a registered name, and call them.
 
-Invariant: whatever goes wrong in a user's code is reported with the file and line of that code.
+Invariant: every error in a user's code is reported with the file and line of that code.
 """
 
 import hashlib
@@ -26,11 +26,11 @@ from headroom.systems.model.user_code import UserCode
 GROUP = "headroom.models"
 
 _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
-"""A message that begins with its place: the builder knows the line of each step."""
+"""A message that begins with its location: the builder knows the line of each step."""
 
 
 def code_of_file(path: Path) -> UserCode:
-    """Return the code of a model file; raise `StudyError` where the file is missing."""
+    """Return the code of a model file; raise `StudyError` if the file is missing."""
     if not path.is_file():
         raise StudyError(f"model file {path} not found", cure=_cure_of_missing(path))
     return UserCode(path)
@@ -42,7 +42,7 @@ def function_of_file(code: UserCode, name: str) -> Callable[..., Any]:
     Raises
     ------
     StudyError
-        The file is wrong, or has no such function; with its line where one is known.
+        The file is wrong, or has no such function; with its line if it is known.
     """
     path = code.path
     with code.importable():
@@ -87,7 +87,7 @@ def built_model(
     config
         Its arguments.
     code
-        The file that it comes from, None where a package registered it.
+        The file that it comes from, None if a package registered it.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def built_model(
 
 
 def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
-    """Return a model as canonical JSON; what is wrong with the whole names its function's line."""
+    """Return a model as canonical JSON; errors of the whole name its function's line."""
     try:
         return canonical_json(model)
     except HeadroomError as error:
@@ -128,7 +128,7 @@ def _cure_of_missing(path: Path) -> str:
 
 
 def _executed(code: UserCode) -> dict[str, Any]:
-    """Run a model file as a module of its own name and return what it defines."""
+    """Run a model file as a module of its own name and return its definitions."""
     path = code.path
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
     spec = importlib.util.spec_from_file_location(f"headroom_model_{digest}", path)

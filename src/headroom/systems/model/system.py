@@ -67,7 +67,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @dataclass(frozen=True, slots=True)
 class ModelSystem:
-    """A model function and how long to run what it returns.
+    """A model function and how long to run its model.
 
     Examples
     --------
@@ -145,15 +145,15 @@ class ModelSystem:
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
 
     def code_files(self) -> Sequence[Path]:
-        """Return the model file and the modules beside it that it imports."""
+        """Return the model file and the local modules that it imports."""
         return () if self.code is None else [Path(name) for name in self.code.texts]
 
     def law(self, config: Mapping[str, Value]) -> Mapping[str, float]:
-        """Return what the law that the model function brings gives, see `own_figures`."""
+        """Return the metrics of the model function's law, see `own_figures`."""
         return law_of(self.function, config, self.code)
 
     def prepare(self) -> Mapping[str, float]:
-        """Return nothing: a simulation asks nothing of the machine."""
+        """Return nothing: a simulation needs nothing from the machine."""
         return {}
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
@@ -199,7 +199,7 @@ class ModelSystem:
 
     @property
     def known_error(self) -> str:
-        """What is known of the error of the model's predictions; empty where nothing is."""
+        """Known error of the model's predictions; empty if unknown."""
         return str(getattr(self.function, "known_error", ""))
 
     @classmethod
@@ -208,7 +208,7 @@ class ModelSystem:
         return model_names()
 
     def _worst(self, model: Model) -> Iterator[Metric]:
-        """Yield the metrics of the worst interval, where runs have a natural end."""
+        """Yield the metrics of the worst interval, if runs have a natural end."""
         if self._intervals(model).is_terminating:
             yield from worst_metrics(windowed_metrics(model))
 

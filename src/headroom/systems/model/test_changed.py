@@ -1,4 +1,4 @@
-"""Changed copies of models: against formulas, and without a trace on the model given."""
+"""Changed copies of models: compared with formulas, and without effect on the original."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_a_model_that_lets_several_servers_share_a_mechanism_may_have_more() -> 
 
 
 def test_what_a_program_sets_anyway_is_not_changed() -> None:
-    """A what-if of its servers would run replications of a model that stays the same."""
+    """A what-if of its servers would run replications of an unchanged model."""
     model = Model("scaled", time_unit="s")
     web, scale, visit = model.station("web"), model.program("scale"), model.program("visit")
     scale.set_servers(web, model.jobs(web))

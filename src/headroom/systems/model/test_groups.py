@@ -1,4 +1,4 @@
-"""Groups in studies: their metrics, what changes them, what formulas say of them."""
+"""Groups in studies: their metrics, changes to them, agreement with formulas."""
 
 import math
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_the_forecast_of_a_group_is_the_mean_or_the_sum_over_its_members() -> No
 
 
 def test_servers_that_nobody_visits_count_in_the_utilization_of_their_group() -> None:
-    """Oracle: load 0.5 at one of two single servers is 0.25 of both, as a run says."""
+    """Oracle: load 0.5 at one of two single servers is 0.25 of both, as in a run."""
     model = Model("spare", time_unit="s")
     program = model.program("visit")
     program.use(model.station("first", group="server"), exponential(0.5))
@@ -92,7 +92,7 @@ def test_what_limits_is_named_by_its_row() -> None:
 
 
 def test_the_bounds_of_a_group_hold_whichever_member_a_job_takes() -> None:
-    """Oracle: 4 servers of 5 ms do 800 /s, whoever goes where."""
+    """Oracle: 4 servers of 5 ms do 800 /s, wherever each job goes."""
     model = Model("cluster", time_unit="ms")
     place, program = model.attribute("place"), model.program("request")
     program.set(place, (place + 1) % 4)

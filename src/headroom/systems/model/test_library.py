@@ -13,7 +13,7 @@ from headroom.systems.model.source import model_names
 from headroom.systems.model.system import ModelSetup
 
 TOLERANCE = 0.03
-"""Relative; a run of 400,000 jobs, of which the first quarter is cut."""
+"""Relative; a run of 400,000 jobs, the first quarter of which is discarded."""
 
 
 def run_model(name: str, **levels: Value) -> Run:

@@ -1,4 +1,4 @@
-"""A study can ask for whatever a model can report."""
+"""A study can request every metric that a model can report."""
 
 from headroom.simulation import Model, exponential
 from headroom.systems.model.metrics import metrics_of

@@ -1,4 +1,4 @@
-"""Runs whose arrivals, servers, speeds or tokens change at known times: what they are runs of."""
+"""Classification of runs whose arrivals, servers, speeds or tokens change at known times."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""A model whose run is one job tells how long it took."""
+"""A model whose run is one job reports how long it took."""
 
 from pathlib import Path
 

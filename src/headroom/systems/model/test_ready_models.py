@@ -1,4 +1,4 @@
-"""Models that are kept between replications: used again, and never for another configuration."""
+"""Models kept between replications: reused, but never for another configuration."""
 
 from pathlib import Path
 from typing import Any

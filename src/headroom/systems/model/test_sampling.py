@@ -1,4 +1,4 @@
-"""Samples of a run: exact against the kernel's own, bounded, and without influence on the run."""
+"""Samples of a run match the kernel's, are bounded, and do not influence the run."""
 
 from dataclasses import replace
 from pathlib import Path

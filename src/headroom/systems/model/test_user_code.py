@@ -1,4 +1,4 @@
-"""What lies beside a model file can be imported, belongs to its study alone, and counts."""
+"""Modules next to a model file can be imported, belong to its study alone, and count."""
 
 import importlib
 import sys

@@ -1,12 +1,12 @@
-"""A model file and the modules beside it: importable while it runs, and unknown to others.
+"""A model file and the modules next to it: importable while it runs, invisible to others.
 
-``import helper`` in a model file finds ``helper.py`` in its folder, as it would if Python ran the
-file. Two studies that both have a ``helper.py`` each get their own: outside of
-`UserCode.importable` Python knows no module of a study.
+``import helper`` in a model file finds ``helper.py`` in its folder, as if Python ran the file. Two
+studies that both have a ``helper.py`` each get their own: outside `UserCode.importable` Python
+knows no module of a study.
 
-Invariant: what runs is what was read when the file was loaded, and `UserCode.digest` is a hash of
-that. No cache of compiled code is used: it can be older than a text that changed within one tick of
-the file system's clock.
+Invariant: the code that runs is the code read when the file was loaded, and `UserCode.digest` is
+its hash. No cache of compiled code is used: it can be older than a text that changed within one
+tick of the file system's clock.
 """
 
 import ast
@@ -118,7 +118,7 @@ def meaning_of(text: bytes) -> str:
 
 
 def _module_names(path: Path) -> frozenset[str]:
-    """Return the modules beside a file, but for those that would hide Python's own."""
+    """Return the modules in the folder of a file, except those that would hide Python's own."""
     beside = [one for one in path.parent.iterdir() if one != path]
     found = {one.stem for one in beside if one.suffix == ".py"}
     found |= {one.name for one in beside if (one / "__init__.py").is_file()}
@@ -148,7 +148,7 @@ def _imported(text: bytes) -> set[str]:
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
-        return set()  # told with its line when the file is run
+        return set()  # reported with its line when the file is run
     found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     return {name.partition(".")[0] for name in found}

@@ -1,1 +1,1 @@
-"""Storage: an honest performance test of real devices and file systems, and models of devices."""
+"""Storage: honest performance tests of real devices and file systems, and models of devices."""

@@ -1,6 +1,6 @@
-"""Real targets for tests: loop devices, small and read-only file systems; all of them need root.
+"""Real targets for tests: loop devices, small and read-only file systems; all need root.
 
-Invariant: what a test attaches or mounts is gone after it.
+Invariant: everything that a test attaches or mounts is gone afterwards.
 """
 
 import os

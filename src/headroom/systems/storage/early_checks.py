@@ -1,8 +1,8 @@
 """Requirements of a point that its target does not meet, found before any measurement.
 
-A run checks the same again: what was true before the first replication need not be so later.
+A run repeats the checks: a requirement that was met before the first replication may fail later.
 
-Invariant: nothing of the user's is changed; what is made is the folder of our own that runs use.
+Invariant: nothing of the user's is changed; only the folder of Headroom that runs use is made.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequen
     ------
     HeadroomError
         The place does not exist, is too small or too full, may not be used so, or the requests do
-        not fit what it is.
+        not fit it.
     """
     if target.table.kind in {"nothing", "soft"}:
         _check_requests(config, target.made_bytes)
@@ -47,7 +47,7 @@ def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequen
 
 
 def _check_made(config: Mapping[str, Value], target: Target) -> None:
-    """Refuse files that do not fit where they are to be made; those that are there give way."""
+    """Refuse files that do not fit in their folder; existing ones make room."""
     if config["workload"] == "postmark":
         check_pool(config, target)
     else:

@@ -1,6 +1,6 @@
-"""The measuring engine from the side of Python: the one place that calls it.
+"""The Python side of the storage engine: the only module that calls it.
 
-Invariant: a job that cannot be run becomes an error with a cure; a signal that came while the
+Invariant: a job that cannot be run becomes an error with a hint; a signal that came while the
 engine ran is raised here.
 """
 
@@ -28,9 +28,9 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     EnvironmentUnfitError
-        The job cannot be run; a target that fails on the way is no error here.
+        The job cannot be run; a target that fails on the way does not raise.
     KeyboardInterrupt
-        The user or the system asked to stop.
+        The user or the system requested the end.
     """
     found = run_until_stopped(job)
     if found["interrupt"] is not None:
@@ -64,9 +64,9 @@ def new_run() -> int:
 
 
 def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out one job as `run_job`, but return what was found where a signal ended it.
+    """Carry out one job as `run_job`, but return the results so far if a signal ended it.
 
-    A run that verifies gets a number of its own where the job gives none.
+    A run that verifies gets its own number if the job gives none.
     """
     if job.get("verify") is not None:
         job = {**job, "verify": {"run": new_run(), **job["verify"]}}
@@ -74,7 +74,7 @@ def run_until_stopped(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_job(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare a target with what its log says that it has promised; see `flush_check`.
+    """Compare a target with the promises in its log; see `flush_check`.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def source_seed(*, seed: int, key: int) -> int:
 
 
 def trace_description(workload: Mapping[str, Any], *, target_bytes: int) -> dict[str, Any]:
-    """Return what is in the trace of a workload on a target of `target_bytes`.
+    """Return the content of a workload's trace on a target of `target_bytes`.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _told(call: Callable[[], T]) -> T:
 
 
 def nothing_job(*, interface: str, read_share: float, requests: int, depth: int) -> dict[str, Any]:
-    """Return the job that asks nothing of nobody: what it costs is the tool itself.
+    """Return the job that does nothing at all: its cost is the tool itself.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-//! The mechanisms that models of storage may use, by the name of their kind.
+//! The mechanisms available to storage models, by the name of their kind.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub const KINDS: [&str; 6] = [
     "storage.flash",
 ];
 
-/// Make the mechanism of `kind` from its parameters; None where the kind is not one of storage.
+/// Make the mechanism of `kind` from its parameters; None if the kind is not one of storage.
 pub fn mechanism(kind: &str, parameters: &Value, stream: Stream) -> Option<Made> {
     let made = match kind {
         "storage.postmark" => postmark::mechanism::make(parameters, stream),

@@ -1,7 +1,7 @@
 """The system `storage`: a load on a real device or file system.
 
-Invariant: a replication is one run on one target, with nothing of another run in the page cache
-where the file system lets go of it; what was made is removed when the session ends.
+Invariant: a replication is one run on one target, with nothing of another run in the page cache, if
+the file system can drop it; created files are removed when the session ends.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ from headroom.systems.storage.workloads.workload_parameters import (
 )
 
 _SERVICE = "from the submission of a request to its end: what fio calls lat; its clat begins later"
-"""What a service time is here, for whoever compares it with that of another tool."""
+"""The definition of a service time here, for comparison with other tools."""
 
 
 @dataclass(slots=True)
@@ -68,9 +68,9 @@ class StorageSystem:
     interfaces: Interfaces = field(default_factory=lambda: INTERFACES)
     typed: tuple[str, ...] = ()
     _found: dict[str, str] = field(default_factory=dict)
-    """What tells each target from others, looked up once."""
+    """Identity of each target, looked up once."""
     _watches: dict[str, HealthWatch] = field(default_factory=dict)
-    """Who reads how the disk of each target is."""
+    """Readers of the health of each target's disk."""
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -103,7 +103,7 @@ class StorageSystem:
         return (target, WORKLOAD, INTERFACE, DIRECT, *workload_parameters())
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
-        """Return what a run of `config` reports."""
+        """Return the metrics of a run of `config`."""
         if config["workload"] == "postmark":
             return tuple(postmark_metrics())
         return tuple(block_metrics(config, is_verified=self.setup.verify is not None))
@@ -131,9 +131,9 @@ class StorageSystem:
         return _digest(content)
 
     def found_at(self, config: Mapping[str, Value]) -> str:
-        """Return what tells the target of a point from another at the same place.
+        """Return what distinguishes the target of a point from another at the same place.
 
-        Empty where that cannot be told, which refuses nothing: a run says what is wrong there.
+        Empty if unknown, which refuses nothing: a run reports the problem.
         """
         target = self.targets[str(config["target"])]
         if target.name not in self._found:
@@ -145,19 +145,19 @@ class StorageSystem:
         return self._found[target.name]
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
-        """Return what the user must confirm before `config` may run."""
+        """Return the confirmations that `config` needs before it may run."""
         return self._target(config).confirmations(config)
 
     def confirm(self, words: Sequence[str]) -> None:
-        """Take what the user typed at this call of the command."""
+        """Take the words that the user typed at this call of the command."""
         self.typed = tuple(words)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what a run of `config` makes and writes."""
+        """Return the files and writes of a run of `config`."""
         return self._target(config).foresight(config)
 
     def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:
-        """Begin a session; what runs that were killed left behind is removed, and said."""
+        """Begin a session; leftovers of killed runs are removed and reported."""
         return SESSION.start(say)
 
     def close_session(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class StorageSystem:
         within(self.setup.silence_s, check, what=f"target {target.name!r}")
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
-        """Run one replication; raise `HeadroomError` where the point cannot be run."""
+        """Run one replication; raise `HeadroomError` if the point cannot be run."""
         check_workload(config)
         asked = Measurement(
             config=config,
@@ -201,7 +201,7 @@ class StorageSystem:
         )
 
     def _health(self, target: Target) -> Reading:
-        """Return how the disk below a target is now; nothing where that is not answered."""
+        """Return how the disk below a target is now; nothing if there is no answer."""
 
         def read() -> Reading:
             if target.name not in self._watches:
@@ -214,7 +214,7 @@ class StorageSystem:
             return Reading(why=str(error))
 
     def _target(self, config: Mapping[str, Value]) -> Target:
-        """Return the target of a point; refuse what does not go with it or with the set-up."""
+        """Return the target of a point; refuse settings that do not fit it or the set-up."""
         target = self.targets[str(config["target"])]
         is_folder = target.table.kind == "folder"
         if config["workload"] == "postmark" and not is_folder:
@@ -244,7 +244,7 @@ _RUNS: Mapping[str, Callable[[Measurement], Run]] = {
     "postmark": run_postmark,
     "snia_like": run_rounds,
 }
-"""How the workloads run that are no plain load of requests."""
+"""Runners of the workloads that are not a plain load of requests."""
 
 
 def _digest(content: bytes) -> str:
@@ -252,7 +252,7 @@ def _digest(content: bytes) -> str:
 
 
 def _check_table(target: Target) -> None:
-    """Refuse what contradicts itself in the table of a target."""
+    """Refuse contradictions in the table of a target."""
     table = target.table
     if table.bytes is not None:
         parse_bytes(table.bytes)

@@ -1,4 +1,4 @@
-"""What cannot run is refused before the first replication, with its cause and its cure."""
+"""Runs that cannot succeed are rejected before the first replication, with cause and hint."""
 
 import os
 import shutil
@@ -95,7 +95,7 @@ def immutable(path: Path) -> Iterator[None]:
 
 
 def test_a_file_that_nobody_may_write_is_refused_with_what_helps_root(tmp_path: Path) -> None:
-    """Cause: the cure for EPERM was to become root, also for root."""
+    """Cause: the hint for EPERM was to become root, even for root."""
     path = tmp_path / "fixed"
     path.write_bytes(bytes(8192))
     setup = StorageSetup(targets={"one": TargetTable(kind="file", path=str(path))})
@@ -120,7 +120,7 @@ def test_a_folder_that_nobody_may_write_is_refused_with_what_helps_root(tmp_path
 def test_a_content_that_is_not_written_is_said_to_change_nothing(
     share: float, count: int, tmp_path: Path
 ) -> None:
-    """Cause: `compressible_share` was taken without a word where a file is only read."""
+    """Cause: `compressible_share` was accepted silently for a file that is only read."""
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     table = TargetTable(kind="file", path=str(tmp_path / "mine"))
     with session_of(StorageSetup(targets={"one": table})) as system:

@@ -1,4 +1,4 @@
-"""Studies of storage from the command line: another target, typed words, and what a kill leaves."""
+"""Storage studies from the command line: another target, confirmations, leftovers of a kill."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
 LOOK_EVERY_S = 0.005
-"""Between two looks at what has no event to wait for; looking without a pause takes a processor."""
+"""Pause between two looks at a state without an event; busy waiting takes a processor."""
 STUDY = """
 schema = 1
 name = "disks"
@@ -132,7 +132,7 @@ def test_a_dry_run_says_what_postmark_makes(study: Callable[..., Path], tmp_path
 def test_a_setting_is_another_target_with_rows_of_its_own(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """The study stays as it is; the rows of both targets stay in the journal."""
+    """The study stays unchanged; the rows of both targets stay in the journal."""
     folder = study()
     (tmp_path / "other").mkdir()
     setting = f"experiment.system.targets.two.path={tmp_path / 'other'}"
@@ -205,8 +205,8 @@ def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
         time.sleep(LOOK_EVERY_S)
     child.send_signal(number)
     if number == signal.SIGINT:
-        # The kernel makes one of two signals that wait together: the answer to the first comes
-        # before the second is sent.
+        # The kernel merges two signals that wait together: the answer to the first comes before the
+        # second is sent.
         assert child.stderr is not None
         assert any("press Ctrl-C again" in line for line in child.stderr)
         child.send_signal(number)

@@ -1,4 +1,4 @@
-"""A target that never answers: the run ends, keeps and marks what it measured, says what hangs."""
+"""A target that never answers: the run ends, keeps and marks its results, names what hangs."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ from tests.support.storage_sessions import config_of, session_of
 Mounted = Callable[..., SoftMount]
 NEVER_S = 9e5
 LOOK_EVERY_S = 0.005
-"""Between two looks at what has no event to wait for; looking without a pause takes a processor."""
+"""Pause between two looks at a state without an event; busy waiting takes a processor."""
 INTERFACES = pytest.mark.parametrize("interface", ["io_uring", "threads"])
 
 
@@ -102,14 +102,14 @@ def test_after_the_target_has_answered_nothing_is_left_of_the_run(soft_device: M
         before = _descriptors()
         system.run(_config(system, interface="threads", seconds=0.1), seed=1)
         assert _descriptors() == before + 1
-        # What is under way fails when the power goes, so the call returns.
+        # Requests in flight fail when the power goes, so the call returns.
         device.switch(has_power=False)
         while _descriptors() > before:
             time.sleep(LOOK_EVERY_S)
 
 
 def test_a_server_that_is_gone_does_not_hold_the_end_of_a_run(soft_device: Mounted) -> None:
-    """Cause: closing the file asks the server as well, and Python waited for that."""
+    """Cause: closing the file asks the server too, and Python waited for that."""
     device = soft_device(SoftScript(read_s=[1e-3]))
 
     is_over = threading.Event()
@@ -174,7 +174,7 @@ def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
 def test_what_opens_after_nobody_waits_any_more_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault: opening a file of the user takes longer than anybody waits."""
+    """Fault: opening a file of the user takes longer than any caller waits."""
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     gate, open_existing = threading.Event(), safety.open_existing
 
@@ -260,7 +260,7 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
     assert str(first.parent) in said
     assert "does not answer" in said
     assert not second.parent.exists()
-    # This process may still be in a call there, so nobody takes it for a leftover.
+    # This process may still be in a call there, so no process treats it as a leftover.
     assert clean_up(tmp_path) == ()
     gate.set()
     while first.exists():
@@ -289,7 +289,7 @@ targets.one = {{ kind = "folder", path = "{place}" }}
 def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
     attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Fault: a real file system stops in the midst of a run of a process of its own."""
+    """Fault: a real file system stops during a run in a separate process."""
     image = tmp_path / "image"
     with image.open("wb") as file:
         file.truncate(64 << 20)
@@ -304,7 +304,7 @@ def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up
             time.sleep(LOOK_EVERY_S)
         subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
         try:
-            # Its last words come before it ends, which it cannot in the midst of a call.
+            # Its last words come before it ends, which it cannot do during a call.
             said = list(takewhile(lambda line: not line.startswith("Report:"), child.stdout))
         finally:
             subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)

@@ -1,4 +1,4 @@
-"""The system `storage` on real targets: what comes out, what is refused, what is left behind."""
+"""The system `storage` on real targets: results, rejections, and leftovers."""
 
 import os
 import subprocess
@@ -98,7 +98,7 @@ def _is_empty(folder: Path) -> bool:
 
 
 def test_nothing_as_a_target_measures_the_tool_and_says_so() -> None:
-    """What else the machine does makes the share smaller, never larger: the largest counts."""
+    """Other work of the machine makes the share smaller, never larger: the largest counts."""
     with _session(none={"kind": "nothing"}) as system:
         config = _config(system, depth=128, requests=50_000)
         runs = [system.run(config, seed=seed) for seed in range(5)]
@@ -195,7 +195,7 @@ def test_a_loop_device_is_written_with_its_words_only(tmp_path: Path, attach: At
         assert f'--overwrite "{device} {4 * MIB}"' in caught.value.cure
         assert image.read_bytes() == bytes(4 * MIB)
         system.confirm([f"{device} {4 * MIB}"])
-        # A written device is opened exclusively: each run has to let go of it at once.
+        # A written device is opened exclusively: each run must release it at once.
         for interface in ("io_uring", "io_uring", "threads", "io_uring"):
             assert system.run({**config, "interface": interface}, seed=1).is_sound
         assert system.run(_config(system), seed=1).is_sound
@@ -225,7 +225,7 @@ def test_no_words_are_offered_for_what_may_never_be_written(
 def test_a_target_that_vanishes_leaves_a_marked_partial_result(
     tmp_path: Path, attach: Attach
 ) -> None:
-    """The file behind a loop device is cut while it is read: the rest answers with errors."""
+    """The file behind a loop device is truncated while it is read: the rest answers with errors."""
     image = tmp_path / "image"
     image.write_bytes(os.urandom(8 * MIB))
     device = attach(image)
@@ -343,7 +343,7 @@ def test_tables_that_contradict_themselves_are_refused(table: dict[str, Any], wo
 
 @pytest.mark.parametrize("sync", ["never", "fdatasync"])
 def test_postmark_counts_what_it_did_and_leaves_an_empty_folder(sync: str, tmp_path: Path) -> None:
-    """Conservation: what was created was deleted; transactions are pairs of operations."""
+    """Conservation: all created files were deleted; transactions are pairs of operations."""
     given: dict[str, Value] = {"postmark_transactions": 2000, "postmark_bias_read": 3.5}
     with _session(one={"kind": "folder", "path": str(tmp_path)}) as system:
         config = {**_config(system), "seconds": 10.0, "requests": 0, "workload": "postmark"}

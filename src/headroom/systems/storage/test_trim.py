@@ -1,4 +1,4 @@
-"""Trims: holes in files, discards of block devices, with the words that writing needs."""
+"""Trims: holes in files, discards of block devices, with the confirmation that writing needs."""
 
 import os
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def _config(system: StorageSystem, **given: Value) -> dict[str, Value]:
 def test_what_is_discarded_on_a_block_device_is_a_hole_of_what_lies_behind_it(
     tmp_path: Path, attach: Attach, interface: str
 ) -> None:
-    """Half of a loop device is trimmed: that half of its file is given back and reads as zeros."""
+    """Half of a loop device is trimmed: that half of its file is released and reads as zeros."""
     image = tmp_path / "image"
     content = os.urandom(4 * MIB)
     image.write_bytes(content)

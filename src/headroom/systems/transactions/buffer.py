@@ -1,8 +1,8 @@
-"""The buffer of the database in a node's memory: which accesses find their page there.
+"""The database buffer in a node's memory: which accesses find their page there.
 
-Pages are asked for independently, each as often as the standard's skew says, and the buffer throws
-out what was not used for longest (LRU). A page then stays for about the same time T after each use,
-and the T is right with which the buffer is just full (Che, Tung, Wang, *Hierarchical Web Caching
+Pages are requested independently, each as often as the standard's skew says, and the buffer evicts
+the least recently used page (LRU). A page then stays for about the same time T after each use, and
+T is the value at which the buffer is just full (Che, Tung, Wang, *Hierarchical Web Caching
 Systems*, 2002). Skew: TPC-C clause 2.1.6; sizes: clause 1.2.
 """
 
@@ -51,13 +51,13 @@ def miss_shares(
     warehouses
         Warehouses that share it (> 0); all of them share the items.
     warehouse_mb
-        Size of a warehouse in pages (MB); more than its rows have where pages are not full.
+        Size of a warehouse in pages (MB); more than its rows have if pages are not full.
     page_bytes
         Size of a page.
 
     Examples
     --------
-    A fifth of the warehouse in memory answers most of what is asked of it:
+    A fifth of the warehouse in memory answers most accesses:
 
     >>> found = miss_shares(
     ...     buffer_pages=16 * 13e6 / 4096, warehouses=16, warehouse_mb=68.6, page_bytes=4096
@@ -70,7 +70,7 @@ def miss_shares(
         table: _uses_of_pages(table, max(1, round(page_bytes / (per_byte * ROW_BYTES[table]))))
         for table in ROW_BYTES
     }
-    # A page of items is used by all warehouses, and there is one of it.
+    # A page of items is used by all warehouses, and exists once.
     rates = {**uses, "item": warehouses * uses["item"]}
     copies = {"stock": warehouses, "customer": warehouses, "item": 1.0}
     if sum(copies[table] * len(rates[table]) for table in rates) <= buffer_pages:
@@ -118,7 +118,7 @@ def _uses_of_customers() -> FloatArray:
 
 
 def _names_of_customers() -> npt.NDArray[np.intp]:
-    """Return the number of the name of each customer of a district, as it is loaded."""
+    """Return the number of the name of each customer of a district, as initially loaded."""
     load = np.random.default_rng(1)
     drawn = load.choice(NAMES, CUSTOMERS - NAMED_IN_ORDER, p=_shares(255, 0, NAMES - 1, 157))
     return np.concatenate([np.arange(NAMED_IN_ORDER), drawn])

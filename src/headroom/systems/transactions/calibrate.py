@@ -1,12 +1,12 @@
-"""Fit what the paper by Kim et al. leaves open to the four throughputs that it publishes.
+"""Fit the parameters that Kim et al. leave open to the four throughputs that they publish.
 
 ``python -m headroom.systems.transactions.calibrate`` prints the fitted numbers, the four
-throughputs with and without them beside the paper's, and what `machines/spax.toml` holds. Nothing
-else is fitted: every other claim of the paper must follow by itself.
+throughputs with and without them next to the paper's, and the content of `machines/spax.toml`.
+Nothing else is fitted: every other claim of the paper must follow without fitting.
 
-The paper does not say which configuration belongs to figures 13 and 14. It is taken to be the one
-of section 4.1 (30% of the accesses need an I/O node, 90% of these a disk) with the number of
-disks of the machine file; figure 8 agrees with that (README.md).
+The paper does not say which configuration belongs to figures 13 and 14. It is assumed to be that of
+section 4.1 (30% of the accesses need an I/O node, 90% of these a disk) with the number of disks of
+the machine file; figure 8 agrees with that (README.md).
 """
 
 import argparse
@@ -26,8 +26,9 @@ from headroom.systems.transactions.tail import Tail
 FloatArray = npt.NDArray[np.float64]
 
 CALIBRATED = ("path_length_factor", "handling_us", "elevator_factor")
-"""What is fitted; ``handling_us`` is the time of a packet at DMA controller and input port, both
-together, beside its transfer. Only that sum follows from the throughputs, not how it is shared."""
+"""The fitted parameters; ``handling_us`` is the time of a packet at DMA controller and input port
+together, in addition to its transfer. Only that sum follows from the throughputs, not its
+division."""
 STEP = 0.1
 """Relative step of the differences. Runs with the same seeds draw apart once a page is written back
 a little earlier, so that smaller steps are lost in chance."""
@@ -39,7 +40,7 @@ EVALUATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A throughput of the paper, and where it was seen.
+    """A throughput of the paper, and its location there.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def held(machine: MachineModel = SPAX) -> dict[str, float]:
 
 
 def told(numbers: Mapping[str, float], old: Mapping[str, float], seeds: Sequence[int]) -> str:
-    """Return the fitted numbers beside those of the machine file, and what both give."""
+    """Return the fitted numbers next to those of the machine file, and the results of both."""
     parts = (_numbers(numbers, old), _throughputs(numbers, old, seeds), _meaning(numbers))
     return "\n\n".join("\n".join(part) for part in parts)
 
@@ -194,7 +195,7 @@ def _throughputs(
 
 
 def _meaning(numbers: Mapping[str, float]) -> Iterator[str]:
-    """Yield what the fitted numbers come to, for a reader who knows such machines."""
+    """Yield the meaning of the fitted numbers, for a reader who knows such machines."""
     machine = SPAX.machine(**as_parameters(numbers))
     cycles = demands(machine)["processor"].time_ms * 1e-3 * machine.processor_mhz
     yield f"a transaction takes {cycles:.1f} million cycles of a processor"
@@ -217,7 +218,7 @@ def as_published(
 
 
 def main() -> None:
-    """Fit, and print what came out beside what the machine file holds."""
+    """Fit, and print the result next to the content of the machine file."""
     arguments = argparse.ArgumentParser(description="Fit the open numbers of SPAX to the paper.")
     arguments.add_argument("--seeds", type=int, default=4, help="runs of each point (default 4)")
     seeds = range(1, arguments.parse_args().seeds + 1)

@@ -1,11 +1,11 @@
-"""The mean demand of a transaction at each element: counted, not simulated.
+"""The mean service demand of a transaction at each element: counted, not simulated.
 
-The bounds that follow hold whatever the laws of the times are and however long a run is: an
-element of c servers that each transaction needs for D seconds passes at most c / D transactions a
-second (Denning and Buzen, *The Operational Analysis of Queueing Network Models*, 1978). A machine
-that is near the lowest of these is saturated, and the element that sets it is the one to improve.
+The resulting bounds hold for any distribution of the times and any length of run: an element of c
+servers that each transaction needs for D seconds passes at most c / D transactions per second
+(Denning and Buzen, *The Operational Analysis of Queueing Network Models*, 1978). A machine that is
+near the lowest of these bounds is saturated, and the element that sets it is the one to improve.
 
-Buffers are left out: how long they are held depends on what waits behind them.
+Buffers are left out: how long they are held depends on the queues behind them.
 """
 
 import math
@@ -20,7 +20,7 @@ from headroom.systems.transactions.workload import DECK, Kind, Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What a transaction does, on average.
+    """The mean activity of a transaction.
 
     Parameters
     ----------
@@ -58,19 +58,19 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Time (ms) that the average transaction asks of the elements of a row, and their servers."""
+    """Time (ms) of the average transaction at the elements of a row, and their servers."""
 
     time_ms: float
     servers: float
 
     @property
     def highest_per_s(self) -> float:
-        """Transactions a second that the elements pass at most."""
+        """Maximum transactions per second that the elements pass."""
         return 1e3 * self.servers / self.time_ms if self.time_ms > 0 else math.inf
 
 
 def counts(machine: Machine) -> dict[Kind, Counts]:
-    """Return what a transaction of each type does, on average.
+    """Return the mean activity of a transaction of each type.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def _record(machine: Machine, size_bytes: int) -> Counts:
 
 
 def mean_counts(machine: Machine) -> Counts:
-    """Return what the average transaction of the deck does."""
+    """Return the activity of the average transaction of the deck."""
     total = Counts()
     for kind, one in counts(machine).items():
         total = total.plus(one, DECK[kind] / sum(DECK.values()))
@@ -279,7 +279,7 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
 
 
 def _of_local_disks(machine: Machine, one: Counts) -> dict[str, Demand]:
-    """Return the demands at the disks of processing nodes, whose log takes any number at once."""
+    """Return the demands at the disks of processing nodes, whose log takes any number together."""
     nodes = machine.clusters * machine.processing_nodes
     pages = one.fetches + one.write_backs
     transfer_ms = 1e-3 * one.record_bytes / machine.disk_mb_s

@@ -1,9 +1,9 @@
-"""The elements of a machine as stations and pools, each of which can be counted and changed.
+"""The elements of a machine as stations and pools, whose numbers can be changed.
 
-Like elements are reported in one row: ``io dma`` stands for the DMA controllers of all I/O nodes.
-A send buffer is a token that a load of packets holds from before the DMA fills it until its last
-packet has left for the switch. A switch port and a receive buffer are places: who finds none free
-keeps the place behind it (back-pressure).
+Similar elements are reported in one row: ``io dma`` represents the DMA controllers of all I/O
+nodes. A send buffer is a token that a load of packets holds from before the DMA fills it until its
+last packet has left for the switch. A switch port and a receive buffer are places: a packet that
+finds none free keeps the place behind it (back-pressure).
 """
 
 from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _nodes_of_a_cluster(machine: Machine) -> Iterator[tuple[NodeKind, int]]:
 
 
 def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> None:
-    """Add what works inside a node."""
+    """Add the elements inside a node."""
     if kind == "communication":
         station = model.station(
             "processor", servers=machine.io_processors, group="communication processor"
@@ -128,7 +128,7 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
 
 def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
     """Add the processors of a node, each with its ready queue or all with one."""
-    # Who holds rows goes before others (`Processes.lock`).
+    # A holder of rows goes before others (`Processes.lock`).
     discipline: Discipline = "priority" if machine.row_locks else "fcfs"
     if machine.has_shared_queue:
         count = machine.processors
@@ -143,7 +143,7 @@ def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
 
 
 def _add_local_disks(model: Model, machine: Machine, made: Elements) -> None:
-    """Add the disks of a processing node; one write makes the log safe for all who wait for it."""
+    """Add the disks of a processing node; one write makes the log safe for all waiting jobs."""
     if machine.fetches_pages:
         made.disks.append(
             [
@@ -156,7 +156,7 @@ def _add_local_disks(model: Model, machine: Machine, made: Elements) -> None:
 
 
 def _way(model: Model, machine: Machine, kind: NodeKind) -> Node:
-    """Add what packets pass on their way out of a node and into it."""
+    """Add the elements that packets pass on their way out of a node and into it."""
     is_io = kind == "io"
     send = machine.io_send_buffers if is_io else machine.node_send_buffers
     receive = machine.io_receive_buffers if is_io else machine.node_receive_buffers

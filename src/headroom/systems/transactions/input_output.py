@@ -1,4 +1,4 @@
-"""What processors ask of I/O nodes: pages read, records written, and what disks do meanwhile."""
+"""Requests of processors to I/O nodes: page reads, record writes, and disk activity meanwhile."""
 
 from headroom.simulation import Attribute, Expression, Model, Program, draw, floor, uniform
 from headroom.systems.transactions.elements import Elements
@@ -9,8 +9,8 @@ from headroom.systems.transactions.transport import Transport
 class InputOutput:
     """Programs of requests to I/O nodes, walked by the process that waits for them.
 
-    A page lies on any I/O node of the process's cluster, and there on any disk, equally likely
-    each. Records go to the I/O node's cache, which its battery makes as safe as a disk (Kim et al.,
+    A page is on any I/O node of the process's cluster, and there on any disk, equally likely each.
+    Records go to the I/O node's cache, which its battery makes as safe as a disk (Kim et al.,
     section 3.1); they reach a disk later, a few together.
     """
 
@@ -137,8 +137,8 @@ class InputOutput:
 def disk_time(machine: Machine, *, is_sequential: bool) -> Expression | float:
     """Return the time (ms) of a page at a disk: overhead, seek, rotation, transfer.
 
-    Seeks are uniform up to twice their mean, shortened by the elevator; where accesses are
-    sequential there is none. The rotation is uniform over a turn.
+    Seeks are uniform up to twice their mean, shortened by the elevator; sequential accesses have
+    none. The rotation is uniform over a turn.
     """
     fixed = machine.disk_overhead_ms + 1e-3 * machine.page_bytes / machine.disk_mb_s
     time: Expression | float = fixed

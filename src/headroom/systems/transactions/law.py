@@ -1,8 +1,8 @@
-"""The machine as a law of a few numbers: the throughput that its narrowest part lets through.
+"""The machine as a law of a few numbers: the throughput of its bottleneck.
 
-``X = min(processors, send buffers / packets, disks / misses)``: no packets, no queues, no chance.
-What a study claims and this law gives as well follows by arithmetic from three service demands; it
-says nothing for the simulator.
+``X = min(processors, send buffers / packets, disks / misses)``: no packets, no queues, no
+randomness. A study's claim that this law also satisfies follows by arithmetic from three service
+demands; it is no evidence for the simulator.
 """
 
 import math
@@ -20,9 +20,9 @@ _NOTHING = Demand(0.0, 1.0)
 def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[str, float]:
     """Return throughput, mean response time and utilizations that arithmetic gives.
 
-    Where all terminals are always busy, a transaction takes the number of terminals over the
-    throughput, less the time they think. A part is used by the throughput times what a transaction
-    asks of it.
+    If all terminals are always busy, a transaction takes the number of terminals over the
+    throughput, less the time they think. The utilization of a part is the throughput times its
+    demand per transaction.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[s
 
 
 def _asked_per_s(machine: Machine) -> float:
-    """Return how many transactions a second are asked for at most."""
+    """Return the maximum offered load of transactions per second."""
     if machine.arrivals_per_s > 0:
         return machine.arrivals_per_s
     return 1e3 * machine.terminal_count / machine.think_ms if machine.think_ms > 0 else math.inf
@@ -73,7 +73,7 @@ def _times(asked: Demand, faster: float) -> Demand:
 def _of_buffers(
     machine: Machine, found: Mapping[str, Demand], faster: Mapping[str, float]
 ) -> Demand:
-    """Return what a transaction asks of the send buffers of the I/O nodes.
+    """Return the demand of a transaction at the send buffers of the I/O nodes.
 
     A buffer is held while its packets pass the DMA, the PCI bus and the port of the switch in
     turn. More buffers than the slowest of these can serve do not help.

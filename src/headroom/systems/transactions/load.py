@@ -1,4 +1,4 @@
-"""Who asks for transactions: terminals that wait for each answer, or arrivals that do not."""
+"""Sources of transactions: terminals that wait for each answer, or arrivals that do not."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def add_load(model: Model, machine: Machine, programs: Mapping[Kind, Program]) -
 
 
 def think_time(machine: Machine) -> Distribution | None:
-    """Return the law of the time (ms) between two transactions of a terminal; None without one.
+    """Return the law of the think time (ms) of a terminal; None if there is none.
 
     The standard keys for a fixed time and thinks for an exponential one, both by the type of the
     transaction. Types follow one another by chance, so the law is a mixture of the types; its mean

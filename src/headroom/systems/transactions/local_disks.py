@@ -1,4 +1,4 @@
-"""Disks in the processing nodes themselves: pages read, records written, without a network."""
+"""Disks in the processing nodes themselves: page reads and record writes without a network."""
 
 from headroom.simulation import Attribute, Model, Program, draw, floor, uniform
 from headroom.systems.transactions.elements import Elements
@@ -7,11 +7,12 @@ from headroom.systems.transactions.machine import Machine
 
 
 class LocalDisks:
-    """Programs of requests to the disks of a process's own node, walked by who waits for them.
+    """Programs of requests to the disks of a process's own node, walked by the waiting process.
 
-    A page lies on any disk of the node. Records of the log go to a disk in their order. One write
-    makes safe whatever has come by then (group commit), so that a record waits for the rest of the
-    write under way and for the next: once to twice the time of a write, however many there are.
+    A page is on any disk of the node. Records of the log go to a disk in their order. One write
+    makes durable all records that have come by then (group commit), so that a record waits for the
+    rest of the write in progress and for the next: once to twice the time of a write, no matter how
+    many there are.
     """
 
     def __init__(

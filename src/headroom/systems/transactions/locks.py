@@ -1,8 +1,8 @@
-"""The row that transactions wait for: that of its warehouse, which Payment changes.
+"""The row lock that transactions wait for: that of their warehouse, which Payment updates.
 
-A row is a pool of one token, held until the transaction has committed. The other rows are left out,
-because they cannot limit before it does: a district has a tenth of the Payments and New-Orders of
-its warehouse, and rows of stock and customers are many.
+A row is a pool of one token, held until the transaction has committed. The other rows are left out
+because they cannot become the bottleneck first: a district has a tenth of the Payments and
+New-Orders of its warehouse, and there are many rows of stock and customers.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from headroom.simulation import Attribute, Model, Program
 from headroom.systems.transactions.machine import Machine
 
 HOLDER = 1
-"""Priority of who has found its row free, and so did not leave its processor."""
+"""Priority of a process that has found its row free, and so did not leave its processor."""
 
 
 class Locks:
@@ -29,7 +29,7 @@ class Locks:
     def hold(
         self, program: Program, work: Callable[[Program], None], woken: Callable[[Program], None]
     ) -> None:
-        """Do `work` while the row is held, after `woken` where somebody else held it."""
+        """Do `work` while the row is held, after `woken` if another transaction held it."""
         inside = self._model.program(f"{program.name} with its row")
         with inside.branch() as way:
             with way.when(self._model.now > self._asked):

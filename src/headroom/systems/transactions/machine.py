@@ -1,4 +1,4 @@
-"""A machine under TPC-C: its numbers, what follows from them, and which machines are impossible.
+"""A machine under TPC-C: its numbers, derived values, and the checks of impossible machines.
 
 A *processing node* runs the transactions of its processors' warehouses; an *I/O node* holds disk
 cache and disks; a *communication node* takes in what terminals send. The nodes of a cluster share
@@ -16,7 +16,7 @@ from headroom.systems.transactions.buffer import miss_shares
 from headroom.systems.transactions.workload import Table
 
 INFINITE_DISKS = 0
-"""Number of disks that stands for as many as there are requests."""
+"""Number of disks that represents one disk per request."""
 GROUPS_AT_MOST = 2
 """Groups of clusters that can be joined directly."""
 CHOICES = {
@@ -26,10 +26,10 @@ CHOICES = {
 }
 """Words that a number of a machine may be."""
 TRANSACTIONS_FROM_OUTSIDE = 100_000
-"""Transactions of a run whose transactions come from outside, where nothing else is said."""
+"""Default number of transactions of a run with arrivals from outside."""
 
 Flaws: TypeAlias = Iterator[tuple[str, str]]
-"""What is wrong, each with its cure."""
+"""Errors, each with its hint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class Machine:
 
     @property
     def warehouse_count(self) -> int:
-        """Warehouses; where nothing is said, one for each processor (Kim et al., section 3.2)."""
+        """Warehouses; unless stated otherwise, one for each processor (Kim et al., section 3.2)."""
         return self.warehouses or self.all_processors
 
     @property
@@ -172,7 +172,7 @@ class Machine:
 
     @property
     def ports_of_a_cluster(self) -> int:
-        """Ports of a cluster's switch that are left for nodes."""
+        """Ports of a cluster's switch left for nodes."""
         return self.switch_ports - (self.uplinks if self.clusters > 1 else 0)
 
     @property
@@ -195,7 +195,7 @@ class Machine:
 
     @property
     def group_links(self) -> int:
-        """Links from a group to the other in each plane: so many ports of so many switches."""
+        """Links from a group to the other in each plane: `uplinks` ports of as many switches."""
         return self.uplinks**2
 
     @property
@@ -225,7 +225,7 @@ class Machine:
         )[table]
 
     def processor_ms(self, kiloinstructions: float) -> float:
-        """Return how long a processor needs for so many thousand instructions of the database."""
+        """Return how long a processor needs for a number of thousand database instructions."""
         cycles = 1e3 * kiloinstructions * self.cycles_per_instruction * self.path_length_factor
         return cycles / (1e3 * self.processor_mhz)
 
@@ -268,17 +268,17 @@ class Machine:
 
     @property
     def disk_write_ms(self) -> float:
-        """Mean time (ms) of a page at a disk where accesses are sequential: no seek."""
+        """Mean time (ms) of a page at a disk if accesses are sequential: no seek."""
         transfer_ms = 1e-3 * self.page_bytes / self.disk_mb_s
         return self.disk_overhead_ms + transfer_ms + self.rotation_ms / 2
 
     @property
     def disk_read_ms(self) -> float:
-        """Mean time (ms) of a page at a disk, where the elevator shortens the seek."""
+        """Mean time (ms) of a page at a disk; the elevator shortens the seek."""
         return self.disk_write_ms + self.seek_ms * self.elevator_factor
 
     def check(self) -> None:
-        """Raise `StudyError` where such a machine cannot be; the message has all reasons."""
+        """Raise `StudyError` if such a machine is impossible; the message has all reasons."""
         found = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
         if found:
             flaws, cures = zip(*found, strict=True)
@@ -302,7 +302,7 @@ class Machine:
                 yield f"{name} is {getattr(self, name)!r}", f"choose {known}"
 
     def _wrong_network(self) -> Flaws:
-        """Yield what does not fit the switches."""
+        """Yield errors in the network of switches."""
         nodes, ports = self.nodes_of_a_cluster, self.ports_of_a_cluster
         beside = f" next to {self.uplinks} that lead to other clusters" if self.clusters > 1 else ""
         if self.groups > GROUPS_AT_MOST:
@@ -321,7 +321,7 @@ class Machine:
             )
 
     def _wrong_nodes(self) -> Flaws:
-        """Yield what no node can do."""
+        """Yield errors in the nodes."""
         capacity = self.packets_per_buffer * self.packet_bytes
         if capacity < self.packet_bytes:
             yield (

@@ -1,4 +1,4 @@
-"""Machine files: every number of a machine with its unit, its range and where it comes from.
+"""Machine files: every number of a machine with its unit, its range and its source.
 
 A machine file is a parameter file (`headroom.experiment.protocol.parameter_file`) that has each
 parameter of `headroom.systems.transactions.machine.Machine` exactly once, or only those that differ

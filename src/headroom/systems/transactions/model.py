@@ -1,4 +1,4 @@
-"""A machine under TPC-C as a simulation model, and what a study may vary of it."""
+"""A machine under TPC-C as a simulation model, and the parameters that a study may vary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _KNOWN_ERRORS = {
     "than a real database did at one client, 27% more at 4 clients and 41% more at 16; it "
     "has not been compared since"
 }
-"""What is known of the error of the simulation, by machine."""
+"""The known error of the simulation, by machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class MachineModel:
     parameters
         Its numbers.
     place
-        Where its file is, for messages.
+        Location of its file, for messages.
     """
 
     name: str
@@ -61,7 +61,7 @@ class MachineModel:
 
     @property
     def about(self) -> str:
-        """What the first lines of the machine file, which are comments, say of the machine.
+        """The first lines of the machine file, which are comments, about the machine.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class MachineModel:
 
     @property
     def known_error(self) -> str:
-        """What is known of the error of predictions; empty where nothing is."""
+        """Known error of predictions; empty if unknown."""
         return _KNOWN_ERRORS.get(self.name, "") if self.is_own else ""
 
     def stand_in(self, **config: Value) -> tuple[Model, Sequence[str]]:
@@ -107,7 +107,7 @@ class MachineModel:
         return queue_network(self.machine(**config), self.name), tuple(said)
 
     def law(self, **config: Value) -> Mapping[str, float]:
-        """Return what arithmetic gives of the machine with some numbers changed."""
+        """Return the arithmetic results for the machine with some numbers changed."""
         return law(self.machine(**config))
 
     def __call__(self, **config: Value) -> Model:

@@ -1,8 +1,8 @@
 """Processes at processors: running, waiting in the ready queue, asleep.
 
-A process keeps its processor from one sleep to the next: what it computes meanwhile adds up to one
-*burst*. It sleeps while an I/O node or the owner of another warehouse works for it; when it wakes
-it queues for its processor again, and the switch to it costs time (Kim et al., figures 6 and 7).
+A process keeps its processor from one sleep to the next: its computing in between adds up to one
+*burst*. It sleeps while an I/O node or the owner of another warehouse works for it. When it wakes
+it queues for its processor again, and the context switch costs time (Kim et al., figures 6 and 7).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from headroom.systems.transactions.workload import Access, Work
 
 
 class Processes:
-    """What programs of transactions are made of."""
+    """The elements of transaction programs."""
 
     def __init__(self, model: Model, machine: Machine, elements: Elements) -> None:
         self.machine = machine
@@ -46,7 +46,8 @@ class Processes:
     def locked(self, program: Program, work: Callable[[Program], None]) -> None:
         """Do `work`, the rest of a transaction, while it holds the row of its warehouse.
 
-        Who finds the row free keeps its processor: what it does next comes before all others.
+        A process that finds the row free keeps its processor: its next work comes before all
+        others.
         """
         if self._locks is None:
             work(program)
@@ -89,7 +90,7 @@ class Processes:
             self._sleep(program, self._io.write(self.machine.result_bytes))
 
     def end(self, program: Program) -> None:
-        """Let a transaction end: what is left of its burst runs, and the answer goes out."""
+        """Let a transaction end: the rest of its burst runs, and the answer goes out."""
         if program.name not in self._ended:
             program.call(self._run)
         if self._answer is not None:
@@ -127,7 +128,7 @@ class Processes:
             program.set(self._burst, self._burst + self.machine.processor_ms(kiloinstructions))
 
     def _sleep(self, program: Program, what: Program) -> None:
-        """Run up to here, ask for `what`, sleep, and wake when it is done."""
+        """Run up to here, request `what`, sleep, and wake when it is done."""
         self._compute(program, self.machine.io_kiloinstructions)
         program.call(self._run)
         if self._locks is not None:
@@ -222,7 +223,7 @@ class Processes:
         return program
 
     def _leaving(self, io: InputOutput | LocalDisks) -> Program:
-        """Return the program that lets a changed page leave the buffer for the one that came."""
+        """Return the program that lets a changed page leave the buffer for the new one."""
         name = "leave buffer"
         if name in self._model.programs:
             return self._model.programs[name]

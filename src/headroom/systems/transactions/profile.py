@@ -1,10 +1,10 @@
-"""What the fit to Kim et al. determines, what it does not, and what all figures say of the rest.
+"""The parameters that the fit to Kim et al. determines, and evidence about the others.
 
 ``python -m headroom.systems.transactions.profile`` prints three tables. The first: for each fitted
-number the interval in which all four published throughputs can still be met. The second: the same
-throughputs with other numbers of disks, the seek fitted anew. The third: the handling of a packet
-shared out between DMA controller and input port in other ways, and for each way what figures 9 to
-12 of the paper say of queues. No throughput depends on that share; the figures decide.
+number, the interval in which all four published throughputs can still be met. The second: the same
+throughputs with other numbers of disks, with the seek fitted again. The third: other ways to divide
+the handling of a packet between DMA controller and input port, and for each way what figures 9 to
+12 of the paper say about queues. No throughput depends on that division; the figures decide.
 """
 
 import argparse
@@ -44,7 +44,7 @@ BUFFER, DMA, PORT = "io send buffers", "io DMA send", "io switch port in"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where a fitted number may be, the others moving with it."""
+    """The possible range of a fitted number, the others moving with it."""
 
     name: str
     low: float
@@ -61,7 +61,7 @@ def intervals(
 ) -> list[Interval]:
     """Return for each number the interval in which all throughputs can be met.
 
-    Throughputs are taken to be powers of the numbers near the fit (slopes by differences with
+    Throughputs are assumed to be powers of the numbers near the fit (slopes by differences with
     common random numbers); the ends of an interval are then two linear programs.
 
     Parameters
@@ -106,7 +106,7 @@ def intervals(
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What figures 9 to 12 show of queues, with one way to share out the handling.
+    """Queues in figures 9 to 12, with one way to divide the handling.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Figures:
 def figures(
     numbers: Mapping[str, float], seeds: Sequence[int], machine: MachineModel = SPAX
 ) -> Figures:
-    """Return what figures 9 to 12 would show of a machine with these parameters."""
+    """Return the values of figures 9 to 12 for a machine with these parameters."""
     run = partial(_tails, machine, numbers, seeds)
     bend = [_queue(run(io_probability=share), BUFFER) for share in (0.4, 0.7)]
     few, many = (
@@ -197,7 +197,7 @@ def told_intervals(found: Sequence[Interval]) -> Iterator[str]:
 
 
 def told_disks(seeds: Sequence[int]) -> Iterator[str]:
-    """Yield the table of the disks, the other numbers fitted anew."""
+    """Yield the table of the disks, the other numbers fitted again."""
     yield "disks   elevator_factor   largest miss of the four throughputs"
     for disks in DISKS:
         published = [replace(one, changed={"disks": disks, **one.changed}) for one in PUBLISHED]

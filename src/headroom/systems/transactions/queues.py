@@ -1,9 +1,10 @@
-"""The machine as a network of queues that formulas solve: what a transaction asks of each part.
+"""The machine as a queueing network solved by formulas: the demand of a transaction at each part.
 
-The network keeps what each part has to do for a mean transaction and that a process stays at its
-processor; it leaves out what formulas cannot know: that a page travels as many packets at once,
-that each holds its place until the next has room, and that the five transactions differ. Service
-is exponential, so the network has the product form (Baskett, Chandy, Muntz, Palacios, 1975).
+The network keeps the demand of a mean transaction at each part, and the fact that a process stays
+at its processor. It leaves out what formulas cannot represent: that a page travels as many packets
+at once, that each packet holds its place until the next has room, and that the five transactions
+differ. Service is exponential, so the network has product form (Baskett, Chandy, Muntz, Palacios,
+1975).
 """
 
 import math
@@ -20,13 +21,13 @@ KNOWN_ERRORS = {
     "studies/spax_tpcc compares them",
     "server": "it has not been compared with this machine",
 }
-"""What is known of the error of the network, by machine."""
+"""The known error of the network, by machine."""
 UNKNOWN_ERROR = "its error for this machine has not been measured: simulate it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
-    """Mean time (ms) that a transaction needs of all parts of a kind together."""
+    """Mean time (ms) that a transaction needs from all parts of a kind together."""
 
     processor_ms: float
     io_way_ms: float
@@ -34,7 +35,7 @@ class Demands:
 
 
 def demands_of(machine: Machine) -> Demands:
-    """Return what a mean transaction needs of processors, I/O nodes' ways out, and disks."""
+    """Return a mean transaction's demand at processors, I/O nodes' ways out, and disks."""
     found = demands(machine)
     disk_ms = found["disk"].time_ms if "disk" in found else 0.0
     ways_ms = sum(found[one].time_ms for one in _WAY if one in found)

@@ -1,4 +1,4 @@
-"""The starter study of a machine, for `headroom init`: a copy of one, or what differs from one."""
+"""The starter study of a machine, for `headroom init`: a copy, or the differences from one."""
 
 from collections.abc import Mapping
 from pathlib import Path

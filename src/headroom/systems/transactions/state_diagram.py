@@ -1,4 +1,4 @@
-"""State diagrams as SVG: three states of a process and its ways between them, as measured."""
+"""State diagrams as SVG: three states of a process and its transitions, as measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,13 +35,13 @@ class Panel:
     Parameters
     ----------
     title, subtitle
-        What it shows.
+        Texts above it.
     created, scheduled, woken
         How often a process takes these ways.
     asks
         Why it goes to sleep, and how often; one line each.
     waiting, running, sleeping
-        What was measured of each state; one line each.
+        Measurements of each state; one line each.
     """
 
     title: str
@@ -133,7 +133,7 @@ def _ways() -> tuple[str, ...]:
 
 
 def _words(one: Panel) -> tuple[str, ...]:
-    """Return what stands beside the arrows."""
+    """Return the labels of the arrows."""
     (waits, top), (runs, _), (_, bottom) = _WAITING, _RUNNING, _SLEEPING
     above, beside = top - _BOX_HEIGHT // 2 - 12, (top + bottom) // 2
     between = (waits + runs) // 2

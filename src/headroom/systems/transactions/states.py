@@ -1,11 +1,11 @@
 """States of processes: running, waiting in the ready queue, asleep (Kim et al., figures 6 and 7).
 
 ``python -m headroom.systems.transactions.states --out FOLDER`` simulates a machine once, prints for
-each transaction how its time is shared among the states, and draws both figures with what was
-measured: share, mean stay, and how often a transaction takes each way.
+each transaction how its time is divided among the states, and draws both figures with the measured
+values: share, mean stay, and how often a transaction takes each transition.
 
-A part that the owner of another warehouse does counts as what it is there: its process runs and
-waits at the owner's processor. All the rest of a response time is sleep; so is the way of the
+Work done by the owner of another warehouse counts as its state there: its process runs and waits at
+the owner's processor. The rest of a response time is sleep, including the transfer of the
 terminal's request and answer, a fraction of a millisecond.
 """
 
@@ -25,12 +25,12 @@ from headroom.systems.transactions.tail import KEPT_SHARE, Tail
 from headroom.systems.transactions.workload import DECK
 
 FIGURES = {6: ("New-Order", "Payment"), 7: ("Order-Status", "Delivery", "Stock-Level")}
-"""Which transactions the figures of the paper show."""
+"""The transactions shown in the figures of the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class States:
-    """What a transaction of one type goes through, on average.
+    """The states of a transaction of one type, on average.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def states_of(
 
     asking
         Share of the requests at I/O nodes for which a process of a type sleeps; the others write
-        pages back while nobody waits. `asking_shares` counts it for a machine.
+        pages back while no process waits. `asking_shares` counts it for a machine.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _of_kind(kind: str, tail: Tail, asking: float) -> States:
 
 
 def diagram(states: Sequence[States], figure: int) -> str:
-    """Return a figure of the paper as SVG, with what was measured.
+    """Return a figure of the paper as SVG, with the measured values.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def measured(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Simulate, print the shares, and write the figures where asked to."""
+    """Simulate, print the shares, and write the figures if requested."""
     parser = argparse.ArgumentParser(
         description="States of processes: figures 6 and 7 of Kim et al."
     )

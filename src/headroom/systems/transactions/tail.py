@@ -1,4 +1,4 @@
-"""The last part of a run, by which it is judged: what happened in it, without the start."""
+"""The last part of a run, by which it is judged: its statistics without the start."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -41,14 +41,14 @@ class Tail:
         return float(times_s[-1] - times_s[self.first])
 
     def gain(self, table: Table, name: str, column: str) -> float:
-        """Return by how much a figure grew; 0 for a row that the run does not have."""
+        """Return the growth of a counter; 0 for a row that the run does not have."""
         if name not in table.names:
             return 0.0
         values = table.columns[column][:, table.names.index(name)]
         return float(values[-1] - values[self.first])
 
     def total(self, column: str) -> float:
-        """Return by how much a figure of all classes together grew."""
+        """Return the growth of a counter of all classes together."""
         classes = self.result.classes
         return sum(self.gain(classes, name, column) for name in classes.names)
 

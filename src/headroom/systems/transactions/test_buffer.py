@@ -1,4 +1,4 @@
-"""The buffer of the database against the reference table and a cache that is simulated."""
+"""The database buffer, compared with the reference table and a simulated cache."""
 
 from collections import OrderedDict
 

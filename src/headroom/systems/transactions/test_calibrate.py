@@ -1,4 +1,4 @@
-"""The calibration finds numbers again from throughputs that they gave, and is reproduced."""
+"""The calibration recovers numbers from the throughputs they gave, and is reproducible."""
 
 from dataclasses import replace
 
@@ -42,7 +42,8 @@ def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
     published = as_published(truth, seeds, published=short, machine=machine)
     assert max(abs(one.tps - two.tps) for one, two in zip(published, PUBLISHED, strict=True)) > 5
     found = fitted(start, seeds, published=published, machine=machine)
-    # Seeks are a third of the time of a disk, so that throughputs tell their factor least well.
+    # Seeks are a third of the time of a disk, so that throughputs determine their factor least
+    # well.
     within = {"path_length_factor": 0.05, "handling_us": 0.05, "elevator_factor": 0.12}
     for name, value in truth.items():
         assert found[name] == pytest.approx(value, rel=within[name]), name

@@ -1,6 +1,6 @@
-"""Nothing is lost or made on the way: packets, cards, parts for other warehouses, seconds.
+"""Conservation: packets, cards, parts for other warehouses, seconds.
 
-Where one terminal works alone, nothing is under way when the run ends, and all counts are exact.
+If one terminal works alone, nothing is in flight when the run ends, and all counts are exact.
 """
 
 import math
@@ -153,7 +153,7 @@ def test_messages_inside_a_cluster_stay_there() -> None:
 
 
 def test_each_warehouse_has_its_own_terminals() -> None:
-    """One terminal a warehouse, nothing shared: nobody ever waits for a processor."""
+    """One terminal a warehouse, nothing shared: no process ever waits for a processor."""
     changed = {**APART, "processing_nodes": 4, "remote_line_share": 0, "remote_payment_share": 0}
     _, result = run(**changed, start_within_ms=0.0)
     processor = result.stations.names.index("processor")

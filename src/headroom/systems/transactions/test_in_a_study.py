@@ -1,4 +1,4 @@
-"""The machine as a user meets it: in a study, at the command line."""
+"""The machine from the user's point of view: in a study, at the command line."""
 
 import os
 import subprocess

@@ -100,7 +100,7 @@ def test_a_slow_receiver_holds_up_the_ports_behind_it_and_nothing_is_lost(
     assert blocked("io switch port in") > 0.8
     assert result.classes.columns["lost_count"][-1].sum() == 0
     sent = columns["completion_count"][-1, names.index("io switch port in")]
-    # Under way are what holds the port out, the port itself, and the places of the receiver.
+    # In flight are what holds the port out, the port itself, and the places of the receiver.
     arrived = columns["completion_count"][-1, receive]
     assert 0 <= sent - arrived <= places + 4
 

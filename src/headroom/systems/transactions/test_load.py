@@ -1,4 +1,4 @@
-"""Who asks for transactions: terminals that wait, as the standard says or not, and arrivals."""
+"""Sources of transactions: terminals with or without the standard's waiting, and arrivals."""
 
 from typing import Any
 

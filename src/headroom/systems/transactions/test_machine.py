@@ -1,4 +1,4 @@
-"""Machines that cannot be are refused with the reason; what follows from the numbers of one."""
+"""Impossible machines are rejected with the reason; derived values of valid ones."""
 
 from pathlib import Path
 from typing import Any

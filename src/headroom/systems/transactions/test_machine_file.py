@@ -1,4 +1,4 @@
-"""Machine files: what is wrong with one is said with its place; Headroom's own say all."""
+"""Machine files: errors name their location; Headroom's own files are complete."""
 
 import dataclasses
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the fit determines, and what the figures say of the rest."""
+"""The parameters that the fit determines, and evidence about the others."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A present-day machine: the same model with another file, and limited by what one expects."""
+"""A present-day machine: the same model with another file, and the expected bottleneck."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The measured state diagrams: what is measured fits together, and the figures show it."""
+"""The measured state diagrams: measurements are consistent, and the figures show them."""
 
 import math
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_only_new_orders_and_payments_sleep_for_other_warehouses(
 ) -> None:
     for kind in ("Order-Status", "Delivery", "Stock-Level"):
         assert measured[kind].delegations < 0.02
-        # It runs once more than it sleeps; what is under way at the end blurs that a little.
+        # It runs once more than it sleeps; work in progress at the end blurs that a little.
         assert measured[kind].runs == pytest.approx(1 + measured[kind].sleeps, abs=0.05)
 
 

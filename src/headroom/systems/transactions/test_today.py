@@ -1,4 +1,4 @@
-"""What present-day machines have: rows that are locked, one ready queue, drives of their own."""
+"""Features of present-day machines: row locks, one ready queue, local drives."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_one_warehouse_lets_one_payment_through_at_a_time() -> None:
 
 
 def test_a_row_is_held_for_the_work_of_a_payment_and_its_log() -> None:
-    """Oracle: one terminal alone waits for nobody, so the row is held as long as it works."""
+    """Oracle: one terminal alone never waits, so the row is held as long as it works."""
     config: dict[str, Any] = {**ONE, **LOCAL, "terminals_in_all": 1, "buffer_mb": 1e6}
     found, machine = tail(**config), SERVER.machine(**config)
     calls = counts(machine)["Payment"].calls * machine.call_kiloinstructions
@@ -97,7 +97,7 @@ def test_a_planners_question_has_an_answer() -> None:
 
 
 def test_hundreds_of_warehouses_are_built_in_no_time_that_one_notices() -> None:
-    """Rows are pools, and what is checked of a model must not grow with their square."""
+    """Rows are pools, and the checks of a model must not grow with their square."""
     calls = [_checks(count) for count in (250, 1000)]
     assert calls[1] < 6 * calls[0]
 

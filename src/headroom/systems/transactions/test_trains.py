@@ -1,7 +1,7 @@
 """Packets that move as one give the answers of packets that move one by one.
 
 An equivalence test: with common seeds, the 95% interval of the ratio of both (means over pairs of
-runs, Fieller) must lie inside of 0.98 to 1.02, so that "no difference was found" is not enough.
+runs, Fieller) must lie within 0.98 to 1.02, so that "no difference was found" is not enough.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def ratio(trains: np.ndarray, packets: np.ndarray) -> tuple[float, float]:
 
 def measured(changed: Mapping[str, Any], seed: int, *, trains: bool) -> list[float]:
     run = run_ready(ready(SPAX(**changed, packet_trains=trains)), seed=seed)
-    # Whole runs share their decks and, but for the order, all their draws.
+    # Whole runs share their decks and, except for the order, all their draws.
     tail = Tail.of(run, kept_share=1.0)
     return [measure(tail) for measure in MEASURES.values()]
 

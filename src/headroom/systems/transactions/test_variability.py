@@ -1,4 +1,4 @@
-"""Instructions are counted, not drawn: what that decision means for the published throughputs."""
+"""Instructions are counted, not drawn: the effect on the published throughputs."""
 
 import pytest
 

@@ -24,7 +24,7 @@ def test_rows_read_by_key_are_those_of_the_standard() -> None:
     assert rows["New-Order"] == 1 + 1 + 1 + 10 + 10
     by_name, by_number = 0.6 * 3.4, 0.4
     assert rows["Payment"] == pytest.approx(1 + 1 + by_number + by_name)
-    # The ten lines of an order lie together: one page instead of ten rows.
+    # The ten lines of an order are together: one page instead of ten rows.
     assert rows["Order-Status"] == pytest.approx(by_number + by_name + 1 + 10 - 9)
     assert rows["Delivery"] == 130 - 10 * 9
     # The 200 recent lines and their stock are still in the buffer.

@@ -1,12 +1,13 @@
 """Messages from node to node, packet by packet.
 
-A message is cut into loads, a load being what one send buffer holds. A load waits for a buffer,
-the DMA fills it over the buses, and its packets leave one after the other for the switch: each
-holds the input port until the output port has room, and that until the receive buffer has room.
-Packets of a load stay in order, for they take one way; so the last to arrive completes the load.
+A message is cut into loads; a load is what one send buffer holds. A load waits for a buffer, the
+DMA fills it over the buses, and its packets leave one after the other for the switch. Each packet
+holds the input port until the output port has room, and the output port until the receive buffer
+has room. Packets of a load take the same route and stay in order, so the last to arrive completes
+the load.
 
-With `packet_trains` the packets of a load move through the switch as one, for the time of all:
-the same answers in half of the time (`make bench PART=transactions` compares them).
+With `packet_trains` the packets of a load move through the switch as one, for the time of all: the
+same answers in half the time (`make bench PART=transactions` compares them).
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from headroom.systems.transactions.machine import Machine
 
 @dataclass(slots=True)
 class Addresses:
-    """What a message carries: where it comes from, where it goes, on which plane, how many packets.
+    """The attributes of a message: its source, destination, plane and number of packets.
 
     Nodes are numbered over all clusters.
     """
@@ -28,7 +29,7 @@ class Addresses:
     target: Attribute
     packets: Attribute
     plane: Attribute | None
-    """None where there is one plane only."""
+    """None if there is only one plane."""
 
 
 class Transport:

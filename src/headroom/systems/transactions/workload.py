@@ -1,11 +1,11 @@
-"""TPC-C as what it asks of a machine: which accesses each transaction makes, and in which order.
+"""TPC-C as demands on a machine: the accesses of each transaction, in order.
 
-An *access* locates a row by key and needs its page: where the database's buffer does not have it,
-an I/O node (or a disk) is asked. Some accesses change their row, so that the page has to be written
+An *access* locates a row by key and needs its page: if the database's buffer does not have it, an
+I/O node (or a disk) is asked. Some accesses change their row, so that the page has to be written
 back. Updates and deletes of a row just read, and inserts at the end of a table, need no other page;
-they are *calls* that cost the processor alone, one for each row. Rows of a range lie together in a
-page: one access for all of them. Stock-Level looks at lines that are new, and at stock that was
-changed with them: their pages are in the buffer, so that it *scans* and asks for one page only.
+they are *calls* that cost only processor time, one for each row. Rows of a range are together in a
+page: one access for all of them. Stock-Level reads recent lines, and stock that was changed with
+them: their pages are in the buffer, so it *scans* them and requests only one page.
 
 Source: TPC-C Standard Specification 5.11, clauses 2.4 to 2.8 and 5.2.4.2 (the deck); calls as
 counted by Leutenegger and Dias, *A Modeling Study of the TPC-C Benchmark* (SIGMOD 1993), Payment's
@@ -35,7 +35,7 @@ KEYING_S: dict[Kind, float] = {
     "Delivery": 2.0,
     "Stock-Level": 2.0,
 }
-"""Time to key in what a transaction asks for (clause 5.2.5.2)."""
+"""Time to key in the input of a transaction (clause 5.2.5.2)."""
 THINKING_S: dict[Kind, float] = {
     "New-Order": 12.0,
     "Payment": 12.0,
@@ -53,7 +53,7 @@ CUSTOMERS_OF_A_NAME = 3.4
 """Rows that a last name finds on average, with a legal pair of constants (clause 2.1.6.1)."""
 DISTRICTS = 10
 ORDERS_LOOKED_AT = 20
-"""Orders whose lines Stock-Level looks at (clause 2.8.2.2)."""
+"""Orders whose lines Stock-Level reads (clause 2.8.2.2)."""
 MEAN_LINES = (LEAST_LINES + MOST_LINES) / 2
 
 
@@ -67,7 +67,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What some part of a transaction asks for, each time it comes by.
+    """The demands of some part of a transaction, each time it comes by.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Work:
     calls
         Calls of the database: select, update, insert, delete.
     scans
-        Rows that are looked at beside those that calls return.
+        Rows examined in addition to those that calls return.
     """
 
     accesses: tuple[Access, ...] = ()
@@ -107,7 +107,7 @@ NAME = Work(calls=1)
 """Finding which customers have a name; the index is in memory."""
 CUSTOMER_UPDATE = Work(calls=1)
 LAST_ORDER = Work(accesses=(Access("order"), Access("order line")), calls=1 + MEAN_LINES)
-"""Order-Status: the newest order, and its lines, which lie together."""
+"""Order-Status: the newest order, and its lines, which are together."""
 DISTRICT_DELIVERY = Work(
     accesses=(
         Access("new order", changes=True),
@@ -118,10 +118,10 @@ DISTRICT_DELIVERY = Work(
     calls=6 + 2 * MEAN_LINES,
 )
 """Delivery, one district: new-order read and deleted, order and customer read and updated, the
-lines of the order, which lie together, read and updated."""
+lines of the order, which are together, read and updated."""
 DISTRICT_READ = Work(accesses=(Access("district"),), calls=1)
 """Stock-Level: the next order number."""
 RECENT_LINES = int(ORDERS_LOOKED_AT * MEAN_LINES)
-"""Stock-Level: lines that it looks at, each with the stock of its item."""
+"""Stock-Level: the lines that it reads, each with the stock of its item."""
 RECENT_STOCK = Work(scans=2.0 * RECENT_LINES)
 """Stock-Level: these lines and the stock of their items."""

@@ -1,7 +1,7 @@
-//! A hint to the processor: this will be needed soon.
+//! A prefetch hint to the processor.
 //!
-//! In a large model hardly anything that an event needs is in the cache; fetched while the event
-//! before is handled, it costs a fraction. A hint changes no result.
+//! In a large model, hardly any data that an event needs are in the cache. Prefetching them while
+//! the previous event is processed costs a fraction of the miss. A hint changes no result.
 
 /// Let the cache fetch the line in which `place` begins.
 #[inline(always)]

@@ -1,8 +1,9 @@
 //! The pending events, smallest time first; equal times leave in the order in which they entered.
 //!
 //! An implicit 4-ary heap of 16-byte entries; the four children of a node fill a cache line. `take`
-//! leaves a hole at the top that the next `schedule` fills with one sift: in a queueing network nearly
-//! every event schedules another one, and the fused "hold" costs half of pop and push.
+//! leaves a hole at the top that the next `schedule` fills with one sift. In a queueing network
+//! nearly every event schedules another one, and this fused "hold" costs half as much as pop and
+//! push.
 //!
 //! Invariant: an event is never scheduled before the time of the last one taken.
 //!
@@ -20,13 +21,13 @@ pub const JOB_LIMIT: u32 = 1 << JOB_BITS;
 /// Largest number of events in a run.
 pub const EVENT_LIMIT: u64 = 1 << (64 - JOB_BITS);
 
-/// Cancelled events up to which the heap is left as it is.
+/// Cancelled events up to which the heap stays unchanged.
 const COMPACT_FROM: usize = 64;
 
 /// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.
 type Entry = u128;
 
-/// What stands where no event does: later than every event.
+/// Placeholder for no event: later than every event.
 const NOTHING: Entry = Entry::MAX;
 
 /// The children of one node, [`NOTHING`] behind the last.
@@ -34,7 +35,7 @@ const NOTHING: Entry = Entry::MAX;
 #[repr(align(64))]
 struct Children([Entry; ARITY]);
 
-/// The pending set: at each time, which job goes on.
+/// The pending set: at each time, which job continues.
 ///
 /// The top is node 0, and the children of node n are nodes 4n + 1 to 4n + 4, in `below[n]`.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl EventQueue {
         self.scheduled_count
     }
 
-    /// Let `job` (below [`JOB_LIMIT`]) go on at `time`; return the number of the event.
+    /// Schedule `job` (below [`JOB_LIMIT`]) to continue at `time`; return the number of the event.
     #[inline]
     pub fn schedule(&mut self, time: SimTime, job: u32) -> u64 {
         debug_assert!(
@@ -110,7 +111,7 @@ impl EventQueue {
         Some(unpack(self.top))
     }
 
-    /// Iterate over jobs that go on soon after the one taken, in no order.
+    /// Iterate over the jobs that continue soon after the current one, in no order.
     #[inline]
     pub fn soon(&self) -> impl Iterator<Item = u32> {
         let first = self.below.first().map_or(&[][..], |children| &children.0);
@@ -118,7 +119,7 @@ impl EventQueue {
         events.map(|&entry| unpack(entry).2)
     }
 
-    /// Return the job that goes on after the one taken, unless another event is scheduled before.
+    /// Return the job that continues after the current one, unless another event comes before it.
     #[inline]
     pub fn next(&self) -> Option<u32> {
         let (_, entry) = smallest_of(self.below.first()?);
@@ -197,7 +198,7 @@ impl EventQueue {
         self.sift_up(at, entry);
     }
 
-    /// Put `entry` where it belongs, starting at the top, whose old entry is gone.
+    /// Put `entry` in its place, starting at the top, whose old entry is gone.
     #[inline]
     fn sift_down(&mut self, entry: Entry) {
         let mut at = 0;

@@ -1,14 +1,14 @@
-//! The jobs of a run: a slab that recycles its slots, and first-come-first-served queues in it.
+//! The jobs of a run: a slab that recycles its slots, and the first-come-first-served queues in it.
 //!
-//! A queue is a chain through the jobs themselves, so queueing allocates nothing. The stacks lie
-//! side by side in one array with a fixed stride, which the compiler computed; so do the
-//! attributes. What the plain path never touches stands apart in [`Extra`], so that a job is one
-//! cache line.
+//! A queue is a linked list through the jobs themselves, so queueing allocates nothing. The stacks
+//! are stored in one array with a fixed stride, which the compiler computed; so are the attributes.
+//! Data that the plain path never touches are kept separately in [`Extra`], so that a job fits in
+//! one cache line.
 //!
-//! Slots also serve what is not a job but waits for an event: sources, guards of attempts, clocks
-//! of stations ([`Role`]).
+//! Slots also serve entities other than jobs that wait for an event: sources, guards of attempts,
+//! clocks of stations ([`Role`]).
 //!
-//! Invariant: a job stands in at most one queue, and waits for at most one event.
+//! Invariant: a job is in at most one queue, and waits for at most one event.
 
 use std::ops::{Index, IndexMut};
 
@@ -24,7 +24,7 @@ pub const NO_EVENT: u64 = u64::MAX;
 /// No work left over from an interruption.
 pub const NO_WORK: u64 = u64::MAX;
 
-/// What a job does right now.
+/// The current activity of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The slot is vacant.
@@ -49,7 +49,7 @@ pub enum Phase {
     Joining,
 }
 
-/// What a slot stands for.
+/// The role of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A job of a class.
@@ -58,7 +58,7 @@ pub enum Role {
     Arm,
     /// A call whose caller waits for the reply.
     Callee,
-    /// Work that nobody waits for.
+    /// Work that no job waits for.
     Detached,
     /// The guard of an attempt: its parent is the job, its depth that of the job's stack.
     Guard,
@@ -72,7 +72,7 @@ pub enum Role {
 pub struct Job {
     /// Position in the instruction array.
     pub at: u32,
-    /// Next in the queue in which the job stands.
+    /// Next in the queue of the job.
     pub next: u32,
     /// Previous in that queue.
     pub prev: u32,
@@ -82,13 +82,13 @@ pub struct Job {
     pub parent: u32,
     /// Class that the job works for.
     pub class: u32,
-    /// What it does.
+    /// Its activity.
     pub phase: Phase,
-    /// What it stands for.
+    /// Its role.
     pub role: Role,
-    /// When it entered the station, the delay or the join in which it stands.
+    /// When it entered its current station, delay or join.
     pub entered: SimTime,
-    /// When it entered the queue in which it stands.
+    /// When it entered its current queue.
     pub since: SimTime,
     /// When it entered the system.
     pub arrived: SimTime,
@@ -96,10 +96,10 @@ pub struct Job {
     pub event: u64,
 }
 
-/// What only some jobs need.
+/// Data that only some jobs need.
 #[derive(Clone, Debug)]
 pub struct Extra {
-    /// Larger goes first.
+    /// Larger comes first.
     pub priority: f64,
     /// Work (ticks at speed 1) left over from an interruption, or [`NO_WORK`].
     pub remaining: u64,
@@ -107,7 +107,7 @@ pub struct Extra {
     pub finish: SimTime,
     /// When it entered the station that it still occupies.
     pub entered_before: SimTime,
-    /// Server that serves it, at a station whose servers differ.
+    /// Its server, at a station whose servers differ.
     pub server: u32,
     /// Station whose server it holds while it is blocked, or [`NO_STATION`].
     pub occupies: u32,
@@ -143,7 +143,7 @@ impl Extra {
         }
     }
 
-    /// Return whether nothing is left of what must not pass to the next job in the slot.
+    /// Return whether the slot is clear of anything that must not pass to the next job.
     const fn is_clean(&self) -> bool {
         self.occupies == NO_STATION
             && self.reserved == NO_STATION
@@ -178,7 +178,7 @@ impl Jobs {
         }
     }
 
-    /// Start a job at position `at`; None where there are too many.
+    /// Start a job at position `at`; None if there are too many.
     pub fn start(&mut self, at: u32, class: u32, role: Role, priority: f64) -> Option<u32> {
         let job = Job {
             at,
@@ -227,13 +227,13 @@ impl Jobs {
         self.first_vacant = job;
     }
 
-    /// Return what only some jobs need.
+    /// Return the data that only some jobs need.
     #[inline]
     pub fn extra(&self, job: u32) -> &Extra {
         &self.extras[job as usize]
     }
 
-    /// Return what only some jobs need.
+    /// Return the data that only some jobs need.
     #[inline]
     pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
         &mut self.extras[job as usize]
@@ -274,7 +274,7 @@ impl Jobs {
         self.extra_mut(parent).first_child = child;
     }
 
-    /// Let nobody wait for `child` any more.
+    /// Make no job wait for `child` any more.
     pub fn release(&mut self, child: u32) {
         let (next, prev) = (
             self.extra(child).next_sibling,
@@ -309,7 +309,7 @@ impl Jobs {
         self.stacks[self.slot(job, depth)]
     }
 
-    /// Lower the top of the stack of `job` by one and return what is left.
+    /// Lower the top of the stack of `job` by one and return the new value.
     #[inline]
     pub fn count_down(&mut self, job: u32) -> u32 {
         let top = self.slot(job, self.slots[job as usize].depth - 1);
@@ -323,7 +323,7 @@ impl Jobs {
         &self.stacks[first..first + self[job].depth as usize]
     }
 
-    /// Iterate over the slots in use, in order, whatever they stand for.
+    /// Iterate over the slots in use, in order, whatever their role.
     pub fn live(&self) -> impl Iterator<Item = (u32, &Job)> {
         (0_u32..)
             .zip(&self.slots)
@@ -367,7 +367,7 @@ impl IndexMut<u32> for Jobs {
     }
 }
 
-/// Return how long (ticks) `count` jobs have been present so far, all together, whose moments of
+/// Return the total time (ticks) that `count` present jobs have been here, if their moments of
 /// entry sum up to `entered_sum`.
 #[inline]
 pub const fn age(count: u32, entered_sum: u128, now: SimTime) -> u128 {

@@ -1,7 +1,6 @@
-//! Who is served next: the line of jobs that wait for a server or for tokens.
+//! The waiting line for a server or for tokens: which job is served next.
 //!
-//! Invariant: a job that was interrupted stands before those of its own rank that were not served
-//! yet.
+//! Invariant: an interrupted job comes before those of its own rank that were not served yet.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +19,7 @@ pub enum Line {
     Lifo(Fifo),
     /// The largest priority first; first come, first served among equals.
     Priority(Box<PriorityLine>),
-    /// Whoever, all equally likely.
+    /// Any job, all equally likely.
     Random(Box<RandomLine>),
     /// By position, as a head comes to it.
     Position(Box<PositionLine>),
@@ -100,7 +99,7 @@ impl Line {
         }
     }
 
-    /// Return whether nobody waits.
+    /// Return whether the line is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -161,7 +160,7 @@ impl Line {
         }
     }
 
-    /// Return the job that is next; in a random line, one that could be.
+    /// Return the job that is next; in a random line, any possible one.
     #[inline]
     pub fn first(&self) -> Option<u32> {
         match self {
@@ -172,7 +171,7 @@ impl Line {
         }
     }
 
-    /// Take `job` out of the line, wherever it stands.
+    /// Take `job` out of the line, wherever it is.
     pub fn remove(&mut self, jobs: &mut Jobs, job: u32) {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.remove(jobs, job),

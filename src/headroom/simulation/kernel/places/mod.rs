@@ -1,4 +1,4 @@
-//! Jobs, and the stations and pools at which they wait.
+//! Jobs, and the stations and pools where they wait.
 
 pub(in crate::simulation::kernel) mod cache;
 pub mod event_queue;

@@ -1,11 +1,11 @@
-//! How long each number of jobs was present at a station, for a few segments of the run.
+//! The time that each number of jobs was present at a station, for a few segments of the run.
 //!
-//! Numbers below 128 have a bin each, larger ones share 64 bins for each factor of two. Segments
+//! Numbers below 128 have a bin each; larger ones share 64 bins for each factor of two. Segments
 //! are joined in pairs whenever there are too many, so memory does not grow with the run.
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Segments of a run at most.
+/// Maximum segments of a run.
 const SEGMENT_LIMIT: usize = 16;
 /// Completions of the first segments, before any are joined.
 const FIRST_WIDTH: u64 = 32;

@@ -1,6 +1,6 @@
-//! Pools at work: counted tokens, granted from the head of a line.
+//! Pools during a run: counted tokens, granted from the head of a line.
 //!
-//! A request that does not fit holds up those behind it, so that large ones do not starve.
+//! A request that does not fit blocks those behind it, so that large requests do not starve.
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 
@@ -56,7 +56,7 @@ impl Pool {
         }
     }
 
-    /// Let `job` ask for `tokens`; return whether it gets them at once.
+    /// Let `job` request `tokens`; return whether it gets them at once.
     #[inline]
     pub fn acquire(
         &mut self,
@@ -84,7 +84,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics where more come back than were granted: a bug.
+    /// Panics if more come back than were granted: a bug.
     #[inline]
     pub fn release(&mut self, now: SimTime, tokens: u32) {
         self.advance(now);
@@ -96,7 +96,7 @@ impl Pool {
         self.held -= tokens;
     }
 
-    /// Grant the request of the job at the head of the line of the pool `index`, which asks for
+    /// Grant the request of the job at the head of the line of the pool `index`, which needs
     /// `tokens`, if they are free.
     pub fn grant_first(
         &mut self,
@@ -152,7 +152,7 @@ impl Pool {
         &self.line
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> PoolTotals {
         let ticks = now.since(self.changed);
         PoolTotals {

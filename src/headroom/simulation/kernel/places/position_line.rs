@@ -1,13 +1,13 @@
-//! A line that serves by position: the elevator of a disk, and its nearest neighbour.
+//! A line served by position: a disk's elevator, or nearest neighbour first.
 //!
-//! Jobs wait at positions, numbers that they brought along; the place of the last one served is
-//! the *head*. An operation costs the logarithm of the number of positions.
+//! Jobs wait at positions, numbers that they bring along; the position of the last job served is
+//! the *head*. An operation takes time logarithmic in the number of positions.
 //!
-//! No bound on how often a job is overtaken is needed for an elevator: the head only goes on, so
-//! a job can be overtaken by those alone that come to the rest of the way to it. Whoever comes
-//! behind the head waits for the next round. (Only an endless row of jobs at one and the same
-//! place holds the head there, as it would on a disk.) The nearest job first has no such bound:
-//! a job far away may wait for ever.
+//! An elevator needs no bound on how often a job is overtaken. The head only moves forward, so only
+//! jobs that arrive between the head and a job can overtake it. Jobs that arrive behind the head
+//! wait for the next round. (Only an endless sequence of jobs at one position holds the head there,
+//! as it would on a disk.) Nearest neighbour first has no such bound: a distant job may wait
+//! indefinitely.
 //!
 //! Invariant: jobs at one position leave in the order in which they came, an interrupted one
 //! first.
@@ -34,7 +34,7 @@ pub struct PositionLine {
 }
 
 impl PositionLine {
-    /// Return an empty line whose head stands at 0.
+    /// Return an empty line whose head is at 0.
     pub(in crate::simulation::kernel) const fn new(sweep: Sweep, attribute: usize) -> Self {
         Self {
             places: BTreeMap::new(),

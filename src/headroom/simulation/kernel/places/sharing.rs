@@ -1,9 +1,9 @@
 //! Processor sharing: all jobs in service progress at the same, common rate.
 //!
 //! A virtual clock runs at the speed at which each job is served: 1 while there are servers for
-//! all, (servers / jobs) beyond. A job with `work` ticks ends when the virtual clock has gone
-//! `work` further. The clock counts in 2^-32 ticks with integers, so bits repeat and long runs do
-//! not drift.
+//! all, (servers / jobs) beyond. A job with `work` ticks ends when the virtual clock has advanced
+//! by `work`. The clock counts integer multiples of 2^-32 ticks, so results are reproducible bit by
+//! bit and long runs do not drift.
 //!
 //! Source: Kleinrock (1967), *Time-shared systems: a theoretical treatment*; virtual time as in
 //! Parekh & Gallager (1993).
@@ -57,7 +57,7 @@ impl Sharing {
         self.ends.len() as u32
     }
 
-    /// Return whether nobody is served.
+    /// Return whether no job is in service.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -79,7 +79,7 @@ impl Sharing {
     ///
     /// # Panics
     ///
-    /// Panics where the job is not served here: a bug.
+    /// Panics if the job is not served here: a bug.
     pub fn remove(&mut self, now: SimTime, job: u32) {
         self.advance(now);
         let found = self.ends.iter().find(|entry| entry.2 == job).copied();
@@ -103,7 +103,7 @@ impl Sharing {
         self.servers = servers;
     }
 
-    /// Let what is left of every job take `factor` times as long.
+    /// Let the remaining work of every job take `factor` times as long.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -122,7 +122,7 @@ impl Sharing {
             .collect();
     }
 
-    /// Return after how many ticks the next job ends, or None where none does.
+    /// Return after how many ticks the next job ends, or None if none does.
     pub fn next_end(&self) -> Option<u64> {
         let first = self.ends.first()?;
         if self.servers == 0 {

@@ -1,9 +1,9 @@
-//! Stations at work, with their exact accumulators.
+//! Stations during a run, with their exact accumulators.
 //!
-//! A plain station (equal servers, unlimited waiting room, any order in which whoever has begun is
-//! served to the end) is all in [`Station`]; what else a station may be lies in [`Special`], which
-//! `service` drives. All accumulators are integers (counts and ticks), so the conservation laws
-//! that `invariants` checks hold to the last digit, however long the run.
+//! A plain station (equal servers, unlimited waiting room, any non-preemptive order) is entirely in
+//! [`Station`]. All other features of a station are in [`Special`], which `service` drives. All
+//! accumulators are integers (counts and ticks), so the conservation laws that `invariants` checks
+//! hold to the last digit, no matter how long the run.
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 
@@ -40,7 +40,7 @@ pub struct Station {
     /// Jobs that wait for a server.
     pub line: Line,
     changed: SimTime,
-    /// What makes the station other than plain.
+    /// Properties of a station that is not plain.
     pub special: Option<Box<Special>>,
     rest: Box<Rest>,
     first_class: Visits,
@@ -48,7 +48,7 @@ pub struct Station {
     near: [u64; NEAR],
 }
 
-/// What most plain visits do not touch.
+/// Data that most plain visits do not touch.
 #[derive(Clone, Debug)]
 struct Rest {
     /// Time (ticks) by bin of the numbers of jobs present from [`NEAR`] on.
@@ -97,14 +97,14 @@ impl StationTotals {
     }
 }
 
-/// What a station that is not plain has besides.
+/// Additional data of a station that is not plain.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each says whether the station has a property, independent of the others"
 )]
 pub struct Special {
-    /// Who is served.
+    /// The jobs in service.
     pub order: Order,
     /// Jobs that fit in, in the line or at a server.
     pub places: u32,
@@ -114,9 +114,9 @@ pub struct Special {
     pub holds_when_blocked: bool,
     /// Jobs in service, in the order in which they began.
     pub serving: Vec<u32>,
-    /// Servers that wait for work, the fastest first; only where servers differ.
+    /// Servers that wait for work, the fastest first; only if servers differ.
     pub idle: Vec<u32>,
-    /// Speed of each server; empty where all have speed 1.
+    /// Speed of each server; empty if all have speed 1.
     pub speeds: Vec<f64>,
     /// Factor of the speeds of all servers.
     pub pace: f64,
@@ -192,12 +192,12 @@ impl Station {
         }
     }
 
-    /// Return what is rarer about the visits of `class`.
+    /// Return the rarer statistics of visits of `class`.
     pub fn rarer(&mut self, class: u32) -> &mut RarerVisits {
         &mut self.rest.rarer[class as usize]
     }
 
-    /// Iterate over what is known at `now` of the visits of each class, in order.
+    /// Iterate over the totals at `now` of the visits of each class, in order.
     pub fn all_visits_at(&self, now: SimTime) -> impl Iterator<Item = VisitTotals> {
         std::iter::once(&self.first_class)
             .chain(&self.rest.other_classes)
@@ -205,7 +205,7 @@ impl Station {
             .map(move |(visits, rarer)| visits.totals_at(rarer, now))
     }
 
-    /// Return what is known at `now` of the visits of all classes together.
+    /// Return the totals at `now` of the visits of all classes together.
     pub fn visits_at(&self, now: SimTime) -> VisitTotals {
         self.all_visits_at(now)
             .fold(VisitTotals::default(), |sum, one| sum.plus(&one))
@@ -257,7 +257,7 @@ impl Station {
         self.next_in_line(now, jobs)
     }
 
-    /// Give a server that has become free to the next in line, if any; return who that is.
+    /// Give a server that has become free to the next in line, if any; return that job.
     #[inline]
     pub fn next_in_line(&mut self, now: SimTime, jobs: &mut Jobs) -> Option<u32> {
         let next = self.line.pop(jobs);
@@ -273,11 +273,11 @@ impl Station {
         next
     }
 
-    /// Return what makes the station other than plain.
+    /// Return the properties of a station that is not plain.
     ///
     /// # Panics
     ///
-    /// Panics where nothing does: a bug.
+    /// Panics if the station is plain: a bug.
     pub fn special(&mut self) -> &mut Special {
         self.special.as_mut().expect("the station is a special one")
     }
@@ -298,7 +298,7 @@ impl Station {
             .saturating_sub(down)
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> StationTotals {
         let mut totals = self.rest.totals;
         self.settle(&mut totals);
@@ -309,7 +309,7 @@ impl Station {
     /// Bring the areas up to `now`.
     ///
     /// At a plain station the numbers of jobs and of busy servers follow from the number present,
-    /// so that the time spent at it says all.
+    /// so that the time spent at it is sufficient.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);
@@ -331,7 +331,7 @@ impl Station {
         }
     }
 
-    /// Return the servers that there are; one that goes counts until its service has ended.
+    /// Return the current number of servers; a departing one counts until its service has ended.
     fn capacity(&self) -> u32 {
         let held = self.special.as_ref().map_or(0, |special| special.held);
         self.servers.max(self.busy + held)
@@ -367,7 +367,7 @@ impl Station {
         }
     }
 
-    /// Add to `totals` what the occupancy of a plain station says.
+    /// Add the occupancy of a plain station to `totals`.
     fn settle(&self, totals: &mut StationTotals) {
         if self.special.is_some() {
             return;

@@ -1,6 +1,6 @@
 //! Exact sums over the visits of one class to one station or pool.
 //!
-//! The sums of a station are those of its classes added up, so each visit is counted once.
+//! The sums of a station are the totals over its classes, so each visit is counted once.
 
 use crate::simulation::kernel::places::jobs::age;
 use crate::simulation::kernel::time::SimTime;
@@ -55,7 +55,7 @@ pub struct Visits {
     sums: Sums,
 }
 
-/// What is rarer about the visits of one class to one station.
+/// Rarer statistics of the visits of one class to one station.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RarerVisits {
     abandon_count: u64,
@@ -66,7 +66,7 @@ pub struct RarerVisits {
     pub blocked_sum: u128,
 }
 
-/// What is known of visits at some moment; times are in ticks.
+/// Totals of visits at some moment; times are in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VisitTotals {
     /// Visits that began.
@@ -91,9 +91,9 @@ pub struct VisitTotals {
     pub present: u32,
     /// Jobs in the line.
     pub waiting: u32,
-    /// How long the jobs present have been here so far, all together.
+    /// Total time so far of the jobs present.
     pub age: u128,
-    /// How long the jobs in the line have waited so far, all together.
+    /// Total wait so far of the jobs in the line.
     pub queue_age: u128,
 }
 
@@ -135,7 +135,7 @@ impl Visits {
         self.sums.subtract(Sum::Entered, entered.ticks());
     }
 
-    /// Return what is known at `now`, with what is `rarer`.
+    /// Return the totals at `now`, including the `rarer` ones.
     #[inline]
     pub fn totals_at(&self, rarer: &RarerVisits, now: SimTime) -> VisitTotals {
         VisitTotals {
@@ -231,7 +231,7 @@ impl Requests {
         self.left_sum += u128::from(now.since(since));
     }
 
-    /// Return how long the requests in the line have waited so far, all together.
+    /// Return the total wait so far of the requests in the line.
     pub const fn queue_age(&self, now: SimTime) -> u128 {
         age(self.waiting, self.since_sum, now)
     }

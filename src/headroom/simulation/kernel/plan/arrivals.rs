@@ -1,8 +1,8 @@
-//! Arrival processes that are no sequence of independent gaps: bursty, changing, or recorded.
+//! Arrival processes other than sequences of independent gaps: bursty, changing, or recorded.
 //!
-//! Invariant: an arrival process runs on a clock of its own, from time 0, and takes its random
-//! numbers from one stream, so the arrivals do not depend on what the system does with them. It
-//! keeps no more than its plan and its position.
+//! Invariant: an arrival process runs on its own clock, from time 0, and takes its random numbers
+//! from one stream, so the arrivals do not depend on what the system does with them. It keeps no
+//! more than its plan and its position.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,23 +35,23 @@ pub enum Process {
         times: Vec<f64>,
         /// Rate in each piece; the last one holds on, or up to the period.
         rates: Vec<f64>,
-        /// Where the curve starts again.
+        /// The time when the curve starts again.
         period: Option<f64>,
     },
     /// Recorded arrivals.
     Trace {
         /// Times of the arrivals, not falling.
         times: Vec<f64>,
-        /// What each job carries: name to one number an arrival.
+        /// Attributes of each job: name to one number per arrival.
         #[serde(default)]
         attributes: BTreeMap<String, Vec<f64>>,
     },
     /// Arrivals that a job of their own computes, one after the other.
     Computed {
-        /// What each job carries, computed in this order before the wait for it.
+        /// Attributes of each job, computed in this order before the wait for it.
         #[serde(default)]
         sets: Vec<Carried>,
-        /// The arrivals end where this is 0.
+        /// The arrivals end when this is 0.
         goes_on: Option<Expression>,
         /// Time until the job arrives.
         wait: Expression,
@@ -223,10 +223,10 @@ impl Arrivals {
         }
     }
 
-    /// Return the time of the next arrival; one that lies before `now` is passed over.
+    /// Return the time of the next arrival; earlier arrivals are skipped.
     ///
-    /// None where nothing arrives any more: a trace has ended, all later rates are 0, or the
-    /// time is later than can be told.
+    /// None if nothing arrives any more: a trace has ended, all later rates are 0, or the
+    /// time is later than can be represented.
     #[inline]
     pub fn next(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
@@ -237,7 +237,7 @@ impl Arrivals {
         }
     }
 
-    /// Return what the arrival that was last returned carries, in the order of the plan's
+    /// Return the attributes of the last returned arrival, in the order of the plan's
     /// `attribute_names`; nothing before the first one.
     pub fn attributes(&self) -> &[f64] {
         match &self.source {
@@ -276,11 +276,11 @@ fn unit_exponential(stream: &mut Stream, sampling: Sampling) -> f64 {
 }
 
 /// Return the first `count` arrivals (time units) of the process in `json`, for looking at it;
-/// fewer where it ends before.
+/// fewer if it ends before.
 ///
 /// # Errors
 ///
-/// Fails where the data are no valid process.
+/// Fails if the data are not a valid process.
 pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, SimulationError> {
     let process: Process = serde_json::from_slice(json)?;
     let plan = process.compile(TICKS_PER_UNIT)?;

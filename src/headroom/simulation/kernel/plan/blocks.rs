@@ -1,7 +1,7 @@
-//! Blocks of a program: how loops, branches, networks, forks and attempts become jumps.
+//! Blocks of a program: compiling loops, branches, networks, forks and attempts into jumps.
 //!
-//! Each block is remembered while its steps are compiled; its end fills in the positions that
-//! were not known at its start, and checks that all paths through it agree on what is held.
+//! Each block is remembered while its steps are compiled. Its end fills in the positions that were
+//! not known at its start, and checks that all paths through it agree on the resources held.
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::choice::{ChoicePlan, Rule};
@@ -49,7 +49,7 @@ pub(in crate::simulation::kernel) struct OpenNetwork {
     exits: Vec<NodeExit>,
 }
 
-/// How a node is left.
+/// The exit of a node.
 struct NodeExit {
     at: u32,
     choice: Choice,

@@ -1,7 +1,7 @@
-//! Calls of the functions of mechanisms during a run.
+//! Calls of mechanism functions during a run.
 //!
-//! Invariant: every run makes its mechanisms anew, so none remembers another run; each has a
-//! random stream of its own.
+//! Invariant: every run makes new mechanisms, so none remembers another run; each has its own
+//! random stream.
 
 use crate::simulation::kernel::error::{Place, SimulationError};
 use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Registry, Unit};
@@ -26,7 +26,7 @@ pub struct CallPlan {
 ///
 /// # Errors
 ///
-/// Fails where a kind is not known to `registry`, and where its parameters are wrong.
+/// Fails if a kind is not known to `registry`, or if its parameters are wrong.
 pub fn mechanisms(
     model: &Model,
     seed: u64,
@@ -47,12 +47,12 @@ pub fn mechanisms(
     made.collect()
 }
 
-/// Return the functions of a mechanism made from `parameters` (JSON); None where no such `kind`
-/// is known to `registry`.
+/// Return the functions of a mechanism made from `parameters` (JSON); None if no such `kind` is
+/// known to `registry`.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the parameters.
+/// Returns the error in the parameters.
 pub fn functions(
     kind: &str,
     parameters: &[u8],
@@ -91,10 +91,10 @@ impl<'plan> Calls<'plan> {
         }
     }
 
-    /// Return what the function of the plan `call` returns, durations in time units.
+    /// Return the result of the plan's function `call`, durations in time units.
     ///
-    /// Not a number where it fails, which [`Self::has_failed`] says and [`Self::explain`] tells.
-    /// Nothing is called after that.
+    /// Not a number if it fails; see [`Self::has_failed`] and [`Self::explain`]. No function is
+    /// called after that.
     pub(in crate::simulation::kernel) fn call(
         &mut self,
         call: u32,

@@ -1,4 +1,4 @@
-//! Where a job goes on: by chance, by condition, in turn, by the shortest queue, by a value.
+//! Choice of the next step of a job: random, by condition, round robin, shortest queue, by value.
 
 use rand::RngExt;
 
@@ -32,17 +32,17 @@ pub enum Rule {
     /// The one whose station or pool has the fewest jobs for each server or token; among equals
     /// by chance.
     ShortestQueue(Vec<Target>),
-    /// The same among a few cases, drawn by chance.
+    /// The same among a few cases, drawn at random.
     SampledQueue(Vec<Target>, usize),
     /// By the value of an expression: equal values go the same way.
     Hash(Code),
     /// The case whose number is the value of an expression.
     Index(Code),
-    /// From a deck of case numbers, shuffled whenever it is used up.
+    /// From a deck of case numbers, shuffled whenever it is exhausted.
     Deck(Vec<u32>),
 }
 
-/// Whose queue counts.
+/// The queue that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A station.
@@ -60,7 +60,7 @@ pub struct Choice {
     pub rule: Rule,
     stream: Stream,
     turn: usize,
-    /// The case that is drawn next, where there are so many that the way there is worth preparing.
+    /// The case drawn next, if there are enough cases that preparing the way there is worthwhile.
     ahead: Option<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Choice {
         self.ahead
     }
 
-    /// Draw a case by probability; None where the choice follows another rule.
+    /// Draw a case by probability; None if the choice follows another rule.
     #[inline]
     pub fn draw(&mut self) -> Option<u32> {
         match &self.rule {
@@ -126,7 +126,7 @@ impl Choice {
         target
     }
 
-    /// Return the case whose number is `value`; None where there is no such case.
+    /// Return the case whose number is `value`; None if there is no such case.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -147,7 +147,8 @@ impl Choice {
         self.targets[(hash % self.targets.len() as u64) as usize]
     }
 
-    /// Return the case with the shortest queue; `load` tells the jobs and the servers of a target.
+    /// Return the case with the shortest queue; `load` returns the jobs and the servers of a
+    /// target.
     pub fn shortest(&mut self, load: impl Fn(Target) -> (u64, u64)) -> u32 {
         let count = self.targets.len();
         let (queues, places) = match &self.rule {

@@ -1,8 +1,8 @@
-//! Model data to flat tables.
+//! Compiles model data to flat tables.
 //!
-//! Blocks are compiled with an explicit stack, so nesting may be of any depth. What the builder
-//! checks with source lines (balance, probabilities, names) is checked here again, briefly,
-//! because the engine relies on it.
+//! Blocks are compiled with an explicit stack, so nesting may be of any depth. The builder checks
+//! balance, probabilities and names with source lines; they are checked here again, briefly,
+//! because the engine relies on them.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,15 @@ use crate::simulation::kernel::plan::station_plans;
 use crate::simulation::kernel::random::distribution::{Distribution, Sampler, Sampling};
 use crate::simulation::kernel::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
 
-/// Stands where a position is not known yet.
+/// Placeholder for a position that is not known yet.
 pub(in crate::simulation::kernel) const UNKNOWN: u32 = u32::MAX;
 
-/// Compile `model`; `stop` overrides its own limits where it sets any, `sampling` says how
-/// variates are made of random numbers, and `mechanisms` are those of the model, in its order.
+/// Compile `model`; `stop` overrides its own limits if it sets any, `sampling` determines how
+/// random numbers become variates, and `mechanisms` are those of the model, in its order.
 ///
 /// # Errors
 ///
-/// Fails where the model contradicts itself.
+/// Fails if the model contradicts itself.
 pub fn compile(
     model: &Model,
     stop: Stop,
@@ -165,7 +165,7 @@ impl Compiler {
         })
     }
 
-    /// Compile the positions of jobs; where there are any, each job carries one attribute more.
+    /// Compile the positions of jobs; if there are any, each job carries one more attribute.
     ///
     /// A station has one expression for all uses, so that draws in it are one stream.
     fn add_positions(&mut self, model: &Model) -> Result<(), SimulationError> {
@@ -217,7 +217,7 @@ impl Compiler {
         position(self.plan.sources.len() - 1)
     }
 
-    /// Add what gives a duration.
+    /// Add an amount that gives a duration.
     pub(in crate::simulation::kernel) fn amount(
         &mut self,
         amount: &Amount,
@@ -229,7 +229,7 @@ impl Compiler {
         }
     }
 
-    /// Add what gives a count.
+    /// Add an amount that gives a count.
     fn count(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
         match amount {
             Amount::Drawn(law) => self.count_source(law, key),
@@ -237,7 +237,7 @@ impl Compiler {
         }
     }
 
-    /// Add what gives a number of any kind: always an expression.
+    /// Add an amount that gives a number of any kind: always an expression.
     fn value(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
         match amount {
             Amount::Drawn(law) => {
@@ -357,7 +357,7 @@ impl Compiler {
         look_up(&self.program_index, "program", name)
     }
 
-    /// Return where the program `name`, which is compiled already, begins.
+    /// Return the start of the program `name`, which is already compiled.
     pub(in crate::simulation::kernel) fn entry_of(
         &self,
         name: &str,
@@ -365,7 +365,7 @@ impl Compiler {
         Ok(self.entries[self.program_named(name)? as usize])
     }
 
-    /// Return whose queue counts.
+    /// Return the queue that counts.
     pub(in crate::simulation::kernel) fn target(
         &self,
         of: Option<&QueueOf>,

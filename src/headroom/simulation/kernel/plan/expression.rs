@@ -1,7 +1,8 @@
 //! Expressions over the attributes of a job and the state of the model.
 //!
-//! An expression is compiled to a list of steps over a small stack (postfix notation). Truth is 1
-//! and falsehood 0. Only the four operations and rounding take part, so bits repeat everywhere.
+//! An expression is compiled to a list of steps over a small stack (postfix notation). True is 1
+//! and false is 0. Only the four operations and rounding are used, so results have the same bits on
+//! every machine.
 
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ pub enum Term {
     Servers(String),
     /// Push the number of tokens of a pool.
     Tokens(String),
-    /// Push the time (time units) that servers of a station have worked so far, all together.
+    /// Push the total time (time units) that servers of a station have worked so far.
     BusyTime(String),
     /// Push the time (time units).
     Now,
@@ -47,7 +48,7 @@ pub enum Term {
     Apply(Operator),
 }
 
-/// What is done to the top of the stack.
+/// The operation on the top of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -89,7 +90,7 @@ pub enum Op {
     Servers(u32),
     /// Push the number of tokens of a pool.
     Tokens(u32),
-    /// Push the time, in time units, that servers of a station have worked so far, all together.
+    /// Push the total time, in time units, that servers of a station have worked so far.
     BusyTime(u32),
     /// Push the time, in time units.
     Now,
@@ -113,7 +114,7 @@ impl Operator {
         matches!(self, Self::Floor | Self::Negate | Self::Not)
     }
 
-    /// Return what becomes of `a` and `b`; an operator of one number looks at `b` alone.
+    /// Return the result of `a` and `b`; a unary operator uses `b` alone.
     #[allow(
         clippy::float_cmp,
         reason = "the model asks whether two numbers are the same"
@@ -146,9 +147,9 @@ impl Operator {
 /// functions of mechanisms return.
 ///
 /// Operands are computed from left to right, each of them always: a function is called whenever
-/// the job comes to its expression. A function that fails is for `call` to remember and for who
-/// asks to look at once afterwards: a result here would cost every step of every expression, and
-/// nearly none of them calls anything. What is returned then means nothing.
+/// the job comes to its expression. `call` remembers a failure, and the caller checks for it at
+/// once afterwards: a result here would cost every step of every expression, and nearly none of
+/// them calls anything. The value returned then means nothing.
 pub fn evaluate(
     code: &[Op],
     stack: &mut Vec<f64>,

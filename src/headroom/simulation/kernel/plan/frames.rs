@@ -1,4 +1,4 @@
-//! What surrounds the programs: where jobs of a class come from and go to, clocks, breakdowns.
+//! The environment of the programs: sources and sinks of each class, clocks, breakdowns.
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::arrivals::{Carried, Process};
@@ -15,14 +15,14 @@ use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::distribution::Distribution;
 use crate::simulation::kernel::time::{TICKS_PER_UNIT, whole_ticks};
 
-/// Cards of a deck at most.
+/// Maximum cards of a deck.
 const LARGEST_DECK: u64 = 100_000;
 
 /// Add the frames of all classes, stations and breakdowns of `model`.
 ///
 /// # Errors
 ///
-/// Fails where the model contradicts itself.
+/// Fails if the model contradicts itself.
 pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError> {
     compiler.here = Site::default();
     compiler.emit(Instruction::Exit);
@@ -126,7 +126,7 @@ fn add_controller(
     Ok(())
 }
 
-/// Return whether a controller may take `step`: it uses nothing and is awaited by nobody.
+/// Return whether a controller may take `step`: it uses nothing and no job awaits it.
 const fn is_of_controllers(step: &Step) -> bool {
     matches!(
         step,
@@ -389,7 +389,7 @@ fn rule_of(compiler: &mut Compiler, mix: &Mix) -> Result<Rule, SimulationError> 
     }
 }
 
-/// Emit the walk of a class through its program; return where it begins.
+/// Emit the walk of a class through its program; return its start.
 fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, SimulationError> {
     let entry = compiler.entry_of(program)?;
     let begin = compiler.emit(Instruction::Begin { class });
@@ -398,7 +398,7 @@ fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, Simul
     Ok(begin)
 }
 
-/// Return the positions in `program` at which jobs stand at time zero, and how many.
+/// Return the positions in `program` of the jobs at time zero, and how many there are.
 fn places(
     compiler: &Compiler,
     program: &str,
@@ -423,7 +423,7 @@ fn places(
                 one.station
             ));
         };
-        // Who serves by position is told it by the step before.
+        // A station that serves by position gets it from the step before.
         let is_positioned = at > 0 && compiler.plan.positioned_at(position(at - 1)).is_some();
         found_at.push((position(at - usize::from(is_positioned)), one.jobs));
     }

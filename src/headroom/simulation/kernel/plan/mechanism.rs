@@ -1,16 +1,16 @@
-//! Mechanisms: parts of a model with a state of their own that no station can hold.
+//! Mechanisms: model components whose state does not fit into a station.
 //!
 //! The head of a disk, the map of a flash device, the contents of a cache, a recorded stream of
 //! requests: each is a native object with functions that expressions of a model may call. The
-//! kernel knows the trait alone; who runs a model brings a [`Registry`] that makes mechanisms by
-//! the name of their kind.
+//! kernel knows only the trait. The caller that runs a model supplies a [`Registry`] that creates
+//! mechanisms by the name of their kind.
 //!
-//! Invariant: what a function returns depends on the parameters, the stream of random numbers and
-//! the calls so far alone; so a run stays a function of (model, seed).
+//! Invariant: the result of a function depends only on the parameters, the stream of random numbers
+//! and the previous calls; so a run remains a function of (model, seed).
 
 use crate::simulation::kernel::random::stream::Stream;
 
-/// What a function of a mechanism returns.
+/// The unit of a mechanism function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A duration or a moment (s); the kernel turns it into time units of the model.
@@ -26,11 +26,11 @@ pub struct Function {
     pub name: &'static str,
     /// Names of its arguments, all plain numbers.
     pub arguments: &'static [&'static str],
-    /// What it returns.
+    /// The unit of its result.
     pub unit: Unit,
 }
 
-/// A part of a model with a state of its own.
+/// A part of a model with its own state.
 pub trait Mechanism: Send {
     /// Return the functions; a function is known by its index here.
     fn functions(&self) -> &'static [Function];
@@ -39,23 +39,23 @@ pub trait Mechanism: Send {
     ///
     /// # Errors
     ///
-    /// Says in words why the call cannot be answered, for example an address beyond the device.
+    /// The error says why the call cannot be answered, for example an address beyond the device.
     fn call(&mut self, function: usize, now_s: f64, arguments: &[f64]) -> Result<f64, String>;
 }
 
-/// What a mechanism is made from, as the model states it.
+/// The parameters of a mechanism, as the model states them.
 pub type Parameters = serde_json::Value;
 
-/// Makes the mechanism of a kind from its parameters; None where the kind is not known.
+/// Makes the mechanism of a kind from its parameters; None if the kind is unknown.
 ///
-/// It is asked when a model is built, to see which functions there are, and again for each run:
-/// what takes long is left to the first call.
+/// It is called when a model is built, to see which functions there are, and again for each run:
+/// slow work is left to the first call.
 pub type Registry = fn(kind: &str, parameters: &Parameters, stream: Stream) -> Option<Made>;
 
-/// The registry that knows no kind.
+/// The registry without any kind.
 pub fn none(_kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
     None
 }
 
-/// A mechanism, or in words what is wrong with its parameters.
+/// A mechanism, or as text the error in its parameters.
 pub type Made = Result<Box<dyn Mechanism>, String>;

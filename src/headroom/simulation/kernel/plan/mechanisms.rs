@@ -1,8 +1,8 @@
-//! The mechanisms that the kernel brings along: small ones, of use in any model.
+//! The built-in mechanisms of the kernel: small ones, useful in any model.
 //!
 //! | kind | state | functions |
 //! | --- | --- | --- |
-//! | `arm` | where it stands | `distance(position)`, `travel(position)`, `position()` |
+//! | `arm` | its position | `distance(position)`, `travel(position)`, `position()` |
 //! | `curve` | none | `at(x)` |
 
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use crate::simulation::kernel::random::stream::Stream;
 /// Kinds that [`mechanism`] makes.
 pub const KINDS: [&str; 2] = ["arm", "curve"];
 
-/// Make a mechanism of the kernel; None where `kind` is none of [`KINDS`].
+/// Make a mechanism of the kernel; None if `kind` is none of [`KINDS`].
 pub fn mechanism(kind: &str, parameters: &Value, _stream: Stream) -> Option<Made> {
     match kind {
         "arm" => Some(read(parameters).and_then(Arm::made)),
@@ -24,11 +24,11 @@ pub fn mechanism(kind: &str, parameters: &Value, _stream: Stream) -> Option<Made
     }
 }
 
-/// Read parameters; those that are left out altogether are an empty object.
+/// Read parameters; missing ones are an empty object.
 ///
 /// # Errors
 ///
-/// Says which of them is wrong.
+/// Returns which of them is wrong.
 pub fn read<Parameters: DeserializeOwned>(parameters: &Value) -> Result<Parameters, String> {
     let given = match parameters {
         Value::Null => Value::Object(serde_json::Map::new()),
@@ -37,7 +37,7 @@ pub fn read<Parameters: DeserializeOwned>(parameters: &Value) -> Result<Paramete
     serde_json::from_value(given).map_err(|error| error.to_string())
 }
 
-/// What moves along a line, as the arm of a disk over its cylinders does.
+/// A head that moves along a line, as the arm of a disk over its cylinders does.
 struct Arm {
     position: f64,
     speed: Option<f64>,
@@ -46,10 +46,10 @@ struct Arm {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ArmParameters {
-    /// Where it stands at time zero.
+    /// Its position at time zero.
     #[serde(default)]
     start: f64,
-    /// Distance that it goes in a second.
+    /// Distance that it covers per second.
     speed: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! From a model as data to tables that the engine runs.
+//! From model data to the tables that the engine runs.
 
 pub mod arrivals;
 pub(in crate::simulation::kernel) mod blocks;

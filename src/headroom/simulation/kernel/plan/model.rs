@@ -1,8 +1,8 @@
-//! The model as data: what the Python builder writes as JSON and the compiler reads.
+//! The model as data: written as JSON by the Python builder and read by the compiler.
 //!
-//! Names, not indices, tie the parts together, so the data can be read by people and by other
-//! programs. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and close with `end`, so
-//! nesting of any depth needs no recursion.
+//! The parts refer to each other by name, not by index, so that people and other programs can read
+//! the data. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and
+//! close with `end`, so nesting of any depth needs no recursion.
 
 use serde::Deserialize;
 
@@ -32,14 +32,14 @@ pub struct Model {
     /// Servers that break.
     #[serde(default)]
     pub breakdowns: Vec<Breakdown>,
-    /// Native objects with a state of their own.
+    /// Native objects with their own state.
     #[serde(default)]
     pub mechanisms: Vec<Mechanism>,
     /// Counted tokens.
     pub pools: Vec<Pool>,
     /// Step lists that jobs walk through.
     pub programs: Vec<Program>,
-    /// Where jobs come from.
+    /// The origin of jobs.
     pub classes: Vec<Class>,
     /// Populations whose jobs belong to one class after another.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct Mechanism {
     pub name: String,
     /// Name of its kind, by which it is made.
     pub kind: String,
-    /// What it is made from; the kind says what that may be.
+    /// Its parameters; the kind determines their form.
     #[serde(default)]
     pub parameters: serde_json::Value,
     /// Stream key.
@@ -87,27 +87,27 @@ pub struct Station {
     pub name: String,
     /// Number of servers, at least 1.
     pub servers: u32,
-    /// Who is served first.
+    /// The order of service.
     #[serde(default)]
     pub discipline: Discipline,
     /// Largest number of jobs that share the servers.
     pub limit: Option<u32>,
-    /// Speed of each server; the service time is what is drawn, divided by it.
+    /// Speed of each server; the service time is the drawn time divided by it.
     pub speeds: Option<Vec<f64>>,
-    /// Waiting places besides the servers; absent for no limit.
+    /// Waiting places in addition to the servers; absent for no limit.
     pub buffer: Option<u32>,
-    /// What happens to a job that finds no place.
+    /// The fate of a job that finds no place.
     #[serde(default)]
     pub when_full: WhenFull,
     /// How many jobs a server takes together.
     pub batch: Option<Batch>,
-    /// Position of a job, where the line is served by that.
+    /// Position of a job, if the line is served by position.
     pub position: Option<Expression>,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
 }
 
-/// Who is served first.
+/// The order of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discipline {
@@ -124,7 +124,7 @@ pub enum Discipline {
     PriorityPreempt,
     /// Processor sharing.
     Ps,
-    /// A server for everybody.
+    /// A server for every job.
     Infinite,
     /// In random order.
     Random,
@@ -136,7 +136,7 @@ pub enum Discipline {
     Nearest,
 }
 
-/// What happens to a job that finds no place.
+/// The fate of a job that finds no place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
@@ -163,7 +163,7 @@ pub struct Batch {
 pub struct Breakdown {
     /// Name of the station.
     pub station: String,
-    /// What breaks.
+    /// The unit that breaks.
     pub unit: BreakdownUnit,
     /// Time (time units) from a repair to the next failure.
     pub time_to_failure: Distribution,
@@ -173,17 +173,17 @@ pub struct Breakdown {
     pub stream: u64,
 }
 
-/// What breaks.
+/// The unit that breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakdownUnit {
     /// All servers at once.
     All,
-    /// Each server by itself.
+    /// Each server separately.
     Each,
 }
 
-/// What can change during a run.
+/// A quantity that can change during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Changeable {
@@ -199,17 +199,17 @@ pub enum Changeable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// What changes.
+    /// The quantity that changes.
     pub of: Changeable,
     /// When (time units) it changes, ascending, all below the period.
     pub times: Vec<f64>,
-    /// What it becomes then.
+    /// The new values.
     pub values: Vec<f64>,
     /// Time (time units) after which all is repeated; absent for never.
     pub period: Option<f64>,
 }
 
-/// A program that is walked again and again, by nobody who counts as a job.
+/// A program that is walked again and again, by an actor that does not count as a job.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
@@ -231,14 +231,14 @@ pub struct Pool {
     pub name: String,
     /// Number of tokens, at least 1.
     pub tokens: u32,
-    /// Who is granted first.
+    /// The order of grants.
     #[serde(default)]
     pub order: PoolOrder,
     /// Name under which it is reported together with others like it; absent for its own.
     pub group: Option<String>,
 }
 
-/// Who is granted tokens first.
+/// The order in which tokens are granted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolOrder {
@@ -293,7 +293,7 @@ pub enum Choice {
     RoundRobin,
     /// The shortest queue.
     ShortestQueue,
-    /// The shortest of a few queues drawn by chance.
+    /// The shortest of a few queues drawn at random.
     SampledQueue {
         /// Number of queues.
         sample: u32,
@@ -310,19 +310,19 @@ pub enum Choice {
     },
 }
 
-/// What decides about one case.
+/// The criteria of one case.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// Probability; those of a choice sum to 1.
     pub probability: Option<f64>,
-    /// Condition; absent for what is left.
+    /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
-    /// Whose queue counts.
+    /// The queue that counts.
     pub of: Option<QueueOf>,
 }
 
-/// Whose queue counts.
+/// The queue that counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueOf {
@@ -332,7 +332,7 @@ pub enum QueueOf {
     Pool(String),
 }
 
-/// Where a job may go from a node of a network.
+/// The possible next nodes of a job in a network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -340,17 +340,17 @@ pub struct Route {
     pub node: Option<String>,
     /// Probability; those of a choice sum to 1.
     pub probability: Option<f64>,
-    /// Condition; absent for what is left.
+    /// Condition; absent for the remaining case.
     pub condition: Option<Vec<Term>>,
-    /// Whose queue counts.
+    /// The queue that counts.
     pub of: Option<QueueOf>,
 }
 
-/// What becomes of the arms that a quorum does not wait for.
+/// The fate of the arms that a quorum does not wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rest {
-    /// They go on, and nobody waits for them.
+    /// They continue, and no job waits for them.
     #[default]
     Continue,
     /// They are given up.
@@ -372,7 +372,7 @@ pub enum Step {
         /// Whether the service needs a place at the next station before it begins.
         #[serde(default)]
         reserve: bool,
-        /// Time (time units) that the job waits at most; absent for no limit.
+        /// Maximum time (time units) that the job waits; absent for no limit.
         patience: Option<Amount>,
         /// Stream key of the patience.
         #[serde(default)]
@@ -391,7 +391,7 @@ pub enum Step {
         pool: String,
         /// Tokens, at least 1.
         tokens: u32,
-        /// Time (time units) that the job waits at most; absent for no limit.
+        /// Maximum time (time units) that the job waits; absent for no limit.
         patience: Option<Amount>,
         /// Stream key of the patience.
         #[serde(default)]
@@ -415,16 +415,16 @@ pub enum Step {
     },
     /// Give the job a priority.
     Prioritize {
-        /// Priority; the largest goes first.
+        /// Priority; the largest comes first.
         value: Amount,
         /// Stream key.
         stream: u64,
     },
     /// Change the capacity of a station or pool, or the speed of a station.
     Change {
-        /// What changes.
+        /// The quantity that changes.
         of: Changeable,
-        /// What it becomes.
+        /// The new value.
         value: Amount,
         /// Stream key.
         stream: u64,
@@ -434,7 +434,7 @@ pub enum Step {
         /// Name of the program.
         program: String,
     },
-    /// Let the caller go on; the rest is work after the reply.
+    /// Let the caller continue; the rest is work after the reply.
     Reply,
     /// Start a job that walks another program, and do not wait for it.
     Start {
@@ -460,9 +460,9 @@ pub enum Step {
     Case {
         /// Probability; those of a branch sum to 1.
         probability: Option<f64>,
-        /// Condition; absent for what is left.
+        /// Condition; absent for the remaining case.
         condition: Option<Vec<Term>>,
-        /// Whose queue counts.
+        /// The queue that counts.
         of: Option<QueueOf>,
     },
     /// Walk from node to node up to the matching end; the first node is the first.
@@ -474,7 +474,7 @@ pub enum Step {
         /// How the next node is chosen.
         #[serde(default)]
         choice: Choice,
-        /// Where to go next.
+        /// The next node.
         to: Vec<Route>,
         /// Stream key.
         stream: u64,
@@ -483,7 +483,7 @@ pub enum Step {
     Fork {
         /// Arms to wait for; absent for all.
         quorum: Option<u32>,
-        /// What becomes of the others.
+        /// The fate of the others.
         #[serde(default)]
         rest: Rest,
     },
@@ -504,7 +504,7 @@ pub enum Step {
     },
     /// The work of the innermost attempt.
     Work,
-    /// What is done after the last try of the innermost attempt has failed.
+    /// Work after the last try of the innermost attempt has failed.
     Failed,
     /// Close the innermost block.
     End,
@@ -520,7 +520,7 @@ pub struct Placed {
     pub jobs: u32,
 }
 
-/// Where the jobs of a closed class are at time zero.
+/// The positions of a closed class's jobs at time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -547,10 +547,10 @@ pub enum Class {
         think: Option<Distribution>,
         /// Stream key of the think time.
         stream: u64,
-        /// The largest goes first.
+        /// The largest comes first.
         #[serde(default)]
         priority: f64,
-        /// Where the jobs are at time zero.
+        /// The positions of the jobs at time zero.
         #[serde(default)]
         start: Start,
         /// Jobs that are elsewhere at time zero.
@@ -565,11 +565,11 @@ pub enum Class {
         program: String,
         /// Time (time units) between arrivals.
         interarrival: Option<Distribution>,
-        /// Arrivals that are no renewal process.
+        /// Arrivals that do not form a renewal process.
         arrivals: Option<Process>,
         /// Stream key of the arrivals.
         stream: u64,
-        /// The largest goes first.
+        /// The largest comes first.
         #[serde(default)]
         priority: f64,
         /// Jobs that arrive together.
@@ -611,7 +611,7 @@ pub struct Mix {
     pub think: Option<Distribution>,
     /// Stream key of the think time.
     pub stream: u64,
-    /// Where the jobs are at time zero.
+    /// The positions of the jobs at time zero.
     #[serde(default)]
     pub start: Start,
     /// How the class is drawn.
@@ -619,10 +619,10 @@ pub struct Mix {
     pub draw: Draw,
     /// Stream key of the draws.
     pub draw_stream: u64,
-    /// What a job computes, in this order, before its class is drawn.
+    /// Attributes that a job computes, in this order, before its class is drawn.
     #[serde(default)]
     pub sets: Vec<Carried>,
-    /// Number of the class, from 0, of the next walk: where the class is computed, and only there.
+    /// Number of the class, from 0, of the next walk: only if the class is computed.
     pub index: Option<Expression>,
     /// Its classes.
     pub classes: Vec<MixedClass>,
@@ -635,8 +635,8 @@ pub enum Draw {
     /// Independently, by weight.
     #[default]
     Independent,
-    /// From a shuffled deck with as many cards of a class as its weight says, shuffled again
-    /// when it is used up.
+    /// From a shuffled deck with as many cards of a class as its weight says, reshuffled when
+    /// exhausted.
     Deck,
     /// As the job computes it.
     Computed,
@@ -652,12 +652,12 @@ pub struct MixedClass {
     pub program: String,
     /// How often it is drawn, compared with the others; at least 1.
     pub weight: u32,
-    /// The largest goes first.
+    /// The largest comes first.
     #[serde(default)]
     pub priority: f64,
 }
 
-/// When a run ends: at whichever comes first.
+/// When a run ends: at the first of these.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {

@@ -1,7 +1,7 @@
 //! The compiled model: flat tables that the engine walks.
 //!
-//! All programs lie in one instruction array. A job is a position in it and a small stack that
-//! holds loop counters, tries left, return addresses and the number of jobs still to wait for.
+//! All programs are in one instruction array. A job is a position in it and a small stack that
+//! holds loop counters, remaining tries, return addresses and the number of jobs still to wait for.
 //!
 //! Invariant: at every position the shape of the stack and the tokens held are known from the
 //! compiled model alone ([`Site`]), because all paths to a position agree on both.
@@ -66,7 +66,7 @@ pub enum Instruction {
         /// Tokens.
         tokens: u32,
     },
-    /// How long a job waits at most at the instruction before; whoever walks on passes over it.
+    /// How long a job waits at most at the instruction before; jobs that walk on skip it.
     Patience {
         /// Duration.
         amount: u32,
@@ -104,12 +104,12 @@ pub enum Instruction {
         /// Value.
         amount: u32,
     },
-    /// Go on at one of the targets of the choice.
+    /// Continue at one of the targets of the choice.
     Choose {
         /// Choice.
         choice: u32,
     },
-    /// Go on at the position.
+    /// Continue at the position.
     Jump {
         /// Position.
         to: u32,
@@ -133,11 +133,11 @@ pub enum Instruction {
         /// Fork.
         fork: u32,
     },
-    /// Wait until as many jobs have ended as were asked for.
+    /// Wait until the required number of jobs have ended.
     Join,
     /// End the arm, or the call, and wake the parent if it waits for no more.
     ArmEnd,
-    /// Push the return address and go on at the entry of a program.
+    /// Push the return address and continue at the entry of a program.
     Call {
         /// Position of the entry.
         entry: u32,
@@ -147,14 +147,14 @@ pub enum Instruction {
         /// Position of the entry.
         entry: u32,
     },
-    /// Let the caller go on.
+    /// Let the caller continue.
     Reply,
-    /// Start a job at the entry of a program for which nobody waits.
+    /// Start a job at the entry of a program that no job waits for.
     Start {
         /// Position of the entry.
         entry: u32,
     },
-    /// Pop the return address and go on there.
+    /// Pop the return address and continue there.
     Return,
     /// Begin an attempt.
     Attempt {
@@ -188,7 +188,7 @@ pub enum Instruction {
         /// Arrival process.
         process: u32,
     },
-    /// Wait for the next arrival as long as an expression says; end where there is none.
+    /// Wait for the next arrival as long as an expression says; end if there is none.
     Await {
         /// Whether there is a next one, or [`NO_AMOUNT`].
         goes_on: u32,
@@ -199,7 +199,7 @@ pub enum Instruction {
     Spawn {
         /// Class.
         class: u32,
-        /// Position where they start.
+        /// Their starting position.
         entry: u32,
         /// Number of jobs, or [`NO_AMOUNT`] for one.
         amount: u32,
@@ -227,10 +227,10 @@ pub enum Instruction {
     Exit,
 }
 
-/// A source of randomness as compiled: what it draws, and the key of its stream.
+/// A source of randomness as compiled: its distribution, and the key of its stream.
 #[derive(Clone, Debug)]
 pub struct SourcePlan {
-    /// What is drawn.
+    /// The distribution to draw from.
     pub sampler: Sampler,
     /// Key of the random stream.
     pub key: u64,
@@ -270,7 +270,7 @@ impl Source {
 pub struct ForkPlan {
     /// Positions of the arms.
     pub arms: Vec<u32>,
-    /// Arms that must have ended for the parent to go on.
+    /// Arms that must have ended for the parent to continue.
     pub quorum: u32,
     /// Whether the other arms are given up then.
     pub is_cancelling: bool,
@@ -285,13 +285,13 @@ pub struct AttemptPlan {
     pub tries: u32,
     /// Position at which the work begins, right after its [`Instruction::Attempt`].
     pub work: u32,
-    /// Position at which the job goes on after a try that was not the last one.
+    /// Position at which the job continues after a try that was not the last one.
     pub again: u32,
-    /// Position at which the job goes on after the last try.
+    /// Position at which the job continues after the last try.
     pub failed: u32,
 }
 
-/// What is known of a job that stands at a position, besides its own stack.
+/// Facts about a job at a position, apart from its own stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Site {
     /// Program to which the position belongs; None in the frame around a class.
@@ -306,7 +306,7 @@ pub struct Site {
     pub is_in_arm: bool,
 }
 
-/// Which way the head goes.
+/// The direction of the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweep {
     /// Up to the last job, then back to the first one (C-LOOK).
@@ -317,7 +317,7 @@ pub enum Sweep {
     Nearest,
 }
 
-/// Who is served first, and whether others are interrupted for it.
+/// The order of service, and whether a job may interrupt others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// First come, first served.
@@ -334,7 +334,7 @@ pub enum Order {
     },
     /// All at the same time, each at an equal share of the servers.
     Sharing,
-    /// Whoever, all equally likely.
+    /// Any job, all equally likely.
     Random,
     /// By position.
     Position(Sweep),
@@ -351,11 +351,11 @@ pub struct StationPlan {
     pub name: String,
     /// Number of servers; `u32::MAX` for as many as there are jobs.
     pub servers: u32,
-    /// Who is served first.
+    /// The order of service.
     pub order: Order,
     /// Largest number of jobs that share the servers.
     pub sharing_limit: u32,
-    /// Speed of each server, or none where all have speed 1.
+    /// Speed of each server, or none if all have speed 1.
     pub speeds: Vec<f64>,
     /// Jobs that fit in, those in service included; `u32::MAX` for no limit.
     pub places: u32,
@@ -375,14 +375,14 @@ pub struct StationPlan {
     pub can_change: bool,
     /// Key of the random stream of its order.
     pub key: u64,
-    /// Attribute of a job that is its position, where that orders the line.
+    /// Attribute that holds a job's position, if the line is served by position.
     pub position: usize,
 }
 
 impl StationPlan {
     /// Return whether the station is more than servers, a line, and service to the end.
     pub fn is_special(&self) -> bool {
-        // At a station by position the head follows who is served, also where nobody waits.
+        // At a station by position the head follows the job in service, even if no job waits.
         let is_other = matches!(
             self.order,
             Order::Lifo {
@@ -422,9 +422,9 @@ pub struct PoolPlan {
 pub struct ClassPlan {
     /// Unique name.
     pub name: String,
-    /// Where the first jobs start: the thinkers of a closed class, the one source of an open one.
+    /// The start of the first jobs: the thinkers of a closed class, the one source of an open one.
     pub entry: u32,
-    /// Where a job of a closed class goes on after its walk.
+    /// The position at which a job of a closed class continues after its walk.
     pub home: u32,
     /// Position of the begin of a job.
     pub begin: u32,
@@ -455,7 +455,7 @@ pub struct ProcessPlan {
 /// Servers that break, as compiled.
 #[derive(Clone, Copy, Debug)]
 pub struct BreakdownPlan {
-    /// Where the clock starts.
+    /// The start of the clock.
     pub entry: u32,
     /// Number of clocks.
     pub count: u32,
@@ -493,8 +493,8 @@ pub struct Plan {
     pub attempts: Vec<AttemptPlan>,
     /// Arrival processes.
     pub processes: Vec<ProcessPlan>,
-    /// Initial values of the attributes; the last one is the position of a job in a line, where
-    /// a station serves by that.
+    /// Initial values of the attributes; the last one is the position of a job in a line, if a
+    /// station serves by position.
     pub attributes: Vec<f64>,
     /// Stations.
     pub stations: Vec<StationPlan>,
@@ -502,9 +502,9 @@ pub struct Plan {
     pub clocks: Vec<(u32, u32)>,
     /// Servers that break.
     pub breakdowns: Vec<BreakdownPlan>,
-    /// Where the clocks of schedules and controllers start.
+    /// The start of the clocks of schedules and controllers.
     pub controllers: Vec<u32>,
-    /// Whether the result tells who left a line unserved, and capacities over time.
+    /// Whether the result reports jobs that left a line unserved, and capacities over time.
     pub has_extras: bool,
     /// Rows of the tables of stations.
     pub station_rows: Rows,
@@ -514,7 +514,7 @@ pub struct Plan {
     pub pool_rows: Rows,
     /// Classes.
     pub classes: Vec<ClassPlan>,
-    /// Where a job that was started by another one returns to.
+    /// The return position of a job started by another.
     pub last_return: u32,
     /// Stack slots that a job may need.
     pub stack_slots: usize,
@@ -525,7 +525,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Return the name of the class in whose frame the instruction at `at` lies.
+    /// Return the name of the class whose frame contains the instruction at `at`.
     pub fn class_at(&self, at: u32) -> String {
         let before = self.classes.iter().filter(|class| class.entry <= at);
         let own = before.max_by_key(|class| class.entry);

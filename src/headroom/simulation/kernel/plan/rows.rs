@@ -1,11 +1,11 @@
-//! The rows of the tables: one for each station or pool, or one for a group of like ones.
+//! The rows of the result tables: one per station or pool, or one per group of similar ones.
 
 use std::collections::BTreeMap;
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::compile::{position, refuse};
 
-/// Rows in the order in which the first of each stands in the model.
+/// Rows in the order in which the first of each appears in the model.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// Name of each row.
@@ -19,7 +19,7 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// Fails where a group has the name of something by itself.
+    /// Fails if a group has the name of a separate part.
     pub fn collect<'a>(
         parts: impl Iterator<Item = (&'a str, Option<&'a str>)>,
     ) -> Result<Self, SimulationError> {
@@ -43,7 +43,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Return whether some row stands for several.
+    /// Return whether some row represents several.
     #[must_use]
     pub fn has_groups(&self) -> bool {
         self.members.iter().any(|row| row.len() > 1)

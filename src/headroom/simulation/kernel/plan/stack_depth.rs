@@ -4,8 +4,8 @@
 
 use crate::simulation::kernel::plan::program::Site;
 
-/// Return the stack slots that the deepest of `count` programs needs, or None where a program
-/// calls itself, directly or through others.
+/// Return the stack slots that the deepest of `count` programs needs, or None if a program calls
+/// itself, directly or through others.
 ///
 /// `calls` holds the position of each call and the program that it calls.
 pub fn of_programs(sites: &[Site], calls: &[(u32, u32)], count: usize) -> Option<u32> {
@@ -35,7 +35,7 @@ pub fn of_programs(sites: &[Site], calls: &[(u32, u32)], count: usize) -> Option
     (done_count == count).then(|| depth.into_iter().max().unwrap_or(0))
 }
 
-/// Return the slots that each program needs by itself.
+/// Return the slots that each program needs on its own.
 fn own_depths(sites: &[Site], count: usize) -> Vec<u32> {
     let mut depth = vec![0; count];
     for site in sites {

@@ -1,4 +1,4 @@
-//! Stations as stated to stations as compiled.
+//! Compiles stations from their description in the model.
 
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::compile::refuse;
@@ -11,7 +11,7 @@ use crate::simulation::kernel::random::stream;
 ///
 /// # Errors
 ///
-/// Fails where a station contradicts itself.
+/// Fails if a station contradicts itself.
 pub fn compile(model: &Model) -> Result<Vec<StationPlan>, SimulationError> {
     let blocks = model
         .stations
@@ -28,7 +28,7 @@ pub fn compile(model: &Model) -> Result<Vec<StationPlan>, SimulationError> {
     plans.collect()
 }
 
-/// Return the plan of `station`, where the position of a job is its attribute `position`.
+/// Return the plan of `station`; the position of a job is its attribute `position`.
 fn plan(station: &Station, can_break: bool, blocks: bool, position: usize) -> StationPlan {
     let order = match station.discipline {
         Discipline::Fcfs | Discipline::Infinite => Order::Fifo,

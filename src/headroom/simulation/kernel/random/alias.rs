@@ -25,7 +25,7 @@ impl AliasTable {
     ///
     /// # Panics
     ///
-    /// Panics where the weights are not as described; the model is checked before.
+    /// Panics if the weights are not as described; the model is checked before.
     pub fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         assert!(total > 0.0 && total.is_finite(), "weights sum to {total}");
@@ -52,7 +52,7 @@ impl AliasTable {
                 small.extend(large.pop());
             }
         }
-        // What is left over has a full share, up to rounding.
+        // A remaining cell has a full share, up to rounding.
         Self { cells }
     }
 

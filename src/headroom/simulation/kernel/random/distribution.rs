@@ -1,7 +1,7 @@
-//! Distributions as the model states them, and what they compile to.
+//! Distributions as the model states them, and their compiled forms.
 //!
-//! Only the four operations, the square root and the `libm` crate take part in a draw
-//! (`rand_distr` is built without `std_math`), so a draw has the same bits on every machine.
+//! A draw uses only the four operations, the square root and the `libm` crate (`rand_distr` is
+//! built without `std_math`), so it has the same bits on every machine.
 //!
 //! Sources: the balanced-means fit of the hyperexponential as in Allen (1990), *Probability,
 //! Statistics and Queueing Theory*, section 3.2.9; Cox (1955), *A use of complex probabilities in
@@ -76,7 +76,7 @@ pub enum Distribution {
     Scaled { factor: f64, law: Box<Distribution> },
 }
 
-/// What a replay does after its last value.
+/// The behaviour of a replay after its last value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
@@ -86,7 +86,7 @@ pub enum AtEnd {
     Stop,
 }
 
-/// Largest whole number that a float tells from its neighbours.
+/// Largest whole number that a float distinguishes from its neighbours.
 const LARGEST_WHOLE: u64 = 1 << 53;
 /// Most phases of a Coxian law.
 const MOST_PHASES: usize = 1000;
@@ -96,7 +96,7 @@ impl Distribution {
     ///
     /// # Errors
     ///
-    /// Fails where a parameter lies outside its range.
+    /// Fails if a parameter is outside its range.
     pub fn compile(&self, scale: f64) -> Result<Sampler, SimulationError> {
         self.compile_as(scale, Sampling::Fast)
     }
@@ -105,7 +105,7 @@ impl Distribution {
     ///
     /// # Errors
     ///
-    /// Fails where a parameter lies outside its range.
+    /// Fails if a parameter is outside its range.
     pub fn compile_as(&self, scale: f64, sampling: Sampling) -> Result<Sampler, SimulationError> {
         self.check()?;
         if let Some(sampler) = self.composed(scale, sampling)? {
@@ -122,7 +122,7 @@ impl Distribution {
         sampler.map_err(|reason| SimulationError::Invalid(format!("{self:?}: {reason}")))
     }
 
-    /// Compile what takes no random number, or is made of other laws.
+    /// Compile a law that takes no random number, or is made of other laws.
     fn composed(&self, scale: f64, sampling: Sampling) -> Result<Option<Sampler>, SimulationError> {
         let compile = |law: &Self| law.compile_as(scale, sampling);
         Ok(Some(match *self {

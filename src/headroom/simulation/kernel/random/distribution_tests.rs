@@ -1,4 +1,4 @@
-//! What is drawn is what was promised, in both ways of sampling.
+//! Draws follow their distribution, in both sampling methods.
 
 use proptest::prelude::*;
 
@@ -231,7 +231,7 @@ fn composed_laws_take_as_many_numbers_at_every_draw() {
     }
 }
 
-/// Oracle: a pair (U, 1 - U) of a symmetrical law lies around the middle.
+/// Oracle: a pair (U, 1 - U) of a symmetrical law is centred on the middle.
 #[test]
 fn antithetic_draws_lie_on_the_other_side() {
     let uniform = law(r#"{"kind":"uniform","low":1,"high":3}"#);
@@ -318,7 +318,7 @@ proptest! {
         }
     }
 
-    /// Any seed and any parameters: the mean lies within 6 standard errors.
+    /// Any seed and any parameters: the mean is within 6 standard errors.
     #[test]
     fn means_hold_for_all_parameters(
         mean in 0.01..1000.0_f64,

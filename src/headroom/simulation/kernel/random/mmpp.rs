@@ -1,8 +1,8 @@
 //! The Markov-modulated Poisson process: Poisson arrivals whose rate jumps among states.
 //!
-//! Exact, without a time step: in each state the next arrival and the next jump are competing
-//! exponentials, so one exponential tells when something happens and one choice tells what. The
-//! process is stationary from the start.
+//! The simulation is exact, without a time step: in each state the next arrival and the next jump
+//! are competing exponentials, so one exponential gives the time of the next event and one choice
+//! its kind. The process is stationary from the start.
 //!
 //! Sources: Fischer & Meier-Hellstern (1993), *The Markov-modulated Poisson process cookbook*;
 //! Grassmann, Taksar & Heyman (1985), *Regenerative analysis and steady state distributions for
@@ -22,7 +22,7 @@ pub struct MmppPlan {
 struct State {
     /// Mean time (ticks) until an arrival or a jump.
     mean: f64,
-    /// What happens: an arrival (0), or a jump to the state before the index.
+    /// The event: an arrival (0), or a jump to the state before the index.
     event: AliasTable,
 }
 
@@ -31,7 +31,7 @@ impl MmppPlan {
     ///
     /// # Errors
     ///
-    /// Fails, with the reason, where they are no process that brings arrivals for ever.
+    /// Fails, with the reason, if they do not define a process with endless arrivals.
     pub fn new(rates: &[f64], switch_rates: &[Vec<f64>], scale: f64) -> Result<Self, String> {
         check(rates, switch_rates)?;
         let states = rates.iter().zip(switch_rates).map(|(&rate, jumps)| {

@@ -1,4 +1,4 @@
-//! Variates: streams of random numbers, and laws compiled to samplers.
+//! Random variates: streams of random numbers, and distributions compiled to samplers.
 
 pub mod alias;
 pub mod distribution;

@@ -1,8 +1,7 @@
 //! Inversion: a variate as a function of one uniform number.
 //!
-//! Where two systems are compared with common random numbers, or antithetic pairs are drawn, the
-//! n-th variate must use the n-th uniform number and rise with it. The fast methods (ziggurat,
-//! rejection) promise neither.
+//! For common random numbers or antithetic pairs, the n-th variate must use the n-th uniform number
+//! and increase with it. The fast methods (ziggurat, rejection) guarantee neither.
 //!
 //! Source: Law (2015), *Simulation Modeling and Analysis*, sections 8.2.1 and 11.3.
 

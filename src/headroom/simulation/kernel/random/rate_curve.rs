@@ -1,10 +1,10 @@
 //! A Poisson process whose rate changes at given times, once or periodically.
 //!
-//! Exact: the n-th arrival is where the integral of the rate reaches the n-th arrival of a Poisson
-//! process of rate 1, and the integral of a piecewise constant rate is inverted piece by piece.
-//! One exponential per arrival, so common random numbers stay in step when a rate changes, and no
-//! candidate is thrown away, however uneven the rates are: thinning needs a random number of
-//! random numbers, more of them the further the rate lies below its peak.
+//! The method is exact: the n-th arrival is where the integral of the rate reaches the n-th arrival
+//! of a Poisson process of rate 1, and the integral of a piecewise constant rate is inverted piece
+//! by piece. It uses one exponential per arrival, so common random numbers stay in step when a rate
+//! changes. No candidate is rejected, no matter how uneven the rates are, whereas thinning needs a
+//! random number of random numbers, more of them the further the rate is below its peak.
 //!
 //! Invariant: the position is a whole number of ticks and a fraction below 1, so a run of any
 //! length loses no precision.
@@ -19,13 +19,13 @@ use crate::simulation::kernel::time::whole_ticks;
 pub struct RateCurve {
     /// Pieces in order; the first starts at 0.
     pieces: Box<[Piece]>,
-    /// Ticks of a period and the arrivals expected in it, where the curve repeats.
+    /// Ticks of a period and the arrivals expected in it, if the curve repeats.
     period: Option<(u64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    /// Where the piece ends, in ticks from the start of the period; the last may have no end.
+    /// The end of the piece, in ticks from the start of the period; the last may have no end.
     end: Option<u64>,
     /// Arrivals per tick.
     rate: f64,
@@ -47,7 +47,7 @@ impl RateCurve {
     ///
     /// # Errors
     ///
-    /// Fails, with the reason, where they are no curve that brings an arrival.
+    /// Fails, with the reason, if the curve never brings an arrival.
     pub fn new(
         times: &[f64],
         rates: &[f64],
@@ -76,8 +76,8 @@ impl RateCurve {
         Ok(Self { pieces, period })
     }
 
-    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), or None where
-    /// no time that can be told is late enough.
+    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), or None if no
+    /// representable time is late enough.
     pub fn advance(&self, at: &mut Position, mass: f64) -> Option<u64> {
         let mut mass = mass;
         loop {
@@ -85,7 +85,7 @@ impl RateCurve {
             let room = piece.end.map_or(f64::INFINITY, |end| {
                 piece.rate * ((end - at.whole) as f64 - at.part)
             });
-            // A piece without arrivals has no room, also where it has no end.
+            // A piece without arrivals has no room, even if it has no end.
             if piece.rate > 0.0 && mass <= room {
                 let ticks = at.part + mass / piece.rate;
                 return at.step(ticks);
@@ -100,7 +100,7 @@ impl RateCurve {
         }
     }
 
-    /// Go to the start of the next period in which `mass` is used up; return what is left of it.
+    /// Go to the start of the next period in which `mass` is exhausted; return the remainder.
     fn next_period(&self, at: &mut Position, mass: f64) -> Option<f64> {
         let (period, expected) = self.period?;
         let skipped = libm::floor(mass / expected);

@@ -62,7 +62,7 @@ pub enum Sampler {
 }
 
 impl Sampler {
-    /// What a replay that has come to its end returns: longer than any time that can be told.
+    /// The result of a finished replay: longer than any representable time.
     pub const NO_VALUE: u64 = u64::MAX;
 
     /// Draw one value (ticks, or a count).
@@ -162,8 +162,8 @@ pub struct Mixture {
 #[derive(Clone, Debug)]
 enum Choice {
     Alias(AliasTable),
-    /// Where the share of each part ends, and how many numbers each part leaves unused: they are
-    /// drawn too, so that every draw takes as many.
+    /// The end of each part's share, and how many numbers each part leaves unused: they are drawn
+    /// too, so that every draw takes as many.
     Inversion(Sampling, Box<[(f64, u32)]>),
 }
 
@@ -261,7 +261,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Replay `values`, one or more; start anew at the end where `is_repeated`.
+    /// Replay `values`, one or more; start again at the end if `is_repeated`.
     pub fn new(values: Arc<[u64]>, is_repeated: bool) -> Self {
         Self {
             values,

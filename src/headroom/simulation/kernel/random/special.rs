@@ -1,4 +1,4 @@
-//! The special functions that inversion needs, in portable arithmetic.
+//! The special functions needed for inversion, in portable arithmetic.
 //!
 //! Invariant: only the four operations, the square root and the `libm` crate take part, so a value
 //! has the same bits on every machine.
@@ -105,7 +105,7 @@ const TAIL: Rational = [
     ],
 ];
 
-/// Return the probability that a standard normal value lies above `x`.
+/// Return the probability that a standard normal value is above `x`.
 pub fn normal_upper(x: f64) -> f64 {
     0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
 }
@@ -199,7 +199,7 @@ const LAST_STEP: f64 = 1e-7;
 /// Steps after which a bracket of 64-bit numbers is closed, even by halving alone.
 const MOST_STEPS: u32 = 200;
 
-/// Return `x` where it lies between the bounds, else a point that does.
+/// Return `x` if it is between the bounds, else a point that is.
 fn inside(x: f64, left: f64, right: f64) -> f64 {
     if x > left && x < right {
         return x;

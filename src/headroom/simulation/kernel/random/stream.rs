@@ -1,7 +1,7 @@
 //! Random streams: one generator for each named source of randomness.
 //!
 //! Invariant: a stream depends on the run's seed and on its own name alone (the model carries a
-//! 64-bit hash of the name), so a source that is added never shifts the draws of another.
+//! 64-bit hash of the name), so adding a source never shifts the draws of another.
 //!
 //! Sources: Blackman & Vigna (2021), *Scrambled linear pseudorandom number generators*
 //! (xoshiro256++); Steele, Lea & Flood (2014), *Fast splittable pseudorandom number generators*

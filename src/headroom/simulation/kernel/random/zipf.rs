@@ -1,6 +1,6 @@
-//! Zipf's law on 1 to n: value k with a probability in proportion to k^-s, for any s above 0.
+//! Zipf's law on 1 to n: value k with a probability proportional to k^-s, for any s above 0.
 //!
-//! Exact for every n in constant memory: nothing is tabulated but the first few terms.
+//! It is exact for every n in constant memory: only the first few terms are tabulated.
 //!
 //! Sources: Hoermann & Derflinger (1996), *Rejection-inversion to generate variates from monotone
 //! discrete distributions* (drawing; about 1.1 uniforms a variate at most); Euler-Maclaurin
@@ -124,7 +124,7 @@ impl ZipfQuantile {
         value
     }
 
-    /// Where the integral from there to count + 1/2 is `target`, rounded.
+    /// The point from which the integral to count + 1/2 is `target`, rounded.
     fn guess(&self, target: f64) -> f64 {
         let power = 1.0 - self.exponent;
         let end = self.count + 0.5;

@@ -1,4 +1,4 @@
-//! Durations, counts and values: drawn from a source, or computed for the job that asks.
+//! Durations, counts and values: drawn from a source, or computed for the requesting job.
 
 use crate::simulation::kernel::plan::choice::{Rule, Target};
 use crate::simulation::kernel::plan::expression::{self, Op};
@@ -137,7 +137,7 @@ impl Engine<'_> {
         self.leaving.map(|old| old.station)
     }
 
-    /// Return where `job` goes on by a choice that is not by probability.
+    /// Return where `job` continues by a choice that is not by probability.
     pub(in crate::simulation::kernel) fn choose(
         &mut self,
         job: u32,
@@ -182,7 +182,7 @@ impl Engine<'_> {
     }
 }
 
-/// Return what stands for `op` for `job` now.
+/// Return the current value of `op` for `job`.
 fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
     match op {
         Op::Attribute(index) => state.jobs.attributes(job)[index as usize],
@@ -201,7 +201,7 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
     }
 }
 
-/// Return the number of servers of `station`; infinity where there is one for everybody.
+/// Return the number of servers of `station`; infinity if every job has its own.
 fn servers_of(state: &State, station: u32) -> f64 {
     match state.stations[station as usize].servers {
         u32::MAX => f64::INFINITY,
@@ -211,7 +211,7 @@ fn servers_of(state: &State, station: u32) -> f64 {
 
 /// Return the jobs at `station`, without the one that is about to leave the station `leaving`.
 ///
-/// That one has been served there, and keeps its server only until it has a place further on.
+/// It has been served there, and keeps its server only until it has a place further on.
 fn others_at(state: &State, station: u32, leaving: Option<u32>) -> u32 {
     state.stations[station as usize].present - u32::from(leaving == Some(station))
 }

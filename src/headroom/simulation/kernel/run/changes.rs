@@ -1,15 +1,15 @@
 //! Capacities and speeds that change during a run: schedules, controllers, steps of jobs.
 //!
-//! A server that is taken away while it is busy ends its service first, and counts until then;
-//! idle ones go at once. A new speed holds for services under way too: what is left of them takes
-//! as much less, or more, time.
+//! A busy server that is removed finishes its service first and counts until then; idle servers are
+//! removed at once. A new speed also applies to services in progress: their remaining time is
+//! scaled accordingly.
 
 use crate::simulation::kernel::plan::program::Instruction;
 use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure};
 use crate::simulation::kernel::run::service::scaled;
 
 impl Engine<'_> {
-    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it goes on.
+    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it continues.
     pub(in crate::simulation::kernel) fn change(
         &mut self,
         job: u32,

@@ -1,10 +1,10 @@
-//! Deadlock: jobs that wait for each other, whether or not others go on.
+//! Deadlock: jobs that wait for each other, whether or not other jobs continue.
 //!
-//! The wait-for graph is reduced: every job that does not wait will in the end give back what it
-//! holds; that serves waiting jobs, which will give back in turn. Whoever is left when nothing
-//! more can be served waits for ever. What jobs hold and wait for are tokens of pools, places at
-//! stations with a limited buffer, and servers of stations at which jobs can be blocked. A broken
-//! server is repaired in the end, and a time-out ends a wait.
+//! The wait-for graph is reduced: every job that does not wait will eventually release what it
+//! holds; this serves waiting jobs, which will release their resources in turn. Jobs that remain
+//! when no more can be served wait indefinitely. The resources are tokens of pools, places at
+//! stations with a limited buffer, and servers of stations where jobs can be blocked. A broken
+//! server is eventually repaired, and a time-out ends a wait.
 //!
 //! Source: Holt (1972), *Some deadlock properties of computer systems*.
 
@@ -21,11 +21,11 @@ use crate::simulation::kernel::time::SimTime;
 pub struct Deadlock {
     /// When the last of them began to wait, which closed the cycle.
     pub since: SimTime,
-    /// Who holds what and waits for whom.
+    /// The holders, and the jobs that wait for each.
     pub cycle: String,
 }
 
-/// What a job can hold or wait for; numbers are indices.
+/// Anything that a job can hold or wait for; numbers are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thing {
     Pool(u32),
@@ -75,9 +75,9 @@ impl Scene<'_> {
         plan.holds_when_blocked || plan.is_reserving
     }
 
-    /// Return what `job` waits for, and how much of it; None where it goes on by itself.
+    /// Return what `job` waits for, and how much of it; None if it needs no other job to continue.
     ///
-    /// What changes by itself may come to have room for it.
+    /// A resource that changes over time may come to have room for it.
     fn wish(&self, job: u32) -> Option<(Thing, u32)> {
         self.asked(job).filter(|wish| !self.can_change(wish.0))
     }
@@ -115,7 +115,8 @@ impl Scene<'_> {
         waits && !self.has_time_limit(job)
     }
 
-    /// Return whether a time-out, or the end of its patience, will set `job` free, or end it together with who waits for it.
+    /// Return whether a time-out, or the end of its patience, will set `job` free, or end it
+    /// together with the job that waits for it.
     fn has_time_limit(&self, job: u32) -> bool {
         let jobs = &self.state.jobs;
         let mut who = job;
@@ -135,7 +136,7 @@ impl Scene<'_> {
         false
     }
 
-    /// Return what `job` holds.
+    /// Return the holdings of `job`.
     fn held(&self, job: u32) -> Vec<(Thing, u32)> {
         let jobs = &self.state.jobs;
         let mut held: Vec<(Thing, u32)> = holdings::of_job(self.plan, jobs, job)
@@ -167,7 +168,7 @@ impl Scene<'_> {
         held
     }
 
-    /// Return how much of `thing` nobody holds; a broken server will be repaired.
+    /// Return how much of `thing` is free; a broken server will be repaired.
     fn free(&self, thing: Thing) -> u32 {
         match thing {
             Thing::Pool(index) => self.state.pools[index as usize].free(),
@@ -188,7 +189,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Return those who wait for `thing`, the next one first.
+    /// Return the jobs that wait for `thing`, the next one first.
     fn line(&self, thing: Thing) -> Vec<u32> {
         let jobs = &self.state.jobs;
         match thing {
@@ -215,10 +216,10 @@ impl Scene<'_> {
     }
 }
 
-/// The reduction under way.
+/// The reduction in progress.
 struct Reduction<'run> {
     scene: &'run Scene<'run>,
-    /// How much of each thing is not held by anyone who is stuck.
+    /// How much of each thing no stuck job holds.
     available: Vec<u32>,
     lines: Vec<VecDeque<u32>>,
     /// Jobs that must still end for each parent.
@@ -264,7 +265,7 @@ impl<'run> Reduction<'run> {
         reduction
     }
 
-    /// Serve whoever can be served; return who is left.
+    /// Serve every job that can be served; return those left.
     fn stuck(mut self) -> Vec<bool> {
         while let Some(job) = self.served.pop() {
             for (thing, amount) in self.scene.held(job) {
@@ -307,7 +308,7 @@ impl<'run> Reduction<'run> {
 }
 
 impl Scene<'_> {
-    /// Follow the waits from the stuck job `first` until they close, and tell the circle.
+    /// Follow the waits from the stuck job `first` until they close, and describe the circle.
     fn describe(&self, stuck: &[bool], first: u32) -> Deadlock {
         let mut path = vec![first];
         let cycle_start = loop {
@@ -359,7 +360,7 @@ impl Scene<'_> {
         found.expect("a stuck job waits for a stuck job")
     }
 
-    /// Tell who a stuck job is, what it holds and what it waits for.
+    /// Describe a stuck job, its holdings and its wait.
     fn link(&self, job: u32) -> String {
         let class = &self.plan.classes[self.state.jobs[job].class as usize].name;
         let at = self.state.jobs[job].at as usize;
@@ -386,7 +387,7 @@ impl Scene<'_> {
         )
     }
 
-    /// Tell for whom a job waits that stands at the join at position `at`.
+    /// Return which jobs a job at the join at position `at` waits for.
     fn awaited(&self, at: usize) -> &'static str {
         match self.plan.instructions[at - 1] {
             Instruction::Fork { .. } => "the arms of its fork",

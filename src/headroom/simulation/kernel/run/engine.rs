@@ -1,12 +1,12 @@
-//! The event loop: takes the earliest event and walks its job on until it waits again.
+//! The event loop: takes the earliest event and advances its job until it waits again.
 //!
-//! An event says only which slot goes on. The position of the job tells what it waited for: a
-//! service that ends now, a delay that is over, a time-out. Jobs that others set going at the same
-//! instant (granted tokens, forked arms, new arrivals) walk on in the order in which they were set
-//! going.
+//! An event names only the slot to resume. The position of the job determines what it waited for:
+//! the end of a service, the end of a delay, a time-out. Jobs that others activate at the same
+//! instant (granted tokens, forked branches, new arrivals) advance in the order of their
+//! activation.
 //!
-//! Invariant: between two events every job waits in one of the ways of
-//! [`Phase`], and none is ready.
+//! Invariant: between two events every job waits in one of the ways listed in [`Phase`], and none
+//! is ready.
 
 use std::collections::VecDeque;
 
@@ -34,13 +34,13 @@ use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Long
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
 use crate::simulation::kernel::time::SimTime;
 
-/// Events between two looks at what is rare: deadlock of a part, the range of the counters, the
+/// Events between two checks of rare conditions: deadlock of a part, the range of the counters, the
 /// caller's wish to stop.
 const EVENTS_PER_CHECK: u64 = 1 << 20;
 /// Resources from which on a model is large: it is not looked at after every completion, and what
 /// its events need is fetched ahead.
 const LARGE: u64 = 256;
-/// Resources of a large model that are looked at for each completion, in the earliest snapshots.
+/// Resources of a large model that are examined for each completion, in the earliest snapshots.
 const RESOURCES_PER_COMPLETION: u64 = 8;
 /// Steps at one instant after which a model is held to go round in circles, with
 /// [`STEPS_OF_EACH_JOB`] more for each job.
@@ -48,10 +48,10 @@ const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Steps that every job may take at one instant.
 const STEPS_OF_EACH_JOB: u64 = 100;
 
-/// Events without any completion after which a run without a time limit is held to go on for ever.
+/// Events without any completion after which a run without a time limit is assumed to be endless.
 const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
 
-/// Who waits for the next completion.
+/// Jobs that wait for the next completion.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     limit: u64,
@@ -78,7 +78,7 @@ impl Patience {
     }
 }
 
-/// What a run is asked to keep besides its statistics.
+/// Optional records of a run, in addition to its statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
     /// Simulated time between two samples, in ticks.
@@ -92,16 +92,16 @@ pub struct Wishes {
 /// Run `plan` with `seed`.
 ///
 /// `mechanisms` are those of the model, in its order, as they are before the run. `is_wanted` is
-/// asked now and then; the run stops where it answers no.
+/// asked now and then; the run stops if it returns false.
 ///
 /// # Errors
 ///
-/// Fails on a deadlock, on time or numbers beyond their range, where simulated time stands still
-/// and where the caller stops it.
+/// Fails on a deadlock, on time or numbers beyond their range, if simulated time stalls, and if the
+/// caller stops it.
 ///
 /// # Panics
 ///
-/// Panics where a conservation law is broken: a bug in the kernel.
+/// Panics if a conservation law is broken: a bug in the kernel.
 pub fn run(
     plan: &Plan,
     seed: u64,
@@ -142,9 +142,9 @@ pub struct State {
     pub event_count: u64,
 }
 
-/// Why the walk cannot go on; [`Engine::explain`] makes a message of it.
+/// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
 ///
-/// It is one byte, because every step returns it; what more there is to say is in [`Culprit`].
+/// It is one byte, because every step returns it; the details are in [`Culprit`].
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulation::kernel) enum Failure {
     TimeOverflow,
@@ -159,7 +159,7 @@ pub(in crate::simulation::kernel) enum Failure {
     Call,
 }
 
-/// Where a failure was found.
+/// The location of a failure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::simulation::kernel) struct Culprit {
     /// Position in the instruction array.
@@ -366,7 +366,7 @@ impl<'plan> Engine<'plan> {
         if time >= self.samples.next() {
             self.take_samples(time.min(limit));
         }
-        // What happens at the very end belongs to the last interval: `finish` closes that one.
+        // Events at the very end belong to the last interval: `finish` closes that one.
         while self.intervals.next() <= time && self.intervals.next() < limit {
             self.close_interval(self.intervals.next());
         }
@@ -475,7 +475,7 @@ impl<'plan> Engine<'plan> {
         }
     }
 
-    /// Let the cache fetch what a visit needs whose step stands at `at`.
+    /// Let the cache fetch the data of a visit whose step is at `at`.
     #[inline]
     pub(in crate::simulation::kernel) fn fetch(&self, at: u32) {
         if let Instruction::Use { station, amount } = self.instructions[at as usize] {
@@ -486,7 +486,7 @@ impl<'plan> Engine<'plan> {
         }
     }
 
-    /// Let the job in `slot` go on: what it waited for at its position is over.
+    /// Let the job in `slot` continue: its wait at its position is over.
     #[inline]
     fn resume(&mut self, slot: u32) -> Result<(), Failure> {
         let at = self.state.jobs[slot].at;
@@ -541,7 +541,7 @@ impl<'plan> Engine<'plan> {
         self.end_special_service(job, station, at)
     }
 
-    /// Count the delay of `job`, which is over; that of a controller is none of any class.
+    /// Count the delay of `job`, which is over; a controller's belongs to no class.
     pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
         let State {
             jobs, classes, now, ..
@@ -565,7 +565,7 @@ impl<'plan> Engine<'plan> {
         }
     }
 
-    /// Begin the service of whoever is next at the plain `station`, one of whose servers is free.
+    /// Begin the service of the next job at the plain `station`, one of whose servers is free.
     pub(in crate::simulation::kernel) fn serve_next(
         &mut self,
         station: u32,
@@ -583,7 +583,7 @@ impl<'plan> Engine<'plan> {
         }
     }
 
-    /// Let `job` go on after a time given by `amount`.
+    /// Let `job` continue after a time given by `amount`.
     #[inline]
     pub(in crate::simulation::kernel) fn schedule(
         &mut self,
@@ -595,7 +595,7 @@ impl<'plan> Engine<'plan> {
         Ok(())
     }
 
-    /// Let the slot go on after `ticks`; return when that is.
+    /// Let the slot continue after `ticks`; return when that is.
     #[inline]
     pub(in crate::simulation::kernel) fn schedule_after(
         &mut self,
@@ -772,7 +772,7 @@ pub(in crate::simulation::kernel) const fn used_station(instruction: Instruction
     }
 }
 
-/// Tell what the instruction at `at` asks a number for.
+/// Describe the number that the instruction at `at` needs.
 fn describe(plan: &Plan, at: u32) -> String {
     match plan.instructions[at as usize] {
         Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {

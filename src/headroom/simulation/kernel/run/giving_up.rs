@@ -1,11 +1,10 @@
-//! Giving up: time-outs, visits refused by a full station, arms that nobody waits for.
+//! Giving up: time-outs, visits rejected by a full station, fork branches that no job waits for.
 //!
-//! A failed try takes the job back to its attempt: whatever it waited for is given up, the jobs
-//! that it waited for are ended, and the tokens that it took since then are given back. A failure
-//! outside of any attempt goes to whoever waits for the job, and where nobody does, the job is
-//! lost.
+//! A failed try returns the job to its attempt: its current wait is abandoned, the jobs that it
+//! waited for are ended, and the tokens acquired since then are released. A failure outside of any
+//! attempt goes to the job that waits for this one; if there is none, the job is lost.
 //!
-//! Invariant: a job that ends here stands in no line and has no event.
+//! Invariant: a job that ends here is in no line and has no event.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, NO_STATION, NO_WORK, Phase, Role};
 use crate::simulation::kernel::plan::program::{Instruction, NO_AMOUNT};
@@ -69,7 +68,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Take `job` back to the attempt that `guard` stands for.
+    /// Take `job` back to the attempt of `guard`.
     fn fail_attempt(&mut self, job: u32, guard: u32) -> Result<(), Failure> {
         self.count_step()?;
         self.recorder.note(&self.state, Kind::Fail, job, 0);
@@ -102,7 +101,7 @@ impl Engine<'_> {
         self.work_off_changes()
     }
 
-    /// `job`, which nobody waits for, has failed outside of any attempt.
+    /// `job`, which no other job waits for, has failed outside of any attempt.
     fn lose(&mut self, job: u32) -> Result<(), Failure> {
         if self.state.jobs[job].role != Role::Root {
             self.kill(job)?;
@@ -128,7 +127,7 @@ impl Engine<'_> {
         self.work_off_changes()
     }
 
-    /// End `job`, wherever it stands, and all jobs that it waits for.
+    /// End `job`, wherever it is, and all jobs that it waits for.
     pub(in crate::simulation::kernel) fn kill(&mut self, job: u32) -> Result<(), Failure> {
         self.recorder.note(&self.state, Kind::Lose, job, 0);
         let held = holdings::of_job(self.plan, &self.state.jobs, job);
@@ -144,7 +143,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Give back what `job` holds beyond what it held before.
+    /// Release the tokens of `job` beyond those held `before`.
     fn give_back_since(&mut self, job: u32, held: &[(u32, u32)], before: &[(u32, u32)]) {
         for &(pool, tokens) in held {
             let kept = before
@@ -251,7 +250,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take `job` out of the batch in which it is served; the others go on.
+    /// Take `job` out of the batch in which it is served; the others continue.
     fn leave_batch(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.abandon(job, station);
         let special = self.station(station).special();

@@ -1,7 +1,7 @@
-//! Which tokens a job holds, read off its position and its stack.
+//! The tokens that a job holds, derived from its position and its stack.
 //!
-//! The engine keeps no list of holders: what is held at each position is known from the compiled
-//! model, so only the callers' positions on the stack must be added up.
+//! The engine keeps no list of holders. The compiled model gives the tokens held at each position,
+//! so only the callers' positions on the stack must be added up.
 
 use crate::simulation::kernel::places::jobs::Jobs;
 use crate::simulation::kernel::plan::program::Plan;

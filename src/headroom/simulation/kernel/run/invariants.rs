@@ -1,6 +1,6 @@
 //! Conservation laws, checked at the end of every run, in release builds too.
 //!
-//! All sums are integers, so the laws hold exactly; a difference of one tick is a bug.
+//! All sums are integers, so the laws hold exactly: a difference of one tick is a bug.
 //!
 //! Source: Little (1961), *A proof for the queuing formula L = λW*: on any interval the integral
 //! of the number present equals the sum of the times spent there.
@@ -12,7 +12,7 @@ use crate::simulation::kernel::run::engine::{State, used_station};
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::time::SimTime;
 
-/// Panic where `state` breaks a conservation law.
+/// Panic if `state` breaks a conservation law.
 pub fn check(state: &State, plan: &Plan) {
     check_stations(state, plan);
     check_pools(state, plan);
@@ -33,7 +33,7 @@ impl Present {
     }
 }
 
-/// Return the station in which `job` is, of which class it came there, and since when it is there.
+/// Return the station of `job`, its class there, and the time of its arrival.
 fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, u32, SimTime)> {
     match job.phase {
         Phase::Waiting | Phase::Serving | Phase::Reserving => {

@@ -1,15 +1,15 @@
-//! Patience: how long a job waits for a server or for tokens before it gives up.
+//! Patience: the time that a job waits for a server or for tokens before it gives up.
 //!
-//! It is drawn when the job comes, runs while the job waits for the first time, outside of a full
-//! station too, and ends where a server or the tokens take the job. A job whose service was
-//! interrupted waits for its rest without limit. When patience is over, the innermost attempt of
-//! the job fails; a job without one is lost.
+//! Patience is drawn when the job arrives. It runs while the job waits for the first time,
+//! including outside a full station, and ends when the job gets a server or the tokens. A job whose
+//! service was interrupted waits without limit for the remainder. When patience expires, the
+//! innermost attempt of the job fails; a job without an attempt is lost.
 
 use crate::simulation::kernel::plan::program::Instruction;
 use crate::simulation::kernel::run::engine::{Engine, Failure};
 
 impl Engine<'_> {
-    /// Return how long (ticks) `job` waits at most at the instruction at `at`; None for ever.
+    /// Return how long (ticks) `job` waits at most at the instruction at `at`; None: without limit.
     pub(in crate::simulation::kernel) fn patience(
         &mut self,
         job: u32,

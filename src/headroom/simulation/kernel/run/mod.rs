@@ -1,4 +1,4 @@
-//! The engine: events, walks through programs, and what a run gives.
+//! The engine: events, execution of programs, and the result of a run.
 
 pub(in crate::simulation::kernel) mod amounts;
 pub(in crate::simulation::kernel) mod changes;

@@ -1,7 +1,7 @@
-//! Properties of all models: random programs, nested to any depth, over stations and pools.
+//! Properties of all models: random programs of any nesting depth over stations and pools.
 //!
-//! Every finished run has passed the conservation laws of `invariants` by then; here it must also
-//! repeat bit for bit, and end in one of the ways that are allowed.
+//! Every finished run has passed the conservation laws of `invariants`. These tests also require
+//! that it repeats bit for bit and ends in one of the allowed ways.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,10 +15,10 @@ use crate::simulation::kernel::{RunOptions, simulate};
 const STATIONS: u32 = 4;
 const POOLS: u32 = 2;
 const COMPLETIONS: u64 = 300;
-/// An overloaded model may never complete so many jobs: the time (ms) bounds it.
+/// An overloaded model may never complete that number of jobs: the time (ms) bounds it.
 const TIME_LIMIT: f64 = 1000.0;
 
-/// Steps that end with what they began with, so that they may stand anywhere.
+/// Steps that end with what they began with, so that they may be anywhere.
 fn steps(depth: u32, callable: u32) -> BoxedStrategy<Vec<Value>> {
     leaf(callable)
         .prop_recursive(depth, 24, 3, |inner| {
@@ -206,7 +206,7 @@ fn patience() -> impl Strategy<Value = Value> + Clone {
     prop_oneof![3 => Just(Value::Null), 1 => amount()]
 }
 
-/// Servers that come and go, at a station of which that can be said.
+/// Servers that come and go, at a station that supports it.
 fn schedules(stations: &[Value], breakdowns: &[Value], has: bool) -> Vec<Value> {
     let can_change = |station: &&Value| {
         station["discipline"] != "infinite"
@@ -306,7 +306,7 @@ fn breakdowns(stations: &[Value], unit: Option<&str>, key: u64) -> Vec<Value> {
         .collect()
 }
 
-/// No mix or one, whose classes walk all programs.
+/// No mix, or a mix whose classes walk all programs.
 fn mixes() -> impl Strategy<Value = Vec<Value>> {
     let draws = prop::sample::select(vec!["independent", "deck", "computed"]);
     let starts = prop::sample::select(vec!["thinking", "ready"]);

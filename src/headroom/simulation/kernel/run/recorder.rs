@@ -1,8 +1,8 @@
-//! The event trace: what happened to which job where, for the first so many events.
+//! The event trace: what happened to each job and where, for the first N events.
 
 use crate::simulation::kernel::run::engine::State;
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -12,7 +12,7 @@ pub enum Kind {
     Complete = 1,
     /// A job enters a station.
     Enter = 2,
-    /// Its service begins, or goes on.
+    /// Its service begins or continues.
     BeginService = 3,
     /// Its service ends.
     EndService = 4,
@@ -45,15 +45,15 @@ pub struct Record {
     pub job: u32,
     /// Class of the job.
     pub class: u32,
-    /// Station or pool; 0 where there is none.
+    /// Station or pool; 0 if there is none.
     pub resource: u32,
 }
 
-/// Keeps the first so many records.
+/// Keeps the first records, up to a limit.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     limit: usize,
-    /// What was kept.
+    /// The records kept.
     pub records: Vec<Record>,
     /// Whether there was more.
     pub is_truncated: bool,
@@ -74,7 +74,7 @@ impl Recorder {
         self.limit > 0
     }
 
-    /// Note what happens to `job` now.
+    /// Record an event of `job` now.
     #[inline]
     pub fn note(&mut self, state: &State, kind: Kind, job: u32, resource: u32) {
         if self.limit > 0 {

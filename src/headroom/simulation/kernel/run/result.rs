@@ -1,4 +1,4 @@
-//! What a run returns: tables of cumulative statistics, series and histograms, in seconds.
+//! The result of a run: cumulative statistics, series and histograms, in seconds.
 
 use crate::simulation::kernel::places::occupancy::Segments;
 use crate::simulation::kernel::places::pools::Pool;
@@ -17,7 +17,7 @@ use crate::simulation::kernel::time::{SimTime, TimeUnit, nearest};
 /// How an accumulator is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
-    /// A count, as it is.
+    /// A count, unscaled.
     Count,
     /// Ticks, in seconds.
     Time,
@@ -85,7 +85,7 @@ const REQUEST_COLUMNS: Columns = &[
     ("abandon_count", Measure::Count),
 ];
 
-/// What stations have besides where jobs leave lines unserved or capacities change.
+/// Additional columns of stations if jobs leave lines unserved or capacities change.
 const STATION_EXTRAS: Columns = &[
     ("left_count", Measure::Count),
     ("left_wait_s_sum", Measure::Time),
@@ -93,7 +93,7 @@ const STATION_EXTRAS: Columns = &[
     ("capacity_s", Measure::Time),
 ];
 
-/// What pools have besides in such models.
+/// Additional columns of pools in such models.
 const POOL_EXTRAS: Columns = &[
     ("request_count", Measure::Count),
     ("left_wait_s_sum", Measure::Time),
@@ -101,8 +101,8 @@ const POOL_EXTRAS: Columns = &[
     ("capacity_s", Measure::Time),
 ];
 
-/// Return all accumulators as they stand: stations, pools, classes, and, where there are several
-/// classes, the share of each in each station and pool.
+/// Return all accumulators in their present state: stations, pools, classes, and, if there are
+/// several classes, the share of each in each station and pool.
 pub fn row(plan: &Plan, state: &State) -> Row {
     let mut row = Row::default();
     fill(&mut row, plan, state);
@@ -331,9 +331,9 @@ pub struct TableSet {
     pub pools: Table,
     /// Classes.
     pub classes: Table,
-    /// Visits of each class to each station; empty where there is one class.
+    /// Visits of each class to each station; empty if there is one class.
     pub visits: Table,
-    /// Requests of each class to each pool; empty where there is one class.
+    /// Requests of each class to each pool; empty if there is one class.
     pub requests: Table,
 }
 
@@ -361,7 +361,7 @@ pub struct Trace {
     pub job: Vec<u64>,
     /// Index of the class.
     pub class: Vec<u64>,
-    /// Index of the station or pool; 0 where there is none.
+    /// Index of the station or pool; 0 if there is none.
     pub resource: Vec<u64>,
     /// Whether there were more events.
     pub is_truncated: bool,
@@ -372,9 +372,9 @@ pub struct Trace {
 pub struct Outcome {
     /// Statistics at the snapshots; the last one is the end.
     pub snapshots: TableSet,
-    /// Statistics at equal distances in time, if asked for.
+    /// Statistics at equal distances in time, if requested.
     pub samples: Option<TableSet>,
-    /// Statistics of intervals, if asked for.
+    /// Statistics of intervals, if requested.
     pub intervals: Option<IntervalTables>,
     /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
@@ -382,7 +382,7 @@ pub struct Outcome {
     pub histograms: Vec<HistogramTable>,
     /// Jobs present, one for each station.
     pub occupancies: Vec<OccupancyTable>,
-    /// First events, if asked for.
+    /// First events, if requested.
     pub trace: Option<Trace>,
     /// Events taken.
     pub event_count: u64,
@@ -393,7 +393,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Report `state`, the end of a run, and what was kept before it.
+    /// Report `state`, the end of a run, and the statistics kept before it.
     pub fn new(
         plan: &Plan,
         state: State,
@@ -575,7 +575,7 @@ impl Tables<'_> {
         }
     }
 
-    /// Add the next cells to `table` as columns of its own resources.
+    /// Add the next cells to `table` as columns of that table's resources.
     fn extend(&mut self, table: &mut Table, columns: Columns) {
         let names = table.names.iter().map(|name| (name.clone(), 0.0));
         let more = self.next(names, columns, vec![]);
@@ -609,8 +609,8 @@ fn station_maxima(rows: &Rows, stations: &[Station]) -> Maxima {
     ]
 }
 
-/// Return the busy share of the busiest station of each group, over the whole run; 0 for a station
-/// by itself, and where each job has a server of its own.
+/// Return the busy share of the busiest station of each group, over the whole run; 0 for a separate
+/// station, and if each job has its own server.
 fn busiest(plan: &Plan, state: &State) -> Vec<f64> {
     let elapsed = nearest(u128::from(state.now.ticks())).max(1.0);
     let share = |index: usize| match plan.stations[index].servers {

@@ -1,11 +1,11 @@
 //! Service at stations that are not plain: places and blocking, interruption, batches, servers of
 //! different speed, breakdowns.
 //!
-//! Nothing here lets a job walk, except the one whose service has ended: a change at one station
-//! can set others free, and these changes are worked off one after the other.
+//! No function here advances a job, except the one whose service has ended: a change at one station
+//! can release others, and these changes are processed one after the other.
 //!
-//! Invariant: where a station has both room and a job that waits outside, it is among the stations
-//! still to be looked at.
+//! Invariant: if a station has both room and a job waiting outside, it is among the stations still
+//! to be examined.
 
 use crate::simulation::kernel::places::jobs::{NO_STATION, NO_WORK, Phase};
 use crate::simulation::kernel::places::stations::Station;
@@ -35,7 +35,7 @@ impl Engine<'_> {
     ) -> Result<(), Failure> {
         self.state.jobs[job].phase = Phase::Walking;
         if self.leaving.is_some_and(|old| old.station == station) {
-            // It goes to the end of its own line, behind those who wait outside.
+            // It goes to the end of its own line, behind the jobs that wait outside.
             self.settle_departure()?;
         }
         let is_kept = self.take_reservation(job, station);
@@ -130,7 +130,7 @@ impl Engine<'_> {
         stations[station as usize].queue(*now, job, jobs);
     }
 
-    /// Return whose service `job` may interrupt.
+    /// Return the job whose service `job` may interrupt.
     fn victim(&mut self, job: u32, station: u32) -> Option<u32> {
         let State { stations, jobs, .. } = &mut self.state;
         let special = stations[station as usize].special();
@@ -152,7 +152,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Interrupt the service of `victim`, which goes back to the line.
+    /// Interrupt the service of `victim`, which returns to the line.
     fn interrupt(&mut self, victim: u32, station: u32) {
         self.recorder
             .note(&self.state, Kind::Interrupt, victim, station);
@@ -176,7 +176,7 @@ impl Engine<'_> {
         own.queue_len_max = own.queue_len_max.max(own.line.len());
     }
 
-    /// Take `job`, which is served, from its server.
+    /// Take `job` from its server during its service.
     pub(in crate::simulation::kernel) fn free_server(&mut self, job: u32, station: u32) {
         let State {
             stations,
@@ -192,7 +192,7 @@ impl Engine<'_> {
         special.return_server(jobs.extra(job).server);
     }
 
-    /// Let `job`, which stands in no line, be served at `station`, where a server is idle.
+    /// Let `job`, which is in no line, be served at `station`, which has an idle server.
     fn begin_service(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         let at = self.state.jobs[job].at;
         self.cancel(job);
@@ -237,8 +237,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Keep a place for `job` at the next station if its step asks for one; where there is none,
-    /// the job holds its server and waits.
+    /// Keep a place for `job` at the next station if its step asks for one; if there is none, the
+    /// job holds its server and waits.
     fn has_place_further_on(&mut self, job: u32, station: u32, at: u32) -> bool {
         let Instruction::UseReserving { next, .. } = self.instructions[at as usize] else {
             return true;
@@ -267,7 +267,7 @@ impl Engine<'_> {
         false
     }
 
-    /// The service of `job`, which stands at `at`, is over: let it go on.
+    /// The service of `job` at `at` is over: let it continue.
     pub(in crate::simulation::kernel) fn end_special_service(
         &mut self,
         job: u32,
@@ -307,7 +307,7 @@ impl Engine<'_> {
         self.leave_served(member, station);
     }
 
-    /// Let `job`, which is served to the end, leave `station` and walk when it is its turn.
+    /// Let `job`, whose service has ended, leave `station` and walk when it is its turn.
     fn leave_served(&mut self, job: u32, station: u32) {
         let (class, entered) = (self.state.jobs[job].class, self.state.jobs[job].entered);
         self.depart(Leaving {
@@ -346,7 +346,7 @@ impl Engine<'_> {
         self.changed.push(left.station);
     }
 
-    /// Look at all stations whose state has changed until nothing more can begin.
+    /// Examine all stations whose state has changed until nothing more can begin.
     pub(in crate::simulation::kernel) fn work_off_changes(&mut self) -> Result<(), Failure> {
         while let Some(station) = self.changed.pop() {
             if self.station(station).special.is_some() {
@@ -527,7 +527,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Let all jobs go on whose shared service ends now.
+    /// Let all jobs continue whose shared service ends now.
     pub(in crate::simulation::kernel) fn end_shared_services(
         &mut self,
         station: u32,
@@ -604,7 +604,7 @@ impl Engine<'_> {
     }
 }
 
-/// Return `ticks` times `factor` in whole ticks; exact where the factor is 1.
+/// Return `ticks` times `factor` in whole ticks; exact if the factor is 1.
 #[allow(
     clippy::float_cmp,
     reason = "a speed of exactly 1 must not round anything"

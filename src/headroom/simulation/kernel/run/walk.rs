@@ -1,7 +1,7 @@
-//! The interpreter of programs: what each instruction does to a job.
+//! The interpreter of programs: the effect of each instruction on a job.
 //!
-//! Invariant: a walk ends where the job waits for an event, a token, a place or other jobs, where
-//! it has failed, or where it ends.
+//! Invariant: a walk ends when the job waits for an event, a token, a place or other jobs, has
+//! failed, or ends.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
@@ -96,7 +96,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take a step that is rarer than a service; return where the walk goes on, or None where it
+    /// Take a step that is rarer than a service; return where the walk continues, or None if it
     /// ends.
     fn step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
         let goes_on = match self.instructions[at as usize] {
@@ -201,7 +201,7 @@ impl Engine<'_> {
         Ok(goes_on.then_some(at + 1))
     }
 
-    /// Let `job` ask for tokens, as long as it has patience; return whether it has them.
+    /// Let `job` request tokens, as long as it has patience; return whether it has them.
     fn ask(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> Result<bool, Failure> {
         let is_granted = self.acquire(job, at, pool, tokens);
         if !is_granted {
@@ -211,7 +211,7 @@ impl Engine<'_> {
         Ok(is_granted)
     }
 
-    /// Let `job` ask for tokens; return whether it has them.
+    /// Let `job` request tokens; return whether it has them.
     fn acquire(&mut self, job: u32, at: u32, pool: u32, tokens: u32) -> bool {
         self.state.jobs[job].at = at;
         let State {
@@ -228,7 +228,7 @@ impl Engine<'_> {
         is_granted
     }
 
-    /// Take tokens back and grant those who wait.
+    /// Take tokens back and grant the waiting requests.
     pub(in crate::simulation::kernel) fn give_back(&mut self, pool: u32, tokens: u32) {
         self.state.pools[pool as usize].release(self.state.now, tokens);
         self.grant_waiting(pool);
@@ -277,7 +277,7 @@ impl Engine<'_> {
         at + 1
     }
 
-    /// Start a job in each arm; `job` waits for as many as the fork asks for.
+    /// Start a job in each arm; `job` waits for as many as the fork requires.
     fn fork(&mut self, job: u32, at: u32, fork: u32) -> Result<(), Failure> {
         let plan = &self.plan.forks[fork as usize];
         self.wait_for_children(job, at + 1, plan.quorum);
@@ -295,7 +295,7 @@ impl Engine<'_> {
         waiting.entered = self.state.now;
     }
 
-    /// Let another job walk from `entry` with what `job` knows.
+    /// Let another job walk from `entry` with the attributes of `job`.
     fn start_child(&mut self, job: u32, entry: u32, role: Role) -> Result<u32, Failure> {
         let class = self.state.jobs[job].class;
         let child = self.start_job(entry, class, role)?;
@@ -321,7 +321,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Tell the parent, if one waits for `job`, that it need not wait for it any longer.
+    /// Notify the parent, if one waits for `job`, that it need not wait any longer.
     ///
     /// A callee hands back the attributes.
     fn reply(&mut self, job: u32) -> Result<(), Failure> {
@@ -342,7 +342,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Let `parent`, which waits for no more jobs, go on.
+    /// Let `parent`, which waits for no more jobs, continue.
     fn end_join(&mut self, parent: u32) -> Result<(), Failure> {
         self.state.jobs.pop(parent);
         let State {
@@ -364,7 +364,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// What becomes of the arms for which `parent` waits no longer.
+    /// Settle the arms that `parent` no longer waits for.
     fn leave_arms(&mut self, parent: u32, fork: u32) -> Result<(), Failure> {
         let is_cancelling = self.plan.forks[fork as usize].is_cancelling;
         loop {
@@ -448,7 +448,7 @@ impl Engine<'_> {
         self.schedule(source, wait)
     }
 
-    /// Bring the jobs of a class to where they are at time zero.
+    /// Bring the jobs of a class to their positions at time zero.
     pub(in crate::simulation::kernel) fn start_class(
         &mut self,
         index: u32,
@@ -487,7 +487,7 @@ impl Engine<'_> {
         Ok(job)
     }
 
-    /// Take a slot for a job that waits for somebody to set it going.
+    /// Take a slot for a job that waits to be started.
     pub(in crate::simulation::kernel) fn new_job(
         &mut self,
         at: u32,

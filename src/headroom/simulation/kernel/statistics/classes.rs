@@ -1,4 +1,4 @@
-//! Job classes at work: who is in the system, and how long it took.
+//! Job classes during a run: jobs in the system, and their response times.
 
 use crate::simulation::kernel::places::jobs::age;
 use crate::simulation::kernel::places::stations::area;
@@ -123,12 +123,12 @@ impl ClassState {
         self.present
     }
 
-    /// Return how long (ticks) the jobs present have been in the system so far, all together.
+    /// Return the total time (ticks) that the present jobs have been in the system so far.
     pub const fn age(&self, now: SimTime) -> u128 {
         age(self.present, self.arrived_sum, now)
     }
 
-    /// Return the totals as they stand at `now`.
+    /// Return the totals at `now`.
     pub fn totals_at(&self, now: SimTime) -> ClassTotals {
         let ticks = now.since(self.changed);
         ClassTotals {

@@ -2,23 +2,23 @@
 //!
 //! Bins are log-linear: whole ticks below 256, then 128 bins for each factor of two, so a bin is
 //! never wider than 1/128 of its value (two significant digits). Histograms of equal layout merge
-//! by adding counts, so the segments are joined in pairs whenever there are too many, and memory
-//! does not grow with the run.
+//! by adding counts. Segments are joined in pairs whenever there are too many, so memory does not
+//! grow with the run.
 //!
-//! The `hdrhistogram` crate has the same layout, but its dependencies turn on `num-traits/std`,
-//! which would quietly hand the random variates to the system's mathematics library.
+//! The `hdrhistogram` crate has the same layout, but its dependencies enable `num-traits/std`,
+//! which would silently make the random variates use the system's mathematics library.
 //!
 //! Source: Tene (2015), *`HdrHistogram`: a high dynamic range histogram*.
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Segments of a run at most.
+/// Maximum segments of a run.
 pub const SEGMENT_LIMIT: usize = 16;
 /// Observations of the first segments, before any are joined.
 const FIRST_WIDTH: u64 = 32;
 /// Bins for each factor of two.
 const BINS_PER_OCTAVE: usize = 128;
-/// Bits of a value that tell its bin, the leading one included.
+/// Bits of a value that determine its bin, the leading one included.
 const SIGNIFICANT_BITS: u32 = 8;
 
 /// Counts by bin; bins beyond the end are empty.

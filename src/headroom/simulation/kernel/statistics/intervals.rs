@@ -1,10 +1,10 @@
-//! Statistics of intervals whose ends are given: hours of a day, a peak, a part of a transient.
+//! Statistics of intervals with given ends: hours of a day, a peak, a part of a transient.
 //!
-//! At each end all accumulators are read as for a snapshot, and what each class has counted in its
-//! histogram since the end before. Nothing is done per event, and the number of ends is given, so
-//! memory does not grow with the run.
+//! At each end all accumulators are read as for a snapshot, together with the change of each
+//! class's histogram since the previous end. No work is done per event, and the number of ends is
+//! given, so memory does not grow with the run.
 //!
-//! Invariant: an interval holds what happens from its start up to, but not at, its end; the last
+//! Invariant: an interval holds the events from its start up to, but not at, its end; the last
 //! one ends with the run. Together they hold every completion of the run exactly once.
 
 use crate::simulation::kernel::places::pools::Pool;
@@ -13,7 +13,7 @@ use crate::simulation::kernel::statistics::histogram::Counts;
 use crate::simulation::kernel::statistics::snapshots::Row;
 use crate::simulation::kernel::time::SimTime;
 
-/// What is known at the end of an interval.
+/// The state at the end of an interval.
 #[derive(Clone, Debug)]
 pub struct Interval {
     /// End of the interval.
@@ -34,7 +34,7 @@ pub struct Intervals {
     /// Ends that were not reached yet, the next one last.
     ahead: Vec<SimTime>,
     closed: Vec<Interval>,
-    /// What each class had counted at the end of the last interval.
+    /// The counts of each class at the end of the last interval.
     counted: Vec<Counts>,
 }
 
@@ -49,7 +49,7 @@ impl Intervals {
         }
     }
 
-    /// Return when the next interval ends; never where none is left.
+    /// Return when the next interval ends; never if none is left.
     #[inline]
     pub fn next(&self) -> SimTime {
         self.ahead.last().copied().unwrap_or(SimTime::MAX)
@@ -100,7 +100,7 @@ impl Longest {
         raise(&mut self.pools, pools);
     }
 
-    /// Let the maxima, which start anew with each interval, be those of the whole run.
+    /// Let the maxima, which restart with each interval, be those of the whole run.
     pub fn restore(&self, stations: &mut [Station], pools: &mut [Pool]) {
         for (station, longest) in stations.iter_mut().zip(&self.stations) {
             station.queue_len_max = station.queue_len_max.max(*longest);

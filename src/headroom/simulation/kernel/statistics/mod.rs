@@ -1,4 +1,4 @@
-//! What is kept of a run: cumulative sums, histograms, intervals.
+//! Statistics of a run: cumulative sums, histograms, intervals.
 
 pub mod classes;
 pub mod histogram;

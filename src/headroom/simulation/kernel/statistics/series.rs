@@ -3,12 +3,12 @@
 //! Batches start at one observation, grow to five when there are enough (MSER-5 works on means of
 //! five), and then double whenever the series is full, so memory does not grow with the run.
 //!
-//! Source of doubling: Law & Carson (1979), *A sequential procedure for determining the length of
-//! a steady-state simulation*.
+//! Source of the doubling: Law & Carson (1979), *A sequential procedure for determining the length
+//! of a steady-state simulation*.
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Values of a series at most.
+/// Maximum values of a series.
 pub const VALUE_LIMIT: usize = 1024;
 /// Observations from which on batches hold at least five.
 const TINY: usize = 50;
@@ -101,7 +101,7 @@ impl Series {
         }
     }
 
-    /// Join each `factor` neighbours; what does not fill a batch becomes the open one.
+    /// Join each `factor` neighbours; an incomplete batch becomes the open one.
     fn join(&mut self, factor: usize) {
         let rest = self.sums.chunks_exact(factor).remainder();
         self.open_sum += rest.iter().sum::<u128>();

@@ -1,19 +1,19 @@
-//! Cumulative statistics at a few dozen moments of the run, and samples at equal distances.
+//! Cumulative statistics at a few dozen times of the run, and samples at equal intervals.
 //!
-//! Any warm-up cut can be made afterwards: a window is the difference of two snapshots. They are
-//! taken at job completions; when there are too many, every other one is dropped and the interval
-//! doubles, so memory does not grow with the run.
+//! Any warm-up can be removed afterwards: a window is the difference of two snapshots. Snapshots
+//! are taken at job completions. When there are too many, every other one is dropped and the
+//! interval doubles, so memory does not grow with the run.
 
 use std::ops::Range;
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Snapshots at most.
+/// Maximum snapshots.
 pub const SNAPSHOT_LIMIT: usize = 64;
 
 /// One snapshot: all accumulators of the run in one row.
 ///
-/// Nearly all fit in 64 bits, so the upper halves are kept only where they are not zero.
+/// Nearly all fit in 64 bits, so the upper halves are kept only if they are not zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     low: Vec<u64>,
@@ -100,7 +100,7 @@ impl Snapshots {
         completion_count >= self.next
     }
 
-    /// Return an empty row, made of one that was dropped if there is any.
+    /// Return an empty row, reusing a dropped one if there is any.
     pub fn blank(&mut self) -> Row {
         self.make_room();
         let mut row = self.spare.pop().unwrap_or_default();
@@ -139,7 +139,7 @@ impl Snapshots {
     }
 }
 
-/// Samples at most.
+/// Maximum samples.
 const SAMPLE_LIMIT: usize = 4096;
 
 /// Cumulative statistics at equal distances in time.

@@ -1,4 +1,4 @@
-//! The measuring engine of the storage layer: a job in, a dictionary of tables out.
+//! The storage engine for Python: a job in, a dictionary of tables out.
 
 use crate::systems::storage::blocks::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
@@ -24,7 +24,7 @@ create_exception!(
 
 /// Carry the requests of a job out on its target; see `headroom.systems.storage`.
 ///
-/// A signal such as Ctrl-C ends the run early: the dictionary then holds what was measured until
+/// A signal such as Ctrl-C ends the run early: the dictionary then holds the measurements until
 /// then, and under `interrupt` the exception that its handler raised, for the caller to raise.
 #[allow(
     clippy::redundant_closure_for_method_calls,

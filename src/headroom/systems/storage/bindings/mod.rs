@@ -1,4 +1,4 @@
-//! The functions of storage for Python: conversion only.
+//! The Python bindings of storage: conversion only.
 
 #[cfg(unix)]
 mod engine;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 ///
 /// # Errors
 ///
-/// Fails where Python does.
+/// Fails if Python raises an error.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     #[cfg(unix)]

@@ -13,7 +13,7 @@ use super::engine::spans_dict;
 
 /// Run `PostMark`; see `headroom.systems.storage.postmark.postmark.carry_out`.
 ///
-/// A signal such as Ctrl-C ends the run early: the dictionary then holds what was measured until
+/// A signal such as Ctrl-C ends the run early: the dictionary then holds the measurements until
 /// then, and under `interrupt` the exception that its handler raised, for the caller to raise.
 #[allow(
     clippy::needless_pass_by_value,

@@ -1,4 +1,4 @@
-//! The soft device as a file system, for a process of its own.
+//! The soft device as a file system, run in its own process.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ pub fn soft_mount(
     let device = SoftDevice::new(script, size_bytes).map_err(wrong)?;
     let mut signal: Option<PyErr> = None;
     let mut told: PyResult<()> = Ok(());
-    // A signal that comes while Python is told raises there, and nobody sees it again.
+    // A signal during the call into Python raises there, and would otherwise be lost.
     let was_stopped = AtomicBool::new(false);
     let is_ready = is_ready.clone().unbind();
     let served = py.detach(|| {

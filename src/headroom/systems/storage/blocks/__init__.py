@@ -1,1 +1,1 @@
-"""Loads of single requests: jobs for the engine, and runs made of its tables."""
+"""Loads of single requests: jobs for the engine, and runs built from its tables."""

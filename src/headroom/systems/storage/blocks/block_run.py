@@ -57,7 +57,7 @@ def run_blocks(asked: Measurement) -> Run:
 
 
 def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:
-    """Run a job; what is wrong with the size of the target is said in the words of the study."""
+    """Run a job; errors about the size of the target use the words of the study."""
     try:
         return run_job(job)
     except EnvironmentUnfitError as error:
@@ -70,7 +70,7 @@ def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:
 
 
 def _log_path(folder: str, target: Target, run: int) -> Path:
-    """Return where the log of a run is kept, on another device than what it tells of."""
+    """Return the path of a run's log, on a different device from its target."""
     if target.table.kind in {"nothing", "soft"}:
         raise StudyError(
             f"target {target.name!r} of kind {target.table.kind!r} is lost in a crash, so a "

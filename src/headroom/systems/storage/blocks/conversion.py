@@ -1,6 +1,6 @@
-"""From what the engine returns to what every system returns.
+"""Convert the engine's result to the common `Run` of all systems.
 
-Invariant: nothing is averaged or cut here; each number of the run is one of the engine, or a
+Invariant: nothing is averaged or cut here; each number of the run comes from the engine, or is a
 quotient of two that hold for the whole run.
 """
 
@@ -54,11 +54,11 @@ def run_of(
     found
         Of `measure.run_job`.
     cost
-        What the tool itself costs, with the interface that was used.
+        Cost of the tool itself, with the interface used.
     is_open
-        Whether requests come at times of their own.
+        Whether requests have their own due times.
     remarks, notes
-        What is known of the run besides: why it may mislead, and what puts nothing in doubt.
+        Other facts about the run: why it may mislead, and what puts nothing in doubt.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def run_of(
 
 
 def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
-    """Return the figures of a whole run, warm-up included, that its tables do not give."""
+    """Return the values of a whole run, warm-up included, that its tables do not give."""
     classes = found["classes"]
     done = sum(class_["completion_count"] for class_ in classes.values())
     reads = classes.get("read", {}).get("completion_count", 0)
@@ -114,9 +114,9 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
 
 
 def what_limits(values: Mapping[str, float], *, is_open: bool) -> tuple[str, ...]:
-    """Return what sets the throughput of a run, as far as can be known from outside a target.
+    """Return the limits on a run's throughput, as far as visible from outside a target.
 
-    Nothing where the tool is being measured, which its own sentence says.
+    Nothing if the tool is being measured, which has its own sentence.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def faults_of(found: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _counters(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return what was counted, also by the workload and by a soft device, of what it did."""
+    """Return the counters of a run, including those of the workload and of a soft device."""
     truth = found.get("truth") or {}
     counted = {
         **found["counters"],

@@ -1,7 +1,7 @@
-"""Which interfaces this machine has, what the tool costs with each, and which one a run takes.
+"""Available I/O interfaces of this machine, their cost, and the choice for a run.
 
-Whether a ring can be had may depend on the run (its depth, the limits of the process), so ``auto``
-leaves the last word to the engine, and the result says which one it was.
+Whether a ring is available may depend on the run (its depth, the limits of the process). So
+``auto`` leaves the final decision to the engine, and the result reports the interface used.
 """
 
 from collections.abc import Mapping
@@ -50,12 +50,12 @@ class Interfaces:
         wish
             ``"auto"`` or the name of one. In memory a ring hands every request to a thread of the
             kernel, so that plain calls are the right tool there. Elsewhere ``"auto"`` is a ring,
-            and threads where the system refuses one then.
+            and threads if the system refuses one then.
 
         Raises
         ------
         EnvironmentUnfitError
-            This machine refuses the one that is asked for.
+            This machine refuses the requested interface.
         """
         if not self.costs:
             self.measure()
@@ -72,12 +72,12 @@ class Interfaces:
         return wish
 
     def cost_of(self, found: Mapping[str, Any]) -> ToolCost:
-        """Return what the tool costs with the interface that a run has used."""
+        """Return the cost of the tool with the interface that a run has used."""
         used = str(found["facts"]["interface"])
         return self.costs[used if used in self.costs else next(iter(self.costs))]
 
     def in_words(self, wish: str, found: Mapping[str, Any], target: Opened) -> tuple[str, ...]:
-        """Return what a reader must know of the choice: nothing where it is the usual one."""
+        """Return notes on the choice for the reader: nothing if it is the usual one."""
         if wish != "auto" or found["facts"]["interface"] != "threads":
             return ()
         if target.is_memory and target.plan["kind"] == "files":
@@ -87,4 +87,4 @@ class Interfaces:
 
 
 INTERFACES = Interfaces()
-"""Those of this process: all experiments of a session share what was measured once."""
+"""Those of this process: all experiments of a session share one measurement."""

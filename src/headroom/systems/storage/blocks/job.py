@@ -1,4 +1,4 @@
-"""From a point to the job that the engine carries out.
+"""Convert a point to the job that the engine carries out.
 
 Invariant: a job is a function of the point, the seed and the opened target.
 """
@@ -71,7 +71,7 @@ def job_of(
 def stream_seed(run: int, mechanism: str) -> int:
     """Return the seed of a stream in a measured run: that of a model's mechanism of this name.
 
-    A model that draws from the mechanism sees what is measured with the same seed of the run.
+    A model that draws from the mechanism sees the measured requests of the same run seed.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def stream_seed(run: int, mechanism: str) -> int:
 
 
 def classes_of(config: Mapping[str, Value]) -> str:
-    """Return what the classes of a point are: kinds of requests, or streams that have names."""
+    """Return the kind of classes of a point: kinds of requests, or named streams."""
     if config["classes"] != "auto":
         return str(config["classes"])
     return "stream" if config["workload"] in {"spc1_like", "spc2_like"} else "kind"

@@ -1,6 +1,6 @@
 """Input and output of one replication of a storage experiment, for any workload.
 
-Invariant: everything that a run may depend on stands here or in the point itself.
+Invariant: everything that a run may depend on is here or in the point itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class Measurement:
     seed
         Of the requests and the data.
     target
-        What is loaded.
+        The target of the load.
     typed
         Confirmations of the user, typed at this call of the command.
     interfaces
@@ -41,5 +41,5 @@ class Measurement:
 
     @property
     def wish(self) -> str:
-        """The interface that is asked for: ``"auto"`` or the name of one."""
+        """The requested interface: ``"auto"`` or the name of one."""
         return str(self.config["interface"])

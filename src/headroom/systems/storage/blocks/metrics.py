@@ -1,4 +1,4 @@
-"""The metrics of a storage run, in the names that both columns share."""
+"""The metrics of a storage run, with names shared by both columns."""
 
 from collections.abc import Iterator, Mapping
 
@@ -55,7 +55,7 @@ _SPC1_STREAMS = ("asu1-1", "asu1-2", "asu1-3", "asu1-4", "asu2-1", "asu2-2", "as
 
 
 def block_metrics(config: Mapping[str, Value], *, is_verified: bool = False) -> Iterator[Metric]:
-    """Yield the metrics of a workload of requests, checked data included where asked for."""
+    """Yield the metrics of a workload of requests, with checked data if requested."""
     yield from _FLOW
     for quantity in QUANTITIES:
         yield from observed_metrics(quantity)

@@ -1,12 +1,12 @@
-"""A test of a solid-state device in rounds, after SNIA: fill it, then load it until it is steady.
+"""A round-based test of a solid-state device after SNIA: fill it, then load it until steady.
 
-The whole target is written in order, in 128 KiB, as often as asked; then come rounds. A round has a
-cell for each mix of reads and writes and each size of requests (`snia_cells`), random over the
-whole target, each for `seconds`. The rounds end when the last five are steady by `steady_rounds`;
-what is judged is the tracked cell, writes of 4 KiB. The run reports the last five rounds; one that
-never became steady carries a fault.
+The whole target is written in order, in 128 KiB blocks, as often as requested; then the rounds
+begin. A round has a cell for each read/write mix and each request size (`snia_cells`), random over
+the whole target, each for `seconds`. The rounds end when the last five are steady by
+`steady_rounds`, judged on the tracked cell, writes of 4 KiB. The run reports the last five rounds;
+a run that never became steady carries a fault.
 
-Invariant: figures come from steady rounds, or the run says that they do not.
+Invariant: results come from steady rounds, or the run says that they do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,12 +38,12 @@ _PICTURED = "response_s"
 FILL_BYTES = 128 * 1024
 FILL_PARTS = 20
 FILL_PART_BYTES = 1 << 30
-"""The target is written in so many parts, none larger than this: the user sees how far it is."""
+"""The target is written in `FILL_PARTS` parts, none larger than this, to show progress."""
 
 Found: TypeAlias = Mapping[str, Any]
-"""What the engine found."""
+"""A result of the engine."""
 Round: TypeAlias = dict[Cell, Found]
-"""What was found in each cell that was run."""
+"""The results of each cell that was run."""
 
 
 def run_rounds(asked: Measurement) -> Run:
@@ -129,7 +129,7 @@ def _rounds(
 
 
 def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
-    """Run all cells once, up to one with a problem; each goes on with other requests."""
+    """Run all cells once, up to one with a problem; each continues with other requests."""
     found: Round = {}
     for place, (cell, job) in enumerate(jobs.items()):
         seed = (job["seed"] + number * len(jobs) + place) % 2**64
@@ -140,7 +140,7 @@ def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
 
 
 def _tracked(rounds: Sequence[Round], judged: Cell) -> list[float]:
-    """Return the tracked figure of each round that has it: requests per second of a cell."""
+    """Return the tracked value of each round that has it: requests per second of a cell."""
     own = [one[judged] for one in rounds if judged in one]
     return [_count(one, "completion_count") / one["end_s"] for one in own]
 
@@ -192,14 +192,14 @@ class _Outcome:
         )
 
     def _values(self) -> dict[str, float]:
-        """Return the figures of the last rounds together, and those of each cell."""
+        """Return the values of the last rounds together, and those of each cell."""
         found = [one for _, one in self.kept]
         each = [self._of(cell, one) for cell, one in self.kept]
         shared = set.intersection(*(set(one) for one in each))
         means = {name: float(np.mean([one[name] for one in each])) for name in sorted(shared)}
         counts = {name: sum(one[name] for one in each) for name in shared
                   if name.endswith("_count")}  # fmt: skip
-        # Where the tool is measured most is what must be said.
+        # Report the cell with the largest share of the tool.
         largest = {"tool_share": max(one["tool_share"] for one in each)}
         values = {**means, **counts, **(largest if "tool_share" in shared else {}), **_flow(found)}
         values["run_s"] = sum(one["end_s"] for one in found)

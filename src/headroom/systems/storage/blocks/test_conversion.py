@@ -1,4 +1,4 @@
-"""What the engine returns becomes a run without a figure lost; failures are said in words."""
+"""The engine's result becomes a run without losing a value; failures are described as text."""
 
 from typing import Any
 

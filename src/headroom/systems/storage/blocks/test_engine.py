@@ -1,4 +1,4 @@
-"""The measuring engine as Python sees it: tables that obey the laws, real files, and Ctrl-C."""
+"""The storage engine from Python: tables that obey the operational laws, real files, and Ctrl-C."""
 
 import json
 import os

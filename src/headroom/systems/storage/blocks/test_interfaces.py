@@ -1,6 +1,6 @@
-"""Which interface a run takes where the system refuses one: said, and never a reason to fail.
+"""The interface of a run if the system rejects one: reported, and never a reason to fail.
 
-Refusals are real: a filter of system calls (seccomp) in a process of its own, and limits of memory.
+The rejections are real: a system-call filter (seccomp) in a separate process, and memory limits.
 """
 
 import json
@@ -78,7 +78,7 @@ def _told(folder: Path, **asked: Any) -> dict[str, Any]:
 
 
 def _place(folder: Path) -> Path:
-    """Return a folder that anybody may use, on a disk."""
+    """Return a folder that all users may use, on a disk."""
     folder.chmod(0o777)
     for parent in folder.parents:
         if parent.owner() == folder.owner() and not parent.stat().st_mode & 0o001:

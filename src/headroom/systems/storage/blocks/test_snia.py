@@ -1,4 +1,4 @@
-"""Tests of a solid-state device in rounds: the matrix, and that rounds end when they are steady."""
+"""Round-based tests of a solid-state device: the matrix, and ending when steady."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -1,16 +1,16 @@
-"""The cost of the tool itself, and its share in a result.
+"""The overhead of the tool itself, and its share in a result.
 
-The engine is run on nothing: each request is answered at once, so that all processor time is its
-own. A result is bent by the tool in two ways, and the larger one is reported as ``tool_share``:
+The engine runs on a null target that answers each request at once, so all processor time is its
+own. The tool distorts a result in two ways, and the larger one is reported as ``tool_share``:
 
-- of the throughput: the time that the generating threads spent on themselves, as a share of the
-  time that they had; at 1 the generator, not the target, sets the throughput;
-- of the times: the own time of a request as a share of the mean service time.
+- for the throughput: the generating threads' own processor time, as a share of their available
+  time; at 1 the generator, not the target, sets the throughput;
+- for the times: the engine's own time per request, as a share of the mean service time.
 
 Nothing is ever subtracted.
 
-Invariant: the cost is that of the interface, and of the mix of reads and writes, of the run that
-it stands beside.
+Invariant: the cost is that of the interface, and of the mix of reads and writes, of the run that it
+is reported with.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ class ToolCost:
         found
             Of `measure.run_job`.
         write_share
-            Share of writes where the classes do not tell it; None where they do.
+            Share of writes if the classes do not give it; None if they do.
 
         Examples
         --------
@@ -70,7 +70,7 @@ class ToolCost:
         written = counts.get("write", 0) if write_share is None else write_share * whole
         own_s = (self.read_s * (whole - written) + self.write_s * written) / whole
         if found["facts"].get("interface") == "soft":
-            # Its time stands still while the tool works.
+            # Its time stops while the tool works.
             return {"tool_s_per_request": own_s, "tool_share": 0.0}
         threads = int(found["facts"].get("threads", 1))
         columns = found["snapshots"]["stations"]["columns"]
@@ -84,7 +84,7 @@ class ToolCost:
 def measure_cost(
     interface: str, run_job: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> ToolCost | str:
-    """Return what an interface costs, or why it cannot be used on this machine.
+    """Return the cost of an interface, or why it cannot be used on this machine.
 
     Parameters
     ----------

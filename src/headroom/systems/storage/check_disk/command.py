@@ -1,7 +1,7 @@
 """`headroom check-disk`: the study `disk_check` of the disks that a user names, in one line.
 
-Invariant: a block device, and a file that is there, is only read unless its words were typed at
-this call; which words those are, and whether they allow anything, `run` decides.
+Invariant: a block device or an existing file is only read unless its words were typed at this call;
+`run` decides which words are needed, and whether they allow anything.
 """
 
 import os
@@ -80,8 +80,9 @@ def check_disk(
 ) -> None:
     """Check a disk: how fast it is, whether it keeps its speed, and which of several is faster.
 
-    Files of its own are made in a folder and removed at the end; nothing that is there is touched.
-    The results stay in a folder of their own: the same command again takes up what is missing.
+    The command makes its own files in a folder and removes them at the end; existing files are not
+    touched. The results stay in a separate folder: the same command again runs only the missing
+    parts.
     """
     disks = [_disk_at(path) for path in paths]
     if len({disk.path for disk in disks}) < len(disks):
@@ -113,7 +114,7 @@ def check_disk(
 
 
 def _disk_at(path: Path) -> Disk:
-    """Return what a path is; follows links to tell, and keeps the name that was given."""
+    """Return the kind of disk at a path; follows links, and keeps the given name."""
     named = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolves no link
     try:
         str(named).encode()
@@ -141,7 +142,7 @@ def _disk_at(path: Path) -> Disk:
 
 
 def _write(folder: Path, study: dict[str, Any]) -> None:
-    """Write the study into its folder, and over one that this command wrote before."""
+    """Write the study into its folder, replacing an earlier one of this command."""
     file = folder / STUDY_NAME
     is_ours = file.is_file() and file.read_text("utf-8", errors="replace").startswith(_MARK)
     if folder.exists() and not is_ours and (not folder.is_dir() or any(folder.iterdir())):
@@ -156,7 +157,7 @@ def _write(folder: Path, study: dict[str, Any]) -> None:
 
 
 def _to_write(folder: Path, settings: Sequence[str] | None, *, quick: bool) -> str:
-    """Return in words why writes are not asked of a disk, and how they would be."""
+    """Return as text why writes are not run on a disk, and how to enable them."""
     try:
         asked = needed(make_plan(load_study(folder, settings or ()), quick=quick, seed=None))
     except HeadroomError as error:

@@ -1,7 +1,7 @@
-"""From the study `disk_check` to that of the disks that a user names.
+"""Adapt the study `disk_check` to the disks that a user names.
 
-Invariant: pure. What an experiment asks stays as the study has it; its targets are replaced, and
-what cannot be asked of these disks is left out whole.
+Invariant: pure. The questions of an experiment stay those of the study; its targets are replaced,
+and experiments that these disks cannot run are left out whole.
 """
 
 import copy
@@ -26,7 +26,7 @@ _COMPARED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disk:
-    """What is to be checked.
+    """The disk to check.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Disk:
 
     @property
     def is_folder(self) -> bool:
-        """Whether files are made in it, so that nothing that is there is touched."""
+        """Whether files are made in it, so that nothing existing is touched."""
         return self.kind == "folder"
 
     def table(self, template: Mapping[str, Any]) -> Table:
@@ -63,7 +63,7 @@ def place_name(path: Path) -> str:
 
 
 def target_names(disks: Sequence[Disk]) -> list[str]:
-    """Return a name for each disk: the last part of its path, more of it where two agree.
+    """Return a name for each disk: the last part of its path, more of it if two agree.
 
     Examples
     --------
@@ -89,9 +89,9 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
     template
         Content of the study `disk_check`.
     disks
-        One: all questions and predictions. Several: what is measured, each beside the others.
+        One: all questions and predictions. Several: the measurements, side by side.
     is_read_only
-        Leave out what writes.
+        Leave out experiments that write.
     """
     study = copy.deepcopy(dict(template))
     experiments = [one for one in study["experiment"] if _can_be_asked(one, disks)]
@@ -152,7 +152,7 @@ def _reading(experiment: Table) -> Table:
 
 
 def _with_sources(experiments: Sequence[Table]) -> list[Table]:
-    """Leave out what is predicted from, or set beside, an experiment that is left out."""
+    """Leave out predictions from, and comparisons with, an experiment that is left out."""
     kept = list(experiments)
     while True:
         names = {one["name"] for one in kept}
@@ -182,7 +182,7 @@ def _name_targets(experiment: Table, disks: Sequence[Disk], names: Sequence[str]
 
 
 def _compare(experiment: Table, forms: Sequence[Table], names: Sequence[str]) -> None:
-    """Run an experiment on all targets in turn, and compare them where it has replications."""
+    """Run an experiment on all targets in turn, and compare them if it has replications."""
     for form in forms:
         if form is experiment or "factors" in form:
             form["factors"] = {"target": list(names), **form.get("factors", {})}
@@ -199,7 +199,7 @@ def _compare(experiment: Table, forms: Sequence[Table], names: Sequence[str]) ->
 def _claims(
     claims: Sequence[Table], experiments: Sequence[Table], names: Sequence[str]
 ) -> Iterator[Table]:
-    """Yield the claims about what is left, one for each target where there are several."""
+    """Yield the claims about the rest, one for each target if there are several."""
     kept = {experiment["name"] for experiment in experiments}
     for claim in claims:
         if not {claim["experiment"], claim.get("to_experiment", claim["experiment"])} <= kept:

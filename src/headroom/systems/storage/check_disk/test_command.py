@@ -1,4 +1,4 @@
-"""`headroom check-disk` asks what disks allow, and keeps the results where it says."""
+"""`headroom check-disk` runs what the disks allow, and keeps the results where it reports."""
 
 import json
 import tomllib
@@ -38,7 +38,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a file that is somebody's own, as large as the quick form asks."""
+    """Return a file of the user, as large as the quick variant needs."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "disk.img"
     with path.open("wb") as file:

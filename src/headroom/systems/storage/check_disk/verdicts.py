@@ -1,6 +1,6 @@
-"""One claim for each question in which disks are compared, so that a page begins with the answers.
+"""One claim per question that compares disks, so that a page begins with the answers.
 
-Invariant: a claim names a point that the study has in its whole and in its quick form. That the
+Invariant: a claim names a point that the study has in its full and in its quick variant. That the
 other disk is at least as fast as the first *holds*, *differs* (it is slower) or is *undecided*.
 """
 

@@ -1,1 +1,1 @@
-"""Devices that are simulated: native mechanisms, and the models that queue before them."""
+"""Simulated devices: native mechanisms, and the models that queue in front of them."""

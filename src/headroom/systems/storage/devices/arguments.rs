@@ -1,9 +1,9 @@
-//! Arguments of calls from models: plain numbers that stand for bytes and places.
+//! Arguments of calls from models: plain numbers that represent bytes and positions.
 
 /// Largest whole number that a plain number holds exactly.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
-/// Return `value` as a whole number; `word` says what it is.
+/// Return `value` as a whole number; `word` names it.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub fn range(offset: f64, length: f64, capacity: u64) -> Result<(u64, u64), Stri
     Ok((start, start + length))
 }
 
-/// Return an index below `count`; `word` says of what.
+/// Return an index below `count`; `word` names the thing.
 ///
 /// # Errors
 ///

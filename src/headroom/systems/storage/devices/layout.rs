@@ -1,13 +1,13 @@
-//! How a group of disks holds the bytes of one device: RAID 0, 1 and 5.
+//! The layout of one device's bytes over a group of disks: RAID 0, 1 and 5.
 //!
-//! Bytes go round the disks in strips (RAID 0). RAID 1 has each strip on two neighbouring disks;
-//! RAID 5 has one strip of each stripe for parity, one disk further to the left each time, and the
-//! data behind it (left-symmetric, the usual one). After Patterson, Gibson & Katz (1988), *A case
-//! for redundant arrays of inexpensive disks*, and Lee & Katz (1991), *Performance consequences of
-//! parity placement in disk arrays*.
+//! Bytes are distributed over the disks in strips (RAID 0). RAID 1 stores each strip on two
+//! neighbouring disks. RAID 5 uses one strip of each stripe for parity, one disk further to the
+//! left each time, with the data after it (left-symmetric, the usual layout). After Patterson,
+//! Gibson & Katz (1988), *A case for redundant arrays of inexpensive disks*, and Lee & Katz (1991),
+//! *Performance consequences of parity placement in disk arrays*.
 //!
-//! A stretch of bytes of the device is one stretch of each disk that it touches; in RAID 5 the
-//! strips of parity in between are passed over with it.
+//! A contiguous range of the device is one contiguous range of each disk that it touches; in RAID 5
+//! it includes the parity strips in between.
 //!
 //! Invariant: each byte of the device has one place, no two the same, and none among the parity.
 
@@ -55,7 +55,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Says what cannot be.
+    /// Returns the error.
     pub fn new(layout: Self) -> Result<Self, String> {
         above_zero(&[
             ("disks", layout.disks as f64),
@@ -110,7 +110,7 @@ impl Layout {
         self.disks - 1 - stripe % self.disks
     }
 
-    /// Return the stretch of `disk` that holds some of the bytes, empty where it holds none.
+    /// Return the stretch of `disk` that holds some of the bytes, empty if it holds none.
     pub fn stretch(&self, disk: u64, (start, end): (u64, u64)) -> (u64, u64) {
         let (first, last) = (start / self.strip_bytes, (end - 1) / self.strip_bytes);
         let round = self.data_disks();

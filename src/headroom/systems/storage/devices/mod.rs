@@ -1,13 +1,13 @@
-//! Devices: the parts of storage whose service depends on what they did before.
+//! Devices: storage components whose service time depends on their history.
 //!
-//! A head stands where the last request left it, a cache holds what was asked for lately, a flash
+//! A head stays where the last request left it, a cache holds recently requested data, a flash
 //! device moves old pages to make room for new ones. Each is a mechanism of the simulation
-//! ([`Mechanism`](crate::simulation::kernel::plan::mechanism::Mechanism)): native state, and functions that a
-//! model calls. What waits for what (controllers, queues, buses, the servers themselves) is the
-//! model's, so that it shows in the results as any other station.
+//! ([`Mechanism`](crate::simulation::kernel::plan::mechanism::Mechanism)): native state, and
+//! functions that a model calls. Waiting (at controllers, queues, buses and the servers themselves)
+//! is part of the model, so it appears in the results like at any other station.
 //!
-//! Invariant: a device answers by its parameters, its stream of random numbers and the calls so
-//! far alone; it never looks at a clock and never iterates over a hash map.
+//! Invariant: the answers of a device depend only on its parameters, its stream of random numbers
+//! and the previous calls; it never looks at a clock and never iterates over a hash map.
 
 pub mod cache;
 pub mod disk;
@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use crate::simulation::kernel::plan::mechanism::Made;
 use crate::simulation::kernel::random::stream::Stream;
 
-/// Make the device of a kind; None where the kind is none of these.
+/// Make the device of a kind; None if the kind is none of these.
 pub fn make(kind: &str, parameters: &serde_json::Value, stream: Stream) -> Option<Made> {
     match kind {
         "storage.disks" => Some(built(parameters, |read| disk::Disks::new(&read, stream))),

@@ -1,6 +1,6 @@
-//! Things in the order of their last use, each step in constant time.
+//! Items in the order of their last use, each operation in constant time.
 //!
-//! A doubly linked list through a table of slots: whoever owns the slots keeps their numbers.
+//! A doubly linked list through a table of slots; the owner of the slots keeps their numbers.
 //!
 //! Invariant: a slot is in the list at most once; the list goes from the use longest ago to the
 //! latest.
@@ -36,7 +36,7 @@ impl Recency {
         }
     }
 
-    /// Return the slot whose use is longest ago.
+    /// Return the least recently used slot.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NONE).then_some(self.oldest)
     }
@@ -54,7 +54,7 @@ impl Recency {
         self.latest = slot;
     }
 
-    /// Take a slot that is in the list out of it.
+    /// Remove a slot from the list.
     pub fn remove(&mut self, slot: u32) {
         let Link { before, after } = self.links[slot as usize];
         match before {

@@ -1,7 +1,7 @@
-"""Job files of fio, read into studies.
+"""Convert fio job files to studies.
 
-Invariant: what a file says is translated, is known to change no result, or is refused with its
-line; nothing is dropped in silence. Text in, study out: nothing that a file names is opened.
+Invariant: every option of a file is translated, is known to change no result, or is rejected with
+its line; nothing is dropped silently. Text in, study out: no file that it names is opened.
 """
 
 from headroom.systems.storage.fio.read import read_fio

@@ -1,7 +1,7 @@
-"""From a job of fio to an experiment of a study.
+"""Convert a fio job to an experiment of a study.
 
-Invariant: an experiment asks what the job asks, or the job is refused; where the two mean a little
-different things, a note says so.
+Invariant: an experiment measures what the job measures, or the job is rejected; if the two differ
+slightly in meaning, a note says so.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ REPLICATIONS = 7
 QUICK_S = 0.2
 QUICK_BYTES = 64 << 20
 _LARGE_BYTES = 64 << 10
-"""From here on bytes per second are what is asked for."""
+"""From this size on, bytes per second are the requested quantity."""
 _MIXES: dict[str, tuple[str, float, float]] = {
     "read": ("sequential", 1.0, 0.0), "randread": ("random", 1.0, 0.0),
     "write": ("sequential", 0.0, 0.0), "randwrite": ("random", 0.0, 0.0),
@@ -37,16 +37,16 @@ _SMALLEST_CELL, _LARGEST_CELL = 512, 1 << 20
 
 @dataclass(slots=True, kw_only=True)
 class Asked:
-    """What a job asks, as far as it is translated.
+    """A job's demands, as far as they are translated.
 
     Parameters
     ----------
     fixed, target, system
         Tables of the experiment.
     notes
-        Where Headroom and fio differ, one sentence each.
+        Differences between Headroom and fio, one sentence each.
     warm_up_s
-        Time (s) that is cut.
+        Time (s) that is discarded.
     """
 
     options: Options
@@ -77,7 +77,7 @@ def experiment_of(job: Job, *, name: str, here: Path) -> tuple[Table, list[str]]
     Raises
     ------
     StudyError
-        The job asks for something that has no counterpart.
+        The job needs something that has no counterpart.
     """
     asked = Asked(options=Options(job))
     _mix(asked)
@@ -263,7 +263,7 @@ def _load(asked: Asked) -> None:
 
 
 def _target(asked: Asked, job: Job, here: Path) -> int | None:
-    """Translate where the load goes; return its size (B) for one job, None if it is unknown."""
+    """Translate the target of the load; return its size (B) for one job, None if it is unknown."""
     options = asked.options
     filesize, size = options.size("filesize"), options.size("size")
     size = size if filesize is None else filesize

@@ -1,7 +1,7 @@
-"""The text of a job file of fio: sections, options with their lines, variables and comments.
+"""Parse a fio job file: sections, options with their lines, variables and comments.
 
-Invariant: every option that a job has, its own and those of `[global]` before it, is there with the
-line that said it; nothing is interpreted.
+Invariant: every option of a job, its own and those of `[global]` before it, is kept with its line;
+nothing is interpreted.
 """
 
 import os
@@ -25,7 +25,7 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option: its value as written, empty where it has none, and its line (from 1)."""
+    """One option: its value as written, empty if it has none, and its line (from 1)."""
 
     name: str
     value: str
@@ -98,7 +98,7 @@ def jobs_of(file: Path, text: str) -> list[Job]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what is left of each line without comments, with its number."""
+    """Yield the rest of each line without comments, with its number."""
     for number, line in enumerate(text.splitlines(), start=1):
         bare = re.split("[;#]", line, maxsplit=1)[0].strip()
         if bare:

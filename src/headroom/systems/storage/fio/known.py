@@ -1,6 +1,6 @@
-"""Options of fio that change no result of a study, each with the reason.
+"""fio options that change no result of a study, each with the reason.
 
-Invariant: whatever is not here, and not translated, is refused.
+Invariant: an option that is neither here nor translated is rejected.
 """
 
 _REPORT = "what is reported and logged: Headroom reports everything it measures"
@@ -48,7 +48,7 @@ ONLY_IF: dict[str, tuple[str, ...]] = {
     "buffer_compress_chunk": ("", "0", "512"), "atomic": ("0",), "zonemode": ("none",),
     "lockmem": ("0",), "verify_fatal": ("0", "1", ""), "nice": ("0",),
 }  # fmt: skip
-"""Options that change nothing with these values alone, because they are how it is done here."""
+"""Options that change nothing with these values alone, which match Headroom's own behaviour."""
 
 INSTEAD: dict[str, str] = {
     "thinktime": "remove it, and ask for a rate instead: rate_iops with rate_process=poisson",
@@ -67,4 +67,4 @@ INSTEAD: dict[str, str] = {
     "nrfiles": 'remove it; write kind = "folder" and files = N into the target',
     "startdelay": "remove it",
 }
-"""What to do in place of options that are asked for often."""
+"""Advice on replacing options that are often used."""

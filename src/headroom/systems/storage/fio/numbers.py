@@ -1,7 +1,7 @@
-"""Numbers as fio writes them: sizes, times, truth values and lists for reads, writes and trims.
+"""Number formats of fio: sizes, times, truth values and lists for reads, writes and trims.
 
-`kb_base` says what `k` is, 1024 by default. `kib` is then the other one, 1000: fio keeps old files
-working so. A decimal point ends a number for fio; here it is refused.
+`kb_base` defines `k`, 1024 by default. `kib` is then the other value, 1000: fio does this to keep
+old files working. In fio a decimal point ends a number; here it is rejected.
 """
 
 import re
@@ -16,7 +16,7 @@ _BASES = {1024: 1000, 1000: 1024}
 
 
 def size_of(text: str, kb_base: int) -> int | None:
-    """Return a number with a size suffix, None where it is none.
+    """Return a number with a size suffix, None if it is none.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def size_of(text: str, kb_base: int) -> int | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """Return a time (s), None where it is none.
+    """Return a time (s), None if it is none.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Access to the options of one job: each is taken once, as what it is, or refused with its line.
+"""Typed access to the options of one job: each is read once or rejected with its line.
 
-Invariant: what was not taken when all is done is known to change nothing, or is refused.
+Invariant: options that are never taken are known to change nothing, or are rejected.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Options:
     taken: set[str] = field(default_factory=set)
 
     def option(self, name: str) -> Option | None:
-        """Take an option, None where the job has none of that name."""
+        """Take an option, None if the job has none of that name."""
         self.taken.add(name)
         return self.job.options.get(name)
 
@@ -69,7 +69,7 @@ class Options:
         return found
 
     def by_direction(self, name: str) -> tuple[int | None, int | None, int | None]:
-        """Take what may differ for reads, writes and trims; one value holds for all of them."""
+        """Take an option that may differ for reads, writes and trims; one value holds for all."""
         option = self.option(name)
         if option is None:
             return (None, None, None)
@@ -93,11 +93,11 @@ class Options:
         return int(option.value)
 
     def refused(self, name: str, why: str, *, cure: str) -> StudyError:
-        """Return the error about an option, at the line of the job where it has none."""
+        """Return the error about an option, at the line of the job if it has none."""
         return self.job.refused(self.job.options.get(name), why, cure=cure)
 
     def rest(self) -> Iterator[tuple[Option, str]]:
-        """Yield what was not taken and changes nothing, each with the reason.
+        """Yield options that were not taken and change nothing, each with the reason.
 
         Raises
         ------

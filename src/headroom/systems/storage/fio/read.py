@@ -1,4 +1,4 @@
-"""A job file of fio, read into the text of a study."""
+"""Read a fio job file into the text of a study."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -27,7 +27,7 @@ def read_fio(file: Path, *, name: str, here: Path) -> str:
     name
         Name of the study.
     here
-        Folder that relative paths in it start at: where fio would be started.
+        Folder that relative paths in it start at: the one in which fio would be started.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a job file of fio asks is asked, is known to change nothing, or is refused with its line."""
+"""Options of a fio job file are translated, known to be harmless, or rejected with their line."""
 
 import re
 import shutil
@@ -167,7 +167,7 @@ def test_a_job_without_a_size_is_refused(tmp_path: Path) -> None:
 @needs_fio
 @pytest.mark.parametrize("base", [1024, 1000])
 def test_sizes_mean_what_fio_takes_them_for(tmp_path: Path, base: int) -> None:
-    """Oracle: what fio says that it has read."""
+    """Oracle: fio's own interpretation of the input."""
     texts = ["4", "4b", "4k", "4K", "4kb", "4ki", "4kib", "2m", "2MiB", "1g", "1t", "0x10"]
     for text in texts:
         file = tmp_path / "size.fio"
@@ -182,7 +182,7 @@ def test_sizes_mean_what_fio_takes_them_for(tmp_path: Path, base: int) -> None:
 
 @needs_fio
 def test_times_mean_what_fio_takes_them_for(tmp_path: Path) -> None:
-    """Oracle: what fio says that it has read, in microseconds."""
+    """Oracle: fio's own interpretation of the input, in microseconds."""
     for text in ("10", "10s", "2m", "1h", "1d", "500ms", "10us", "10M"):
         file = tmp_path / "time.fio"
         file.write_text(f"[a]\nruntime={text}\nsize=1m\n")

@@ -1,17 +1,17 @@
-"""The model `fitted_device`: a host, parallel units, and what they share, with fitted numbers.
+"""The model `fitted_device`: a host, parallel units, and shared limits, with fitted numbers.
 
-A request takes processor time of the host, waits for one of the device's units and is served
-there, and passes what all units share: a limit on requests and on bytes per second, where part of
-the time is taken once for all who are there. What it finds
-asleep it has to wake up, which takes the longer the longer nothing has happened, lately and in the
-mean: one request alone does not warm a machine. Now and then all stands still for a while: by the
-clock, and the more often the more processor time the load takes where others want it too.
+A request takes processor time of the host, waits for one of the device's units and is served there,
+and passes a part that all units share: a limit on requests and on bytes per second, where part of
+the time is taken once for all requests present. A request may have to wake up sleeping components,
+which takes longer the longer the device was idle, both recently and on average: a single request
+does not warm a machine. Occasionally everything stalls for a while: by the clock, and more often
+the more processor time the load takes while others compete for it.
 
-Requests come from the source that drives a measurement: with the same seed, workload and size of
-the target the model sees the same lengths, kinds and due times.
+Requests come from the source that drives a measurement: with the same seed, workload and target
+size the model sees the same lengths, kinds and due times.
 
-Invariant: nothing in it knows where on the device a request goes; a device whose times depend on
-addresses is modelled mechanically instead, see the folder `devices`.
+Invariant: the model does not know where on the device a request goes; a device whose times depend
+on addresses is modelled mechanically instead, see the folder `devices`.
 """
 
 import math
@@ -76,7 +76,7 @@ class FittedDevice:
         Parameters
         ----------
         given
-            Values of `parameters`; defaults stand for those that are left out.
+            Values of `parameters`; missing ones have their defaults.
         """
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
         return _Builder(values).model()
@@ -94,7 +94,7 @@ class _Builder:
         self._shared = model.station("shared")
         names = ("length", "is write", "is there", "idle", "scratch", "since flush")
         self._at = {name: model.attribute(name) for name in names}
-        # An arm stands where it was told to go: a number that all jobs share.
+        # An arm is where it was sent: a number that all jobs share.
         self._clock = model.mechanism("last activity", kind="arm", parameters={})
         self._idle = model.mechanism("idle time", kind="arm", parameters={})
         self._table = workload_table(values, target_bytes=int(values["target_bytes"]))
@@ -141,7 +141,7 @@ class _Builder:
         return closed_use(self._values, int(self._table["depth"]) * len(self._streams()))
 
     def _add_stalls(self) -> None:
-        """Let all stand still: who waits for the host waits for its repair.
+        """Stall the whole device: a job waiting for the host waits for its repair.
 
         The two kinds of stalls, by the clock and by the use of the processor, become one with the
         share of the time and the mean for an arrival of both.
@@ -248,7 +248,7 @@ class _Builder:
         return Quantiles(*(float(self._values[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
 
     def _wake(self, carry: Program, kind: str) -> None:
-        """Let the request wait for what has gone to sleep since anything happened."""
+        """Let the request wake up the parts that have gone to sleep since the last activity."""
         wake_us = self._us(f"{kind}_wake_s")
         if wake_us <= 0.0:
             return
@@ -271,8 +271,8 @@ class _Builder:
 def open_use(values: Mapping[str, Any], rate_per_s: float) -> float:
     """Return the share of one processor that requests with due times take, 1 at most.
 
-    Whoever finds the host asleep wakes it, for himself and for those that come meanwhile: a cycle
-    is the time until somebody comes, that of waking, and that of working.
+    A request that finds the host asleep wakes it, for itself and for those that come meanwhile: a
+    cycle is the time until a request comes, the wake-up time, and the working time.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def open_use(values: Mapping[str, Any], rate_per_s: float) -> float:
 
 
 def closed_use(values: Mapping[str, Any], population: int) -> float:
-    """Return the share of one processor that so many requests at once take, 1 at most.
+    """Return the share of one processor that `population` requests at once take, 1 at most.
 
     Examples
     --------

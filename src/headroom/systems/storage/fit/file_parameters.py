@@ -1,7 +1,7 @@
-"""The parameters of fitted files: what operations on small files cost, with units and ranges.
+"""The parameters of fitted files: costs of operations on small files, with units and ranges.
 
-Invariant: each value is a property of file system and host, none of the load; the load has the
-names that the measured column gives it.
+Invariant: each value is a property of file system and host, not of the load; the load has the same
+names as in the measured column.
 """
 
 from headroom.experiment.protocol.system import Parameter
@@ -45,7 +45,7 @@ FILES = (
     _number("stalls_per_s", "1/s", 0.0, "How often an operation is held up", high=1e6),
     _number("stall_s", "s", 1e-3, "Mean time for which it is", high=100.0),
 )
-"""What `storage.files` fits always."""
+"""Parameters that `storage.files` always fits."""
 SYNC = (
     _number("create_sync_s", "s", 1e-3, "Time to make a new file durable", high=100.0),
     _number("create_sync_s_per_byte", "s/B", 1e-9, "Time of each byte of it", high=1.0),
@@ -56,7 +56,7 @@ SYNC = (
             "made durable", high=100.0),
     _number("durable_delete_s_per_byte", "s/B", 1e-10, "Time of each byte of that", high=1.0),
 )  # fmt: skip
-"""What it fits where `options.sync` asks for it."""
+"""Parameters that it fits if `options.sync` requests it."""
 
 LOAD = (
     Parameter(name="target", type="str", unit="", default="files", source="assumed",

@@ -1,14 +1,15 @@
 """The model `fitted_files`: PostMark on a file system whose operations have fitted costs.
 
-One client walks the operations of the benchmark, those of a measured run with the same seed (the
-mechanism `storage.postmark`). An operation takes its time and that of its bytes; a file that is
-made durable takes more, then and when it is deleted. The pool is filled in a walk of its own before
-the transactions, and emptied in one after them.
+One client executes the operations of the benchmark, those of a measured run with the same seed (the
+mechanism `storage.postmark`). An operation takes a fixed time plus a time per byte; a file that is
+made durable takes more, then and when it is deleted. The pool is filled in a separate cycle before
+the transactions, and emptied in another after them.
 
-Left out: how many files a folder has, other clients, and what a file system writes back later.
+Not modelled: the number of files in a folder, other clients, and later write-back by the file
+system.
 
-Invariant: nothing but the costs comes from a measurement; which operation comes on how many bytes
-is the benchmark's.
+Invariant: only the costs come from a measurement; the operations and their sizes are the
+benchmark's.
 """
 
 import math
@@ -74,7 +75,7 @@ class FittedFiles:
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
-        """Figures of a whole run, under the names of the measured column."""
+        """Metrics of a whole run, under the names of the measured column."""
         return (RUN_S, *_OTHER)
 
     def own_values(self, result: SimulationResult) -> dict[str, float]:
@@ -163,7 +164,7 @@ class _Builder:
             program.set(at["phase"], operations.call("phase"))
 
     def _until(self, walk: Program, operation: Program, is_over: Expression) -> None:
-        """Carry operations out until the last was; the one that follows is at hand then."""
+        """Carry operations out up to the last; the next one is then ready."""
         with walk.network() as steps:
             with steps.node("operate", to={steps.leave: is_over, "again": None}):
                 walk.call(operation)
@@ -219,7 +220,7 @@ class _Builder:
             one.use(station, self._cost(f"{kind}_sync", "sync"))
 
     def _delete_durable(self, one: Program, station: Station) -> None:
-        """Let a durable file take longer: each n-th is one, where each n-th write was synced."""
+        """Let a durable file take longer: each n-th is one, if each n-th write was synced."""
         if self._values["postmark_sync"] == "never":
             return
         share = 1.0 / int(self._values["postmark_sync_every"])

@@ -1,12 +1,12 @@
 """The fit method `storage.files`: costs of operations on files from a sweep of single sizes.
 
-The sweep is PostMark with files of nearly one size each time: the times of its creates, reads,
-appends and deletes, without stalls, over the bytes that they move are straight lines. What a sync
-takes is what synced writes take longer. Other numbers of files and transactions, other sizes, mixes
+The sweep runs PostMark with files of nearly one size each time. The times of its creates, reads,
+appends and deletes, without stalls, are straight lines over the bytes that they move. The cost of a
+sync is the extra time of synced writes. Other numbers of files and transactions, other sizes, mixes
 and policies are then predictions.
 
-Invariant: bytes of operations are those of the benchmark's own generator, not what somebody
-thinks their mean should be; points that write with every n-th synced, n > 1, take no part.
+Invariant: bytes of operations are those of the benchmark's own generator, not an assumed mean;
+points that write with every n-th synced, n > 1, take no part.
 """
 
 import math
@@ -40,7 +40,7 @@ _TRANSACTIONS = 4000
 """Transactions by which the bytes of operations are found."""
 _TRANSACTION_PHASE = 1
 _FEWEST = 30
-"""Operations of a kind below which a point says nothing of it."""
+"""Operations of a kind below which a point is not used for it."""
 _MOST_OWN = 0.5
 """Largest part of a transaction that the client's own time may be."""
 
@@ -49,7 +49,7 @@ class FilesOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """`[experiment.fit.options]` of the method `storage.files`."""
 
     sync: bool = False
-    """Fit what it takes to make files durable too, from points with `postmark_sync`."""
+    """Also fit the cost of making files durable, from points with `postmark_sync`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class FilesFit:
     options_type: ClassVar[type[msgspec.Struct]] = FilesOptions
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
-        """Return the costs that the options ask for."""
+        """Return the costs that the options request."""
         return tuple(
             one.name for one in (*FILES, *(SYNC if options_as(FilesOptions, options).sync else ()))
         )
@@ -130,7 +130,7 @@ class FilesFit:
 
 
 def _times_of(point: SourcePoint) -> Iterator[_Times]:
-    """Yield what a point says of each kind of operation."""
+    """Yield a point's times of each kind of operation."""
     config = point.config
     if config.get("workload") != "postmark":
         return
@@ -210,7 +210,7 @@ def _plain_line(plain: Sequence[_Times], kind: str) -> _Line:
 
 
 def _sync_lines(synced: Sequence[_Times], lines: Mapping[str, _Line]) -> dict[str, _Line]:
-    """Return what synced writes, and deletes of what was synced, take longer."""
+    """Return the extra time of synced writes, and of deletes of synced files."""
     by_kind = {kind: [one for one in synced if one.kind == kind] for kind in KINDS}
     sizes = [
         len({one.point.config["postmark_high_bytes"] for one in by_kind[kind]})
@@ -261,7 +261,7 @@ def _values(
         values[f"{kind}_cv"] = _variation(own, lines[kind])
     values["sync_cv"] = 0.0
     if "append_sync" in lines:
-        # An append is short beside its sync: what scatters is the sync.
+        # An append is short compared with its sync: the scatter is that of the sync.
         appends = [time_ for time_ in times if time_.is_synced and time_.kind == "append"]
         values["sync_cv"] = _variation(appends, lines["append_sync"])
     stall_count = sum(one.stall_count for one in plain)

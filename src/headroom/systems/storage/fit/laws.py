@@ -1,11 +1,11 @@
-"""The law of a time that has a floor and a tail to the right: a lognormal one that is shifted.
+"""The law of a time with a floor and a right tail: a shifted lognormal.
 
-Times of devices have a smallest value (the way there and back) and a tail of everything that may
-come between. Three quantiles say what such a law is, and quantiles of measured times are not
-moved by a few stalls, as their mean is.
+Device times have a smallest value (the round trip) and a tail of everything that may add to it.
+Three quantiles determine such a law, and a few stalls shift the mean of measured times but not
+their quantiles.
 
-Invariant: the law has the quantiles that it was made of, as long as it is skewed to the right;
-one that is not is taken to be nearly symmetric around its median.
+Invariant: the law has the quantiles from which it was made, as long as it is skewed to the right;
+one that is not is assumed to be nearly symmetric around its median.
 
 Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions 1* (1994), section
 14.3: the three-parameter lognormal law and its estimation by three symmetric quantiles.
@@ -52,13 +52,13 @@ class Quantiles:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the logarithm of what lies above the floor."""
+        """Standard deviation of the logarithm of the part above the floor."""
         skew = min(self._skew, 1e3)
         return math.log(skew) / NORMAL_P90
 
     @property
     def scale(self) -> float:
-        """Median of what lies above the floor."""
+        """Median of the part above the floor."""
         ratio = math.exp(self.deviation * NORMAL_P90)
         return (self.p90 - self.p50) / (ratio - 1.0)
 
@@ -89,7 +89,7 @@ class Quantiles:
 
 
 def quantile_of(bins: Counted, share: float) -> float:
-    """Return the value below which a share (0..1) of the observations lies, within its bin."""
+    """Return the value below which a share (0..1) of the observations is, within its bin."""
     below = bins.counts.cumsum()
     wanted = share * below[-1]
     place = int(below.searchsorted(wanted))
@@ -99,7 +99,7 @@ def quantile_of(bins: Counted, share: float) -> float:
 
 
 def quantiles_of(bins: Counted) -> Quantiles:
-    """Return the percentiles 10, 50 and 90 of what was observed.
+    """Return the percentiles 10, 50 and 90 of the observations.
 
     Examples
     --------

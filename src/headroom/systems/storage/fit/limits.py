@@ -1,12 +1,12 @@
-"""Units, shared parts and times of bytes: what closed loops say of a device's limits.
+"""Units, shared parts and times per byte: the limits of a device estimated from closed loops.
 
-The throughput at depths and sizes is fitted by least squares of logarithms, each point weighed by
-its own error. The closed network with exponential times answers at once; how far the simulated
-device, with its true laws, is from that network is found by simulation and taken into account in
-the next round (output space mapping). A limit that the sweep never reaches is not run to some
-bound: it is left out, with the largest value that the points would still allow.
+The throughput at depths and sizes is fitted by least squares of logarithms, each point weighted by
+its own error. The closed network with exponential times is solved instantly. Simulation finds how
+far the simulated device, with its true laws, is from that network; the next round takes the
+difference into account (output space mapping). A limit that the sweep never reaches is not pushed
+to some bound: it is left out, with the largest value that the points would still allow.
 
-Invariant: what is not determined is in `Limits.bounds`, and its value does nothing in the model.
+Invariant: an undetermined limit is in `Limits.bounds`, and its value has no effect in the model.
 
 Sources: Bandler and others, *Space Mapping: the State of the Art*, IEEE Transactions on Microwave
 Theory and Techniques 52 (2004); Huber's loss against single bad points; the bounds are those of
@@ -26,8 +26,8 @@ from headroom.systems.storage.fit.network import Floats, closed_throughputs
 from headroom.systems.storage.fit.observations import Closed
 
 SHAPE = ("s_per_byte", "shared_s", "shared_s_per_byte", "batch_s")
-"""What is searched for each kind: a byte at a unit; a request, its byte, and a batch of requests at
-what all share."""
+"""Search variables of each kind: a byte at a unit; a request, its byte, and a batch of requests at
+the shared part."""
 UNITS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Numbers of units that are tried first; then those between the neighbours of the best."""
 _BETWEEN = {2: (3,), 4: (3, 5, 6), 8: (6, 10, 12), 16: (12, 20, 24), 32: (24, 48), 64: (48, 96)}
@@ -51,18 +51,18 @@ _NOTHING: Shape = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What was found.
+    """The result of the search.
 
     Parameters
     ----------
     units
-        Requests that the device works on at once; the largest population where it is none of the
+        Requests that the device works on at once; the largest population if it is not one of the
         bounds' (see there).
     shapes
-        For each kind the values of `SHAPE`, 0 where they are not determined.
+        For each kind the values of `SHAPE`, 0 if they are not determined.
     bounds
-        For what is not determined, lowest and highest value that the sweep allows: ``"units"``, or
-        the name of the parameter.
+        For undetermined values, lowest and highest value that the sweep allows: ``"units"``, or the
+        name of the parameter.
     misfit
         Weighted sum of squared errors.
     """
@@ -109,7 +109,7 @@ class Loops:
         sizes = np.array([float(one.size) for one in self.closed])
         alone_s = np.array([self.alone[one.kind].mean for one in self.closed])
         elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
-        # What a batch takes is a part of the time that a request takes alone.
+        # The time of a batch is a part of the time that a request takes alone.
         batch_s = np.minimum(batch_s, np.maximum(alone_s - elsewhere_s, 0.0))
         elsewhere_s += batch_s
         at_unit_s = alone_s + (sizes - self.base_bytes) * per_byte - elsewhere_s
@@ -163,7 +163,7 @@ def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
 
 
 def _best(loops: Loops, free: Mapping[str, tuple[bool, ...]]) -> Limits:
-    """Return the best of all numbers of units; a bound where more of them do as well."""
+    """Return the best of all numbers of units; a bound if more of them fit as well."""
     most = loops.most_outstanding
     tried: dict[int, Limits] = {}
     last = None
@@ -189,7 +189,7 @@ def _with_units(
     start: Limits | None,
     free: Mapping[str, tuple[bool, ...]],
 ) -> Limits:
-    """Return what fits best with a number of units; the search starts at what is likely near."""
+    """Return the best fit with a number of units; the search starts at a likely nearby point."""
     shapes, misfit = {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
@@ -202,7 +202,7 @@ def _with_units(
 def _pruned(
     loops: Loops, found: Limits, wanted: Sequence[bool]
 ) -> tuple[Limits, dict[str, tuple[float, float]]]:
-    """Leave out one by one what is not missed, and say how large it could have been."""
+    """Leave out limits one by one if not missed, and report how large each could have been."""
     shapes, bounds, total = dict(found.shapes), {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
@@ -227,7 +227,7 @@ def _pruned(
 
 
 def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
-    """Return the largest value of what was left out that the points do not refute."""
+    """Return the largest value of a left-out limit that the points do not refute."""
     most = loops.misfit(units, shape) + SURE
     low, high = float(_LOWEST[place]), float(_HIGHEST[place])
     for _ in range(_BOUND_STEPS):
@@ -276,7 +276,7 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
 
 
 def _first_guess(loops: Loops) -> Shape:
-    """Return what the ends of the sweep suggest: depth 1, and the largest throughputs."""
+    """Return a guess from the ends of the sweep: depth 1, and the largest throughputs."""
     alone = sorted((one.size, 1.0 / one.throughput) for one in loops.closed if one.population == 1)
     (small, first_s), (large, last_s) = alone[0], alone[-1]
     per_byte = max(last_s - first_s, 1e-9) / max(large - small, 1)

@@ -1,8 +1,8 @@
 """The fit method `storage.device`: a device model from one measured micro sweep.
 
-What is usual is read off distributions (times at depth 1, of lone requests), limits are searched
-in the closed loops (`limits`), waking up and stalls come from open points (`waking`,
-`observations`). Nothing of what is to be predicted takes part.
+Typical times are read off distributions (times at depth 1, of lone requests), limits are searched
+in the closed loops (`limits`), and wake-ups and stalls come from open points (`waking`,
+`observations`). Points to be predicted take no part.
 
 Invariant: the same points give the same device; simulations have fixed seeds.
 """
@@ -51,9 +51,9 @@ _ROUNDS = 2
 _COMPLETIONS = 2000
 _CLOSED_LOOP = ("depth", "block_bytes", "read_share")
 _STALLING = {"stalls_per_s", "busy_stalls_per_s"}
-"""Parameters without which nothing ever stands still."""
+"""Parameters without which nothing ever stalls."""
 _BUSY = 0.05
-"""Share of the time that all stands still from which a reader is told."""
+"""Share of stalled time from which the reader is warned."""
 
 
 class DeviceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,7 +67,7 @@ class DeviceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What is read off the measurements directly, before the search."""
+    """Values read off the measurements directly, before the search."""
 
     closed: Sequence[Closed]
     lone: Sequence[Lone]
@@ -117,7 +117,7 @@ class _Error(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def published_errors() -> tuple[PublishedError, ...]:
-    """Return how far predictions of this method were off where they could be checked.
+    """Return the errors of this method's predictions, as far as they could be checked.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class DeviceFit:
     published_errors: ClassVar[tuple[PublishedError, ...]] = published_errors()
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
-        """Return the parameters of the device that the options ask for."""
+        """Return the parameters of the device that the options request."""
         wanted = options_as(DeviceOptions, options)
         return tuple(
             one.name
@@ -211,7 +211,7 @@ def _seen(points: Sequence[SourcePoint], kinds: Sequence[str]) -> _Seen:
 
 
 def _known(target: Target, kinds: Mapping[str, Quantiles]) -> Limits:
-    """Return what the target says was found before."""
+    """Return the target's earlier results."""
     config = target.config
     shapes = {}
     for kind in kinds:
@@ -335,7 +335,7 @@ def _notes(seen: _Seen, limits: Limits) -> Iterator[str]:
         )
     for kind in seen.alone:
         deep = {one.size for one in seen.closed if one.kind == kind and one.population > 1}
-        if len(deep) < 2:  # noqa: PLR2004 - one size tells nothing of bytes
+        if len(deep) < 2:  # noqa: PLR2004 - one size gives no time per byte
             yield (
                 f"{kind}s deeper than 1 have one size only: whether bytes take the time of a unit "
                 "or of what all share is not known"

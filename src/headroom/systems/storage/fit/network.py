@@ -1,8 +1,8 @@
 """The closed network of a fitted device: throughput at a number of outstanding requests.
 
-Stations in a row, passed by N requests again and again: the host (one server), the units (several),
-and what the units share (one server). With exponential times it has product form and its throughput
-is exact; Buzen's convolution computes it, for all points of a sweep together.
+N requests circulate through stations in series: the host (one server), the units (several), and the
+shared part of the units (one server). With exponential times the network has product form and its
+throughput is exact; Buzen's convolution computes it for all points of a sweep together.
 
 Source: Buzen, *Computational Algorithms for Closed Queueing Networks with Exponential Servers*,
 Communications of the ACM 16 (1973).
@@ -36,7 +36,7 @@ def closed_throughputs(
     populations
         Requests that are always outstanding at each point, >= 1.
     batch_s
-        Shape (points,). Time (s) at the last single station that all who are there share: with n
+        Shape (points,). Time (s) at the last single station that all present requests share: with n
         of them it takes a part of 1 / n of that longer for each. None is no such time.
 
     Examples

@@ -1,12 +1,12 @@
 """Observations of a micro sweep on a device: closed loops, lone requests, processor time, flushes.
 
-A closed loop hides when all stands still: no further request is sent then, so a long stall is one
-slow request of many. Requests with due times of their own meet stalls in proportion to their
-length, as every arrival does that does not look (Wolff, *Poisson Arrivals See Time Averages*,
-1982). So what is usual is read off both, stalls off open points wherever there are any.
+A closed loop hides stalls: it sends no further request during a stall, so a long stall is one slow
+request of many. Requests with their own due times meet stalls in proportion to their length, as all
+arrivals do that do not look first (Wolff, *Poisson Arrivals See Time Averages*, 1982). So typical
+times are read off both kinds of points, stalls off open points if there are any.
 
-Invariant: what a point says is a function of its merged distribution and of its estimates; times
-beyond `STALL_FACTOR` medians are stalls, and no part of what is usual.
+Invariant: the observations of a point are a function of its merged distribution and its estimates;
+times beyond `STALL_FACTOR` medians are stalls, and do not count as typical.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from headroom.experiment.protocol.fit_method import Counted, FitError, SourcePoi
 from headroom.systems.storage.fit.laws import Quantiles, quantile_of, quantiles_of
 
 STALL_FACTOR = 5.0
-"""A time of more than so many medians is a stall."""
+"""A time of more than this number of medians is a stall."""
 _MANY = 8
 """Outstanding requests from which the processor time per request is that of a busy host."""
 _LEAST_ERROR = 0.03
-"""Relative error of a throughput below which no point is believed, whatever its interval says."""
+"""Relative error of a throughput below which no point is trusted, whatever its interval."""
 _NORMAL_P975 = 1.96
 _MOST_CALM = 2.0
-"""Throughput without stalls, over what was observed, beyond which they are none."""
+"""Ratio of the throughput without stalls to the observed one beyond which they are not stalls."""
 _LIGHT = {"poisson": 3.0, "constant": 1.5}
 """Gaps between requests, in medians of their time, from which a request is alone, by their law."""
 
@@ -39,9 +39,9 @@ class Closed:
     point, kind, population, size
         The point, ``"read"`` or ``"write"``, requests outstanding, length of a request (B).
     usual
-        Distribution of the times without stalls, None where the runs keep none.
+        Distribution of the times without stalls, None if the runs keep none.
     throughput
-        Requests per second without stalls; as observed where the runs keep no distribution.
+        Requests per second without stalls; as observed if the runs keep no distribution.
     error
         Relative standard error of it.
     """
@@ -64,7 +64,7 @@ class Lone:
     point, kind, size
         As in `Closed`.
     idle_s
-        How long nothing has happened when a request comes; the mean where it varies.
+        How long nothing has happened when a request comes; the mean if it varies.
     is_regular
         Whether it is always the same.
     times
@@ -95,7 +95,7 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
     Raises
     ------
     FitError
-        Depths or sizes are too few to tell the parts of the device apart.
+        Too few depths or sizes to distinguish the parts of the device.
     """
     found = [closed for point in points for closed in _closed(point) if closed.kind in kinds]
     for kind in kinds:
@@ -103,13 +103,13 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
         share = 1.0 if kind == "read" else 0.0
         where = f"points with read_share = {share:g} and sync = never"
         depths = {closed.population for closed in own}
-        if len(depths) < 3 or 1 not in depths:  # noqa: PLR2004 - as the message says
+        if len(depths) < 3 or 1 not in depths:  # noqa: PLR2004 - as in the message
             raise FitError(
                 f"the sweep has {len(depths)} depths of {kind}s; units and limits need 3 or more, "
                 "1 among them",
                 cure=f"add {where}: factors.depth = [1, 2, 4, 8, 16, 32, 64, 128]",
             )
-        if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as the message says
+        if len({closed.size for closed in own}) < 2:  # noqa: PLR2004 - as in the message
             raise FitError(
                 f"the sweep has one size of {kind}s only, so the time per byte is unknown",
                 cure=f"add {where}: factors.block_bytes = [4096, 65536, 1048576] at depths 1 and "
@@ -145,7 +145,7 @@ def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
 def host_s_of(closed: Sequence[Closed]) -> float:
     """Return the processor time (s) of a small request on a busy host.
 
-    It never exceeds what one processor can do at the highest throughput that was seen.
+    It never exceeds the capacity of one processor at the highest observed throughput.
     """
     smallest = min(one.size for one in closed)
     small = [one for one in closed if one.size == smallest]
@@ -201,7 +201,7 @@ def _stalled(bins: Counted) -> tuple[float, float]:
 
 
 def _kind_of(point: SourcePoint) -> str:
-    """Return what a plain micro point asks for, empty for a mix or another workload."""
+    """Return the kind of a plain micro point, empty for a mix or another workload."""
     config = point.config
     is_plain = config.get("workload") == "micro" and config.get("sync", "never") == "never"
     share = float(config.get("read_share", 1.0))
@@ -211,7 +211,7 @@ def _kind_of(point: SourcePoint) -> str:
 
 
 def times_of(point: SourcePoint, kind: str, quantities: Sequence[str]) -> Counted | None:
-    """Return the times of a kind of requests: the first of the quantities that the runs keep."""
+    """Return the times of a kind of requests: the first quantity that the runs keep."""
     for quantity in quantities:
         for name in (f"class.{kind}.{quantity}", quantity):
             if name in point.distributions:
@@ -224,7 +224,7 @@ def typical(point: SourcePoint, metric: str) -> Counted:
 
     Replications may differ, even by ten times: merged, the fast ones of a closed loop have most of
     the requests. So the times are scaled to the median that the results print, which is that of the
-    replication in the middle; where the replications agree, nothing changes.
+    replication in the middle; if the replications agree, nothing changes.
     """
     bins = point.distributions[metric]
     seen = point.observed.get(f"{metric}_p50")
@@ -258,7 +258,7 @@ def _calm_factor(times: Counted | None, usual: Counted | None) -> float:
     """Return how much more is done without stalls: as many requests, each for a shorter time.
 
     In memory most of many threads wait for a processor, with a request in their hands: most of the
-    time is that of the few that had to wait, which is no stall but how the work is shared.
+    time is that of the few that had to wait, which is not a stall but the way the work is shared.
     """
     if times is None or usual is None:
         return 1.0

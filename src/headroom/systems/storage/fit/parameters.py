@@ -1,7 +1,7 @@
 """The parameters of a fitted device: what a micro sweep identifies, with units and ranges.
 
-Invariant: each value is a property of device and host, none of the load; the load has the names
-that the measured column gives it.
+Invariant: each value is a property of device and host, not of the load; the load has the same names
+as in the measured column.
 """
 
 from headroom.experiment.protocol.system import Parameter
@@ -69,7 +69,7 @@ DEVICE = (
     _seconds("wake_cpu_s", 0.0, "Further processor time of a request that finds all asleep"),
     _seconds("flush_s", 1e-3, "Time of a flush"),
 )  # fmt: skip
-"""What `storage.device` fits."""
+"""Parameters that `storage.device` fits."""
 
 LOAD = (
     Parameter(name="target", type="str", unit="", default="device", source="assumed",

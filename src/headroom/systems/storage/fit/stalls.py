@@ -1,14 +1,14 @@
-"""How often the device stalls: by the clock, and by the processor time that the load takes.
+"""The rate of stalls of a device: by the clock, and by the processor time that the load takes.
 
-A machine that does other things holds up requests in two ways. What takes the host or the device
-away comes by the clock, and requests with due times of their own meet it in proportion to its
-length. What wants the same processor comes with the use of it: a program that sleeps most of the
-time gets the processor as soon as it wakes, one that computes all the time has to give it back
-after each slice. So requests that come alone hardly meet the second kind, and loops at depth 1,
-which never rest, show what it takes.
+A machine that also does other things delays requests in two ways. Interruptions of the host or the
+device come by the clock, and requests with their own due times meet them in proportion to their
+length. Competition for the processor comes with its use: a program that sleeps most of the time
+gets the processor as soon as it wakes, but one that computes all the time has to yield it after
+each slice. So lone requests hardly meet the second kind, and loops at depth 1, which never rest,
+show its cost.
 
-Invariant: what a loop loses counts as of the second kind only where it is more than twice what
-lone requests meet, at points where the load computes for a good part of the time.
+Invariant: the loss of a loop counts as the second kind only if it is more than twice that of lone
+requests, at points where the load computes for a good part of the time.
 
 Source for the mean of a stall that arrivals meet: Cox, *Renewal Theory* (1962), section 5.4, half
 of the second moment over the first.
@@ -23,13 +23,13 @@ from headroom.experiment.protocol.fit_method import Counted
 from headroom.systems.storage.fit.observations import Closed, Lone, times_of, usual_of
 
 _MOST_STALLED = 0.9
-"""Largest share of the time in which all stands still."""
+"""Largest share of the time in which everything stalls."""
 _COMPUTING = 0.2
-"""Processor use of a loop from which it tells what computing costs."""
+"""Processor use of a loop from which it shows the cost of computing."""
 _RARE = 2.0
-"""Idle time between requests, in medians of their time, from which they tell of stalls."""
+"""Idle time between requests, in medians of their time, from which they show stalls."""
 _CHANCE = 2.0
-"""What a loop loses, over what lone requests meet, from which it is no chance."""
+"""Ratio of a loop's loss to that of lone requests from which it is not chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Stalls:
     per_s, mean_s
         Stalls by the clock.
     busy_per_s, busy_s
-        Further ones where the load computes all the time, as the loops at depth 1 do.
+        Additional ones when the load computes all the time, as the loops at depth 1 do.
     busy_use
         Share of one processor (0..1) from which it does: that of these loops.
     wake_cpu_s
@@ -57,11 +57,11 @@ class Stalls:
 
     @property
     def share(self) -> float:
-        """Share of the time in which all stands still by the clock."""
+        """Share of the time in which everything stalls by the clock."""
         return self.share_at(0.0)
 
     def share_at(self, use: float) -> float:
-        """Return the share of the time in which all stands still, at a processor use (0..1).
+        """Return the share of the time in which everything stalls, at a processor use (0..1).
 
         Examples
         --------
@@ -85,12 +85,12 @@ def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed], host_s: float) -> 
     """
     if not lone:
         return _of_loops(closed)
-    # Where requests are close to each other, only long stalls are told from a usual time.
+    # If requests are close together, only long stalls are distinguished from a usual time.
     rare = [one for one in lone if one.idle_s >= _RARE * one.times.p50] or lone
     stalled = sum(one.stalled_count for one in rare)
     mean_s = sum(one.excess_s for one in rare) / stalled if stalled else 0.0
-    # How many requests meet one is the same at each point, and as robust as what is printed:
-    # neither one replication nor one point at which all stood still for long counts for others.
+    # How many requests meet one is the same at each point, and as robust as the printed values:
+    # neither one replication nor one point with a long stall counts for others.
     lost_s = float(np.median([one.typical_excess_s for one in rare]))
     share = lost_s / mean_s if mean_s > 0.0 else 0.0
     calm = Stalls(per_s=_rate(share, mean_s), mean_s=max(mean_s, 1e-9))
@@ -106,7 +106,7 @@ def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed], host_s: float) -> 
 
 
 def _rate(share: float, mean_s: float) -> float:
-    """Return how often (1/s) all stands still that does so for a share of the time."""
+    """Return the rate of stalls (1/s) that take a share of the time."""
     # Stalls without memory leave an arrival their mean time yet, and take a share of the time.
     part = min(share, _MOST_STALLED)
     return part / (1.0 - part) / mean_s if mean_s > 0.0 else 0.0
@@ -144,7 +144,7 @@ def _beyond(closed: Sequence[Closed], calm: Stalls) -> tuple[float, float, float
 
 
 def processor_use(one: Closed) -> float:
-    """Return the share of one processor that a loop takes, 0 where its runs do not tell."""
+    """Return the share of one processor that a loop takes, 0 if its runs do not report it."""
     seen = one.point.observed
     if "cpu_s_per_request" not in seen:
         return 0.0
@@ -158,7 +158,7 @@ def _alone(one: Closed) -> Counted | None:
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """Stalled requests, the sum (s) of what they lost, and the mean (s) that an arrival meets."""
+    """Stalled requests, the sum (s) of their losses, and the mean (s) that an arrival meets."""
 
     count: float
     sum_s: float

@@ -1,4 +1,4 @@
-"""The fitted device sees the requests of a measurement, and takes the time that its numbers say."""
+"""The fitted device sees the requests of a measurement, and takes the time its parameters imply."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Costs of files that are known are recognised, and foresee PostMark of other parameters."""
+"""Known file costs are recovered, and predict PostMark with other parameters."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ SYNCED = FilesOptions(sync=True)
 
 def target() -> Target:
     declared = fitted_files.parameters
-    system = SimpleNamespace(parameters=lambda: declared)  # all that the method asks of it
+    system = SimpleNamespace(parameters=lambda: declared)  # all that the method needs from it
     config = {parameter.name: parameter.default or 0 for parameter in declared}
     return Target(system=system, config=config)  # type: ignore[arg-type]
 
@@ -69,7 +69,7 @@ def walked(load: Mapping[str, Value], seed: int) -> Mapping[str, np.ndarray]:
 
 
 def measured(load: Mapping[str, Value], truth: Mapping[str, Value] = TRUTH) -> SourcePoint:
-    """Return what a measurement of the true costs would see: times by kind, drawn one by one."""
+    """Return a measurement of the true costs: times by kind, drawn one by one."""
     walk, random = walked(load, seed=3), np.random.default_rng(8)
     is_mixed = walk["phase"] == 1
     is_synced = load["postmark_sync"] != "never"
@@ -188,7 +188,7 @@ def test_every_nth_written_file_is_synced() -> None:
 
 
 def test_operations_that_are_held_up_are_told_from_their_scatter() -> None:
-    """Stalls come by time: an operation meets them in proportion to what it takes."""
+    """Stalls come by time: an operation meets them in proportion to its duration."""
     spoilt = []
     for point in sweep():
         bins = dict(point.distributions)

@@ -1,4 +1,4 @@
-"""A law of three quantiles has them, a mean that can be computed, and no mass below zero."""
+"""A law fitted to three quantiles has them, a computable mean, and no mass below zero."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_a_law_has_the_quantiles_that_it_was_made_of(
 ) -> None:
     low = median * (1.0 - below)
     times = Quantiles(low, median, median + skew * (median - low))
-    if times.p50 - times.scale > 0.0:  # the floor is not cut off at zero
+    if times.p50 - times.scale > 0.0:  # the floor is not truncated at zero
         assert times.quantile(-NORMAL_P90) == pytest.approx(times.p10, rel=1e-6)
         assert times.quantile(NORMAL_P90) == pytest.approx(times.p90, rel=1e-6)
     assert times.quantile(0.0) == pytest.approx(median)

@@ -1,4 +1,4 @@
-"""A device that is known is simulated, fitted from its sweep, and recognised."""
+"""A known device is simulated, fitted from its sweep, and recovered."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,7 +60,7 @@ def values_of(found: Found) -> dict[str, Value]:
 
 
 def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
-    """The figures that a sweep determines well come back within a few per cent."""
+    """The parameters that a sweep determines well come back within a few per cent."""
     values = values_of(fitted)
     assert values["units"] == TRUTH["units"]
     assert values["host_s"] == TRUTH["host_s"]
@@ -119,7 +119,7 @@ def test_the_ramp_of_a_device_with_stalls_is_foreseen_within_15_percent(
 
 
 def test_stalls_that_a_closed_loop_hides_are_found_by_open_points(stalling: Found) -> None:
-    """A loop at depth 1 meets each stall once, who does not wait for another meets all of it."""
+    """A loop at depth 1 meets each stall once; independent requests meet all of it."""
     values = values_of(stalling)
     lost_s = float(values["stalls_per_s"]) * float(values["stall_s"]) ** 2
     assert lost_s == pytest.approx(4.0 * 3e-3**2, rel=0.3)
@@ -171,7 +171,7 @@ def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> Non
 
 
 def slowed(point: SourcePoint, factor: float) -> SourcePoint:
-    """Return a point whose requests all take so much longer."""
+    """Return a point whose requests all take that much longer."""
     bins = {
         name: Counted(low=one.low * factor, high=one.high * factor, counts=one.counts)
         for name, one in point.distributions.items()
@@ -182,7 +182,7 @@ def slowed(point: SourcePoint, factor: float) -> SourcePoint:
 
 
 def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> None:
-    """Fast replications have most of the requests of a loop; the median is what is printed."""
+    """Fast replications have most of the requests of a loop; the median is printed."""
     tenfold = {f"read_s_p{p}": 10.0 * float(TRUTH[f"read_s_p{p}"]) for p in (10, 50, 90)}
     fast, usual = TRUTH, {**TRUTH, **tenfold}
     points = sweep_of(TRUTH)
@@ -207,7 +207,7 @@ def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> N
 def test_an_interval_is_asked_for_again_with_what_was_found(
     sweep: list[SourcePoint], fitted: Found
 ) -> None:
-    """A replicate of the jackknife is near, keeps whole numbers, and what was not determined."""
+    """A replicate of the jackknife is near, keeps whole numbers, and undetermined values."""
     start = target()
     near = Target(
         system=start.system, config={**start.config, **values_of(fitted)}, is_replicate=True
@@ -287,7 +287,7 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
 
 
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:
-    """Cause: a disk that did more the more waited was taken for one with a fast shared part."""
+    """Cause: a disk that did more the more waited was mistaken for one with a fast shared part."""
     truth = {**TRUTH, "units": 64, "read_batch_s": 40e-6, "write_batch_s": 100e-6}
     values = values_of(DeviceFit().fit(sweep_of(truth), target(), OPTIONS))
     for name in ("read_batch_s", "write_batch_s", "read_shared_s", "write_shared_s"):

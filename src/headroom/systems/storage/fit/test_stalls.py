@@ -1,4 +1,4 @@
-"""What stands still by the clock, and what the more often the more the load computes."""
+"""Stalls that occur by the clock, and stalls that grow with the processor use of the load."""
 
 from collections.abc import Mapping
 from statistics import median
@@ -36,7 +36,7 @@ CROWDED: Mapping[str, Value] = {
     **FAST, "stalls_per_s": 2.0, "stall_s": 2e-3,
     "busy_stalls_per_s": 60.0, "busy_stall_s": 2e-3, "busy_use": 0.3,
 }  # fmt: skip
-"""The same on a machine whose processors others want, too."""
+"""The same on a machine whose processors are in demand."""
 
 
 def fitted_to(truth: Mapping[str, Value]) -> Found:
@@ -54,7 +54,7 @@ def answered(device: Mapping[str, Value], **load: Value) -> SimulationResult:
 
 
 def carried_at_most(device: Mapping[str, Value]) -> float:
-    """Return the throughput (1/s) of a device that is offered several times what it carries."""
+    """Return the throughput (1/s) of a device that is offered several times its capacity."""
     model = fitted_device(**{**device, "workload": "spc1_like", "bsus": 8_000})
     return throughput_of(simulate(model, seed=5, time=0.3 * US_PER_S))
 

@@ -1,15 +1,15 @@
-"""What a request takes longer that finds the machine asleep, as a power of the idle time.
+"""The extra time of a request that finds the machine asleep, as a power of the idle time.
 
-Processors halt, clocks slow down, caches go cold, a virtual machine loses its place: the longer
-nothing has happened, the longer it takes until all works again, over several decades of time. A
-power of the idle time says that with two numbers; how well, the residuals tell.
+Processors halt, clocks slow down, caches go cold, a virtual machine is descheduled: the longer the
+idle time, the longer the wake-up, over several decades of time. A power of the idle time describes
+this with two numbers; the residuals show how well.
 
-One request alone does not warm a machine, so what counts is a running mean of the idle times. How
-much the last one weighs shows where requests come at random: with full weight their median is that
-of short idle times, with little that of a constant rate.
+A single request does not warm a machine, so the relevant quantity is a running mean of the idle
+times. Random arrivals show how much weight the last idle time has: with full weight their median is
+that of short idle times, with little weight that of a constant rate.
 
-Invariant: medians of the response times at the points of the sweep are what is fitted; nothing is
-said of idle times beyond the longest one of the sweep, where it stays as it is.
+Invariant: the fit uses medians of the response times at the points of the sweep; beyond the longest
+idle time of the sweep, the wake-up time is assumed constant.
 """
 
 import math
@@ -25,11 +25,11 @@ from headroom.systems.storage.fit.network import Floats
 from headroom.systems.storage.fit.observations import Lone
 
 ASSUMED_EXPONENT = 0.5
-"""Exponent where one idle time alone was tried."""
+"""Exponent if only one idle time was tried."""
 _UNIT_S = 1e-3
 _MOST_EXPONENT = 2.0
 _LEAST_SHARE = 0.02
-"""Part of the time at depth 1 below which nothing is said to wake up."""
+"""Part of the time at depth 1 below which no wake-up is reported."""
 WEIGHTS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02)
 """Weights of the last idle time that are tried."""
 _GAPS = 4000
@@ -55,7 +55,7 @@ NONE = Waking(wake_s=0.0, exponent=ASSUMED_EXPONENT, cv=0.0, is_exponent_known=F
 
 
 def waking_of(lone: Sequence[Lone], alone: Quantiles) -> Waking:
-    """Return what waking up takes, from lone requests beside those of a busy loop.
+    """Return the wake-up time, from lone requests compared with those of a busy loop.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def weight_of(
     waking: Mapping[str, Waking],
     most_s: float,
 ) -> tuple[float, bool]:
-    """Return the weight of the last idle time, and whether the points tell it.
+    """Return the weight of the last idle time, and whether the points determine it.
 
     Parameters
     ----------
     lone
-        All points; those at which requests come at random tell.
+        All points; those with random arrivals determine it.
     alone, waking
         For each kind.
     most_s

@@ -1,1 +1,1 @@
-"""Whether a device keeps what it has confirmed when the power fails."""
+"""Check whether a device keeps confirmed data when the power fails."""

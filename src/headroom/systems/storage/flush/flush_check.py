@@ -1,4 +1,4 @@
-r"""Does a target keep what it has promised? Write with flushes, cut its power, and check.
+r"""Check that a target keeps its promises: write with flushes, cut its power, and compare.
 
 ::
 
@@ -7,12 +7,13 @@ r"""Does a target keep what it has promised? Write with flushes, cut its power, 
     python -m headroom.systems.storage.flush.flush_check check /dev/sdb --log /mnt/other/sdb.log \
         --after power-cut
 
-Where the whole machine loses its power, another one keeps the log: ``--log -`` writes it to the
+If the whole machine loses power, another machine keeps the log: ``--log -`` writes it to the
 standard output, for ``... | ssh other 'cat > sdb.log'``.
 
-After the death of the writing process every acknowledged write is demanded (``--after kill``);
-after a loss of power every write that was acknowledged before a flush began that was acknowledged
-too (``--after power-cut``). Whatever was begun later may be there as well, wholly or in part.
+After the death of the writing process, every acknowledged write must be present (``--after kill``).
+After a loss of power, every write must be present that was acknowledged before the begin of a flush
+that was also acknowledged (``--after power-cut``). Writes that began later may also be present,
+wholly or in part.
 
 Exit codes: 0 the promise was kept; 3 it was not; 2 and 5 as those of `headroom`.
 
@@ -51,25 +52,25 @@ from headroom.systems.storage.workloads.sizes import parse_bytes
 
 COMMAND = "python -m headroom.systems.storage.flush.flush_check"
 PROMISES = {"kill": "acknowledged", "power-cut": "flushed"}
-"""What happened -> the promise that the core demands."""
+"""Event -> the promise that the core demands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What is written.
+    """The load of writes.
 
     Parameters
     ----------
     cell_bytes
-        Bytes that are judged together: the sector or the block of the target.
+        Bytes judged together: the sector or the block of the target.
     block_bytes
         Size of a write, a multiple of it.
     depth
-        Writes under way at once.
+        Writes in flight at once.
     flush_every
         Writes between two flushes.
     seconds
-        Time (s) after which it ends by itself; None: when it is stopped or cut.
+        Time (s) after which it ends; None: when it is stopped or cut.
     interface
         ``"io_uring"`` or ``"threads"``.
     seed
@@ -85,7 +86,7 @@ class Load:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself."""
+        """Refuse contradictory values."""
         if self.block_bytes % self.cell_bytes:
             raise StudyError(
                 f"a write of {self.block_bytes} bytes is not a multiple of {self.cell_bytes} bytes",
@@ -128,22 +129,22 @@ def write(
     typed: Sequence[str] = (),
     is_same_device_fine: bool = False,
 ) -> dict[str, Any]:
-    """Write to a target with flushes until stopped or cut; return how it ended.
+    """Write to a target with flushes until stopped or its power is cut; return how it ended.
 
     Parameters
     ----------
     target
-        A block device, a file, or the name of one that is made.
+        A block device, a file, or the name of a file to make.
     log
-        File that is made for the log, or ``-`` for the standard output.
+        New file for the log, or ``-`` for the standard output.
     load
-        What is written.
+        The writes.
     size_bytes
-        Size of a file that is made; of what was there, bytes that are used.
+        Size of a new file; of an existing target, bytes that are used.
     typed
         Confirmations of the user.
     is_same_device_fine
-        Whether the log may lie on the device of the target: fine after a kill, but not after a loss
+        Whether the log may be on the device of the target: fine after a kill, but not after a loss
         of power.
 
     Raises
@@ -203,7 +204,7 @@ def check(target: Path, log: Path, *, after: str) -> dict[str, Any]:
     Parameters
     ----------
     target
-        What was written to.
+        The written target.
     log
         The log of the writer.
     after
@@ -237,7 +238,7 @@ def check(target: Path, log: Path, *, after: str) -> dict[str, Any]:
 
 
 def told(found: Mapping[str, Any]) -> str:
-    """Return the result of a check in words."""
+    """Return the result of a check as text."""
     return "\n".join(_sentences(found))
 
 
@@ -358,7 +359,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; return the exit code."""
+    """Run the command line; return the exit code."""
     given = _parser().parse_args(words)
     signal.signal(signal.SIGTERM, _stop)
     try:

@@ -1,7 +1,7 @@
-"""The target of a check of flushes: opened through the rules of `safety`, and never removed.
+"""The target of a flush check: opened through the rules of `safety`, and never removed.
 
-Invariant: what was there before is written only where the user typed its name and size; what is
-made stays, because it is what the check reads after the crash.
+Invariant: an existing target is written only if the user typed its name and size; a new file stays,
+because the check reads it after the crash.
 """
 
 import os
@@ -17,11 +17,11 @@ from headroom.systems.storage.targets.laying_out import allows_direct, check_spa
 from headroom.systems.storage.targets.places import is_memory
 
 RESERVE_BYTES = 64 << 20
-"""Space that stays free beside a file that is made."""
+"""Space that stays free next to a new file."""
 
 
 def examined(path: Path) -> safety.Existing:
-    """Return what a block device or an ordinary file is.
+    """Return the facts about a block device or an ordinary file.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def check_may_write(path: Path, typed: Sequence[str], *, command: str) -> None:
 def opened_for_writing(
     path: Path, typed: Sequence[str], *, size_bytes: int | None, command: str
 ) -> Iterator[dict[str, Any]]:
-    """Open a target, laid out where it was not there; yield the table `target` of a job.
+    """Open a target, laid out if it did not exist; yield the table `target` of a job.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def opened_for_writing(
     typed
         Confirmations of the user.
     size_bytes
-        Size of a file that is made; of what was there, bytes that are used, None for all.
+        Size of a file that is made; of an existing one, bytes that are used, None for all.
     command
         The command that takes the confirmations.
 
@@ -95,7 +95,7 @@ def _opened(
             f"{found.path} has {found.size_bytes} bytes, but --bytes asks for {used}",
             cure="ask for less with --bytes, or leave it out to use all",
         )
-    # What is checked is read cell by cell through plain calls; the page cache is emptied first.
+    # The check reads cell by cell through plain calls; the page cache is emptied first.
     direct = is_written and not is_memory(found.path) and allows_direct(found.path)
     descriptor = safety.open_existing(found, is_written=is_written, direct=direct)
     try:

@@ -1,6 +1,6 @@
-"""The check of flushes from the command line: kills, losses of power, liars, and refusals.
+"""The flush check from the command line: kills, power losses, lying devices, and rejections.
 
-What must be on a target is told by a reader of the log of its own, written here from the
+An independent reader of the log determines what must be on a target. It is written here from the
 description of the format (`verify/log.rs`) and of the promises (`verify/history.rs`).
 """
 
@@ -24,7 +24,7 @@ from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
 LOOK_EVERY_S = 0.005
-"""Between two looks at the log; looking without a pause takes a processor from the writer."""
+"""Pause between two looks at the log; busy waiting takes a processor from the writer."""
 CELL, BLOCK = 4096, 16384
 RECORD = struct.Struct("<5Q")
 WRITE, WRITTEN, FLUSHED = 1, 2, 4
@@ -41,7 +41,7 @@ def log() -> Iterator[Path]:
 
 
 def records(log: Path) -> list[tuple[int, int, int, int]]:
-    """Return what, offset, length and generation of each whole entry."""
+    """Return kind, offset, length and generation of each whole entry."""
     content = log.read_bytes()[RECORD.size :]
     whole = len(content) // RECORD.size * RECORD.size
     return [row[:4] for row in RECORD.iter_unpack(content[:whole])]
@@ -63,7 +63,7 @@ def run(*words: str | Path) -> "subprocess.CompletedProcess[str]":
 
 @contextmanager
 def writer(target: Path, log: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start a writer, go on once it has written and flushed, and end it after the block."""
+    """Start a writer, continue once it has written and flushed, and end it after the block."""
     argv = [*MODULE, "write", str(target), "--log", str(log), "--flush-every", "16", *words]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not _is_under_way(log):
@@ -82,7 +82,7 @@ def _is_under_way(log: Path) -> bool:
 
 
 def checked(target: Path, log: Path, *, after: str) -> dict[str, Any]:
-    """Check, and return what was found; the exit code must go with the verdict."""
+    """Check, and return the findings; the exit code must agree with the verdict."""
     answer = run("check", target, "--log", log, "--after", after, "--json")
     assert answer.returncode in {0, 3}, answer.stderr
     found: dict[str, Any] = json.loads(answer.stdout)
@@ -108,7 +108,7 @@ def test_whatever_was_acknowledged_outlives_the_kill_of_the_writer(
 def test_a_file_that_loses_a_cell_after_the_kill_is_found_where_it_lost_it(
     tmp_path: Path, log: Path
 ) -> None:
-    """A counter-check: the same file, one acknowledged cell of it spoilt, is not kept."""
+    """A counter-check: the same file, with one acknowledged cell spoilt, fails."""
     target = tmp_path / "target"
     with writer(target, log, "--bytes", "4 MiB", "--depth", "1") as process:
         process.send_signal(signal.SIGKILL)
@@ -147,7 +147,7 @@ def test_an_honest_device_keeps_its_flushes_over_a_loss_of_power(
 def test_a_device_that_lies_about_its_flushes_is_found(
     soft_device: Callable[..., SoftMount], log: Path
 ) -> None:
-    """Nothing was kept, so whatever was demanded is wrong: zeros where data had to be."""
+    """Nothing was kept, so every demand fails: zeros in place of data."""
     device = soft_device(SoftScript(is_volatile=True, flush_lies=True), 16 * MIB)
     found = _after_a_loss_of_power(device, log)
     assert found["verdict"] == "broken"

@@ -1,1 +1,1 @@
-"""PostMark: its run on files, and its figures."""
+"""PostMark: its run on files, and its metrics."""

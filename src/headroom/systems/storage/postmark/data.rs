@@ -1,13 +1,13 @@
-//! What is written: random bytes, of which a share can be compressed away.
+//! The data to write: random bytes, a share of which can be compressed away.
 //!
-//! A run writes ever other parts of one block of random data, so that neither two files nor two
-//! pieces of a file are alike, and writing costs no random numbers.
+//! A run writes different parts of one block of random data, so that no two files and no two pieces
+//! of a file are alike, and writing needs no random numbers.
 
 use rand::Rng;
 
 use crate::simulation::kernel::random::stream::Stream;
 
-/// Random bytes beyond the largest piece: pieces begin at ever other places of it.
+/// Random bytes beyond the largest piece: pieces begin at ever different places in it.
 const SPARE_BYTES: usize = 1 << 18;
 /// Bytes between the places at which two pieces begin, no divisor of the spare bytes.
 const STEP_BYTES: usize = 4_099;

@@ -1,4 +1,4 @@
-//! What a run leaves: its facts, put together from the parts of its threads.
+//! The facts of a run, merged from its threads.
 
 use serde::Serialize;
 
@@ -34,11 +34,11 @@ pub struct Stopped {
     pub reason: &'static str,
     /// Number of the system's error.
     pub errno: Option<i32>,
-    /// What was tried: `create`, `read`, `append`, `delete`.
+    /// The attempted operation: `create`, `read`, `append`, `delete`.
     pub operation: Option<&'static str>,
     /// In which phase: `creation`, `transactions`, `deletion`.
     pub phase: Option<&'static str>,
-    /// What the system says.
+    /// The system's message.
     pub words: String,
 }
 
@@ -49,17 +49,17 @@ pub struct Facts {
     pub counters: Counters,
     /// Times of the phases.
     pub times: PhaseTimes,
-    /// Why it ended early, where it did.
+    /// Why it ended early, if it did.
     pub stopped: Option<Stopped>,
     /// Files that could not be deleted after a run that ended early, at most.
     pub left_count: u64,
-    /// Threads that are left in a call that did not return.
+    /// Threads abandoned in a call that did not return.
     pub stuck_count: u64,
     /// Threads.
     pub threads: u64,
-    /// Bytes that one system call reads and writes at most.
+    /// Maximum bytes that one system call reads or writes.
     pub read_call_bytes: u64,
-    /// Bytes that one system call writes at most.
+    /// Maximum bytes that one system call writes.
     pub write_call_bytes: u64,
 }
 

@@ -1,11 +1,13 @@
-//! Where operations are carried out: a real folder, or nowhere at all.
+//! Where operations are carried out: in a real folder, or nowhere.
 //!
-//! A folder is known by a descriptor of a directory that was made for this run; every path is
-//! relative to it, and new files are made with `O_EXCL`, so that nothing of the user's is opened.
+//! A folder is identified by the descriptor of a directory that was created for this run. Every
+//! path is relative to it, and new files are created with `O_EXCL`, so that no file of the user is
+//! opened.
 //!
-//! Invariants: what a function did not report as an error was done in full: a short write goes on,
-//! a short read is an error, and closing a written file may fail. The descriptor is the run's own
-//! and lives as long as anybody may be in a call; who was left to itself makes no further one.
+//! Invariants: what a function did not report as an error was done in full: a short write
+//! continues, a short read is an error, and closing a written file may fail. The descriptor is the
+//! run's own and lives as long as any thread may be in a call; an abandoned thread makes no further
+//! one.
 
 use std::ffi::CStr;
 use std::io;
@@ -27,7 +29,7 @@ pub struct Pieces {
 pub enum SyncKind {
     /// Data and all metadata.
     Fsync,
-    /// Data and what is needed to read them.
+    /// Data, and the means to read them.
     Fdatasync,
 }
 
@@ -37,28 +39,28 @@ pub trait Folder: Send + 'static {
     ///
     /// # Errors
     ///
-    /// What the system says; the file may exist then.
+    /// The system's error; the file may exist then.
     fn create(&mut self, name: &CStr, bytes: u64, sync: Option<SyncKind>) -> io::Result<u64>;
 
     /// Read a whole file of `bytes`.
     ///
     /// # Errors
     ///
-    /// What the system says; that the file is shorter than it was written.
+    /// The system's error; or the file is shorter than it was written.
     fn read(&mut self, name: &CStr, bytes: u64) -> io::Result<()>;
 
     /// Write `bytes` beyond the end of a file; return the time (ns) that making it durable took.
     ///
     /// # Errors
     ///
-    /// What the system says; some of the bytes may be there then.
+    /// The system's error; some of the bytes may be there then.
     fn append(&mut self, name: &CStr, bytes: u64, sync: Option<SyncKind>) -> io::Result<u64>;
 
     /// Delete a file.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     fn delete(&mut self, name: &CStr) -> io::Result<()>;
 }
 
@@ -100,7 +102,7 @@ mod real {
     use crate::systems::storage::postmark::data::Data;
     use crate::systems::storage::postmark::patience::Signs;
 
-    /// What only the tool itself may do with its files.
+    /// Files of the tool are accessible only to itself.
     const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
     const FOLDER_MODE: Mode = Mode::RWXU;
 
@@ -115,8 +117,8 @@ mod real {
     }
 
     impl RealFolder {
-        /// Return the folder behind a descriptor; what is written is taken from `data`, and
-        /// `signs` hear of each call that returns.
+        /// Return the folder behind a descriptor; the data to write come from `data`, and `signs`
+        /// are notified of each call that returns.
         pub fn new(folder: Arc<File>, pieces: Pieces, data: Data, signs: Arc<Signs>) -> Self {
             Self {
                 folder,
@@ -206,7 +208,7 @@ mod real {
     ///
     /// # Errors
     ///
-    /// What the system says; that it exists is an error too.
+    /// The system's error; an existing folder is an error too.
     pub fn make_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| rustix::fs::mkdirat(folder, name, FOLDER_MODE))?)
     }
@@ -215,7 +217,7 @@ mod real {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     pub fn remove_folder(folder: &File, name: &CStr) -> io::Result<()> {
         Ok(again(|| {
             rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)
@@ -236,7 +238,7 @@ mod real {
         usize::try_from(left).map_or(piece, |left| left.min(piece))
     }
 
-    /// Close a file and hear what the system says to it: on a network it may be the first error.
+    /// Close a file and check the result: on a network it may be the first error.
     #[allow(
         unsafe_code,
         reason = "owned descriptors are closed in silence otherwise"

@@ -1,4 +1,4 @@
-//! The job that Python hands over: what to do, where and how.
+//! The job that Python passes: the operations, the location and the method.
 
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ pub enum Access {
     Raw,
 }
 
-/// Which files are made durable before they are closed.
+/// The files that are made durable before they are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sync {
@@ -29,7 +29,7 @@ pub struct Sync {
     pub kind: SyncKind,
 }
 
-/// Where a run takes place.
+/// The location of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
@@ -42,7 +42,7 @@ pub enum Target {
     Nothing,
 }
 
-/// What is written.
+/// The data to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataAsked {
@@ -64,7 +64,7 @@ pub struct StopAsked {
 pub struct Job {
     /// Seed of the operations and of the data.
     pub seed: u64,
-    /// Where it takes place.
+    /// Its location.
     pub target: Target,
     /// The parameters; see [`Parameters`].
     pub workload: serde_json::Value,
@@ -77,10 +77,10 @@ pub struct Job {
     /// Size (B) of the buffer of [`Access::Buffered`].
     #[serde(default = "page")]
     pub buffer_bytes: u64,
-    /// Which files are made durable; None: none, as the original has it.
+    /// The files that are made durable; None: none, like the original.
     #[serde(default)]
     pub sync: Option<Sync>,
-    /// What is written.
+    /// The data to write.
     #[serde(default)]
     pub data: DataAsked,
     /// When the transactions end early.
@@ -107,7 +107,7 @@ const fn silence_s() -> f64 {
     300.0
 }
 
-/// What the original's buffers hold on Linux.
+/// The buffer size of the original on Linux.
 const fn page() -> u64 {
     4096
 }
@@ -138,7 +138,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`ParameterError`] names what is wrong.
+    /// [`ParameterError`] names the error.
     pub fn parameters(&self) -> Result<Parameters, ParameterError> {
         Parameters::from_json(&self.workload)
     }

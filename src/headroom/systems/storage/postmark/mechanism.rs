@@ -1,8 +1,8 @@
-//! The operations as a mechanism of models: `storage.postmark`.
+//! The operations as a model mechanism: `storage.postmark`.
 //!
-//! A job of a model calls `next()`, which is 1 where there is another operation and 0 at the end,
+//! A job of a model calls `next()`, which returns 1 if there is another operation and 0 at the end,
 //! and reads the operation through the other functions before time passes. With the seed of a
-//! measured run it walks the same operations.
+//! measured run it executes the same operations.
 
 use rand::Rng;
 
@@ -41,12 +41,12 @@ pub struct PostmarkMechanism {
 
 /// Make the mechanism of the parameters of a workload.
 ///
-/// Beside those of the workload, `seed` (drawn from `stream` where it is missing), `thread` and
-/// `threads` choose whose operations they are.
+/// In addition to those of the workload, `seed` (drawn from `stream` if it is missing), `thread`
+/// and `threads` select the thread of the operations.
 ///
 /// # Errors
 ///
-/// Says in words which parameter is wrong.
+/// The error says which parameter is wrong.
 pub fn make(parameters: &serde_json::Value, mut stream: Stream) -> Made {
     let mut table = parameters.clone();
     let seed = taken(&mut table, "seed")?.unwrap_or_else(|| stream.next_u64());

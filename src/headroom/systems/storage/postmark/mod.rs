@@ -1,10 +1,10 @@
 //! `PostMark`: the life of many small files, after a benchmark of mail and news servers.
 //!
-//! [`operations`] says what is done, seeded and without a file system ([`parameters`], [`pool`]);
-//! [`mechanism`] lets models walk it. [`run`](mod@run) carries it out: threads ([`worker`],
-//! [`shared`]) on a folder ([`folder`], [`name`], [`data`]) with a clock ([`clock`]) and what they
-//! saw ([`recorder`], [`slices`], [`facts`]). It ends also where a call never returns
-//! ([`patience`]). [`job`] is what Python hands over.
+//! [`operations`] generates the operations, seeded and without a file system ([`parameters`],
+//! [`pool`]); [`mechanism`] makes them available to models. [`run`](mod@run) carries them out:
+//! threads ([`worker`], [`shared`]) on a folder ([`folder`], [`name`], [`data`]) with a clock
+//! ([`clock`]) and their observations ([`recorder`], [`slices`], [`facts`]). It ends even if a call
+//! never returns ([`patience`]). [`job`] is the input from Python.
 
 pub mod clock;
 pub mod data;

@@ -1,10 +1,10 @@
-//! Names of files and subfolders, written without an allocation.
+//! Names of files and subfolders, written without allocation.
 
 use std::ffi::CStr;
 
 use super::operations::Operation;
 
-/// A subfolder, a thread and a file, each with up to 20 digits, and what stands between.
+/// A subfolder, a thread and a file, each with up to 20 digits, and the separators.
 const LONGEST: usize = 72;
 
 /// A path relative to the folder of the run.
@@ -22,7 +22,7 @@ impl Name {
         }
     }
 
-    /// Return the name of the file of an operation, in its subfolder where files are spread.
+    /// Return the name of the file of an operation, in its subfolder if files are spread.
     pub fn of_file(operation: &Operation, thread: usize, is_spread: bool) -> Self {
         let mut name = if is_spread {
             let mut folder = Self::of_folder(operation.subdirectory);
@@ -45,7 +45,7 @@ impl Name {
         name
     }
 
-    /// Return the name as the system wants it.
+    /// Return the name in the system's form.
     pub fn text(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
     }

@@ -1,12 +1,12 @@
 //! The operations of the benchmark, in order, without a file system.
 //!
-//! Three phases: files are created; transactions are done, each a read or an append and then a
-//! create or a delete; what is left is deleted. The executor and models of devices walk the same
-//! operations.
+//! There are three phases: files are created; transactions are performed, each a read or an append
+//! and then a create or a delete; the remaining files are deleted. The executor and models of
+//! devices perform the same operations.
 //!
-//! Invariant: the operations are a function of (parameters, seed, thread); each is legal where all
-//! before it were done; each file that is created is deleted. What is chosen by one parameter has
-//! random numbers of its own, so that another read bias meets the same sizes.
+//! Invariant: the operations are a function of (parameters, seed, thread); each is legal if all
+//! before it were done; each file that is created is deleted. Each parameter's choices have their
+//! own random numbers, so that another read bias meets the same sizes.
 //!
 //! Sources: Katcher (1997), *`PostMark`: a new file system benchmark*, technical report TR-3022; the
 //! bounds of sizes, the order within a transaction and what happens to full files as the original
@@ -36,7 +36,7 @@ impl Phase {
     pub const ALL: [Self; 3] = [Self::Creation, Self::Transactions, Self::Deletion];
 }
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Make a new file of a size.
@@ -47,7 +47,7 @@ pub enum Kind {
     Append,
     /// Delete a file.
     Delete,
-    /// Nothing: a transaction whose files were full or whose pool was.
+    /// Nothing: a transaction whose files, or whose pool, were full.
     Nothing,
 }
 
@@ -56,15 +56,15 @@ pub enum Kind {
 pub struct Operation {
     /// Its phase.
     pub phase: Phase,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// Number of the file, never given twice in a run of a thread.
     pub file: u64,
     /// Place of the file: below twice the files, given again when the file is deleted.
     pub slot: u64,
-    /// Subfolder of the file, 0 where there are none.
+    /// Subfolder of the file, 0 if there are none.
     pub subdirectory: u32,
-    /// Where in the file (B) it begins: its size before an append, else 0.
+    /// Its start in the file (B): the size before an append, else 0.
     pub offset: u64,
     /// Bytes that it reads or writes; for a delete the size of the file.
     pub bytes: u64,
@@ -72,14 +72,14 @@ pub struct Operation {
     pub ends_transaction: bool,
 }
 
-/// What was asked for and could not be done.
+/// Requested operations that could not be done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
     /// Appends that met a full file.
     pub full_append_count: u64,
     /// Creates that met a full pool.
     pub full_create_count: u64,
-    /// True where a transaction needed a file and none was left: the transactions ended there.
+    /// True if a transaction needed a file and none was left: the transactions ended there.
     pub is_out_of_files: bool,
 }
 
@@ -141,12 +141,12 @@ impl Operations {
         self.pool.files()
     }
 
-    /// What could not be done so far.
+    /// Operations that could not be done so far.
     pub fn undone(&self) -> Undone {
         self.undone
     }
 
-    /// True where files are spread over subfolders.
+    /// True if files are spread over subfolders.
     pub fn is_spread(&self) -> bool {
         self.parameters.subdirectories > 0
     }
@@ -156,7 +156,7 @@ impl Operations {
         self.transaction_count
     }
 
-    /// Return the next operation of `phase`, None where the phase is over.
+    /// Return the next operation of `phase`, None if the phase is over.
     pub fn next_of(&mut self, phase: Phase) -> Option<Operation> {
         match phase {
             Phase::Creation => self.next_creation(),
@@ -198,7 +198,7 @@ impl Operations {
         ))
     }
 
-    /// Draw a transaction: its operations are pending, but for the first, which is returned.
+    /// Draw a transaction: its operations are pending, except for the first, which is returned.
     fn begin_transaction(&mut self) -> Option<Operation> {
         let does_read = self
             .parameters

@@ -1,4 +1,4 @@
-//! Tests of the generator: legality for all parameters, and laws of chance.
+//! Tests of the generator: legality for all parameters, and probability laws.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a run of the benchmark is asked to do.
+//! The parameters of a run of the benchmark.
 //!
 //! Invariant: parameters that were checked can be carried out as far as numbers go: sizes are in
 //! order, biases are within 0..10 or off, and transactions have something to do.
@@ -19,18 +19,18 @@ const SIZE_MAX: u64 = 1 << 42;
 /// Largest piece (B) that is read or written at once.
 pub const BLOCK_MAX: u64 = 1 << 26;
 
-/// What becomes of an append that meets a full file.
+/// The effect of an append to a full file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtFull {
     /// Nothing is done, and it is counted: as the original has it.
     #[default]
     Nothing,
-    /// Another file is drawn among those that are not full; nothing where all are.
+    /// Another file is drawn among those that are not full; nothing if all are.
     Another,
 }
 
-/// What a run is asked to do; defaults are the original's.
+/// The parameters of a run; defaults are the original's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
@@ -40,7 +40,8 @@ pub struct Parameters {
     pub transactions: u64,
     /// Smallest size (B) of a new file.
     pub size_low_bytes: u64,
-    /// Bound (B) of sizes: a new file is smaller, unless both are equal; a file grows to it at most.
+    /// Bound (B) of sizes: a new file is smaller, unless both are equal; a file grows at most to
+    /// it.
     pub size_high_bytes: u64,
     /// Piece (B) in which a file is read, >= 1.
     pub read_block_bytes: u64,
@@ -52,7 +53,7 @@ pub struct Parameters {
     pub create_bias: f64,
     /// Subfolders over which the files are spread evenly; 0: none.
     pub subdirectories: u32,
-    /// What becomes of an append that meets a full file.
+    /// The effect of an append to a full file.
     pub at_full: AtFull,
 }
 
@@ -73,20 +74,20 @@ impl Default for Parameters {
     }
 }
 
-/// What is wrong with the parameters of a run.
+/// An error in the parameters of a run.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ParameterError {
     /// The table does not have the form of parameters.
     #[error("the parameters of PostMark cannot be read: {0}")]
     Unreadable(String),
-    /// A number lies outside its range.
+    /// A number is outside its range.
     #[error("{name} is {value}, but must be within {range}")]
     OutOfRange {
         /// Name of the parameter.
         name: &'static str,
         /// Its value, as text.
         value: String,
-        /// Range in words.
+        /// Range as text.
         range: String,
     },
     /// No operation is left for the transactions.
@@ -106,7 +107,7 @@ pub enum ParameterError {
 }
 
 impl Parameters {
-    /// Return the parameters of the `workload` table of a job; its key `kind` is passed over.
+    /// Return the parameters of the `workload` table of a job; its key `kind` is skipped.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ impl Parameters {
         parameters.checked()
     }
 
-    /// Return the parameters where they can be carried out.
+    /// Return the parameters if they can be carried out.
     ///
     /// # Errors
     ///
@@ -146,12 +147,12 @@ impl Parameters {
         Ok(self)
     }
 
-    /// Share of reads among reads and appends, None where neither is wanted.
+    /// Share of reads among reads and appends, None if there is neither.
     pub fn read_share(&self) -> Option<f64> {
         (self.read_bias >= 0.0).then(|| self.read_bias / BIAS_MAX)
     }
 
-    /// Share of creates among creates and deletes, None where neither is wanted.
+    /// Share of creates among creates and deletes, None if there is neither.
     pub fn create_share(&self) -> Option<f64> {
         (self.create_bias >= 0.0).then(|| self.create_bias / BIAS_MAX)
     }
@@ -184,7 +185,7 @@ fn dealt(count: u64, thread: u64, threads: u64) -> u64 {
     count / threads + u64::from(thread < count % threads)
 }
 
-/// Check that a value lies within `low` to `high`, both included.
+/// Check that a value is within `low` to `high`, both included.
 ///
 /// # Errors
 ///

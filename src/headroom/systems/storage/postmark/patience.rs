@@ -1,16 +1,16 @@
-//! Signs of life of the threads, and how long a run waits where there are none.
+//! Signs of life of the threads, and the time that a run waits without any.
 //!
-//! Nobody can take a system call back. A thread that is in one for ever (a server that is gone, a
-//! file system that hangs) is left to itself, and is told so, in case its call returns after all.
+//! A system call cannot be taken back. A thread that is stuck in one (a server that is gone, a file
+//! system that hangs) is abandoned, and is notified in case its call returns after all.
 //!
-//! Invariant: who was left to itself begins no further call.
+//! Invariant: an abandoned thread begins no further call.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::job::Job;
 
-/// What a thread and who looks after it tell each other without waiting.
+/// Signals between a thread and its supervisor, exchanged without waiting.
 #[derive(Debug, Default)]
 pub struct Signs {
     answer_count: AtomicU64,
@@ -19,11 +19,11 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Tell that a call has returned; only the thread itself does.
+    /// Record that a call has returned; only the thread itself does this.
     ///
     /// # Errors
     ///
-    /// The thread was left to itself meanwhile, and is to end.
+    /// The thread was abandoned meanwhile, and must end.
     #[inline]
     pub fn answered(&self) -> io::Result<()> {
         add_one(&self.answer_count);
@@ -38,7 +38,7 @@ impl Signs {
         self.answer_count.load(Ordering::Relaxed)
     }
 
-    /// Tell that an operation of a phase alone, or a transaction, is done.
+    /// Record that a separate operation of a phase, or a transaction, is done.
     #[inline]
     pub fn has_done_one(&self) {
         add_one(&self.done_count);
@@ -55,7 +55,7 @@ impl Signs {
     }
 }
 
-/// Add to what no other thread writes: a plain addition is enough.
+/// Add to a counter that no other thread writes: a plain addition is enough.
 #[inline]
 fn add_one(count: &AtomicU64) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -68,11 +68,11 @@ pub enum Advice {
     Wait,
     /// End the run: no call has returned for so long (ns).
     End(u64),
-    /// Leave whoever is in a call to itself.
+    /// Abandon any thread that is in a call.
     Leave,
 }
 
-/// How long a run waits, and what it has heard.
+/// How long a run waits, and the signs of life so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     silence_ns: u64,
@@ -83,7 +83,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Return the patience that `job` asks for.
+    /// Return the patience of `job`.
     pub fn new(job: &Job) -> Self {
         Self {
             silence_ns: nanoseconds(job.silence_s),

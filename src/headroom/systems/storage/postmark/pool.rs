@@ -1,9 +1,9 @@
-//! The pool of files: what exists, how large it is, and a uniform choice in constant time.
+//! The pool of files: which exist, their sizes, and a uniform choice in constant time.
 //!
-//! Entries lie close together, the files that can still grow before those that are full, so that
-//! a choice among all or among those that can grow is one random index. Each file has a *slot*, a
-//! small number of its own that is given to another file when it is deleted: who models a disk may
-//! take it for the place of the file.
+//! Entries are stored contiguously, the files that can still grow before those that are full, so
+//! that a choice among all or among those that can grow is one random index. Each file has a
+//! *slot*, a small number that is reassigned to another file when it is deleted; a model of a disk
+//! may use it as the position of the file.
 //!
 //! Invariant: at most `limit` files; slots of files that exist differ and are below `limit`; the
 //! first `growing` entries are below the bound, all others at it.
@@ -19,7 +19,7 @@ pub struct File {
     pub id: u64,
     /// Its place, given again when it is deleted.
     pub slot: u64,
-    /// Its subfolder, 0 where there are none.
+    /// Its subfolder, 0 if there are none.
     pub subdirectory: u32,
     /// Its size (B).
     pub bytes: u64,
@@ -56,7 +56,7 @@ impl Pool {
         &self.entries
     }
 
-    /// True where there is place for another file.
+    /// True if there is room for another file.
     pub fn has_place(&self) -> bool {
         (self.entries.len() as u64) < self.limit
     }
@@ -65,7 +65,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Where there is no place: see [`Pool::has_place`].
+    /// If there is no place: see [`Pool::has_place`].
     pub fn add(&mut self, bytes: u64, subdirectory: u32) -> File {
         assert!(self.has_place(), "a pool of {} files is full", self.limit);
         let slot = self.free_slots.pop().unwrap_or_else(|| {
@@ -88,21 +88,21 @@ impl Pool {
         file
     }
 
-    /// Choose any file, all alike; None where there is none.
+    /// Choose any file, all equally likely; None if there is none.
     pub fn choose(&self, stream: &mut Stream) -> Option<usize> {
         (!self.entries.is_empty()).then(|| stream.random_range(0..self.entries.len()))
     }
 
-    /// Choose any file that can still grow, all alike; None where there is none.
+    /// Choose any file that can still grow, all equally likely; None if there is none.
     pub fn choose_growing(&self, stream: &mut Stream) -> Option<usize> {
         (self.growing > 0).then(|| stream.random_range(0..self.growing))
     }
 
-    /// Let the file at `index` grow by `bytes`; return it as it was before.
+    /// Let the file at `index` grow by `bytes`; return its previous state.
     ///
     /// # Panics
     ///
-    /// Where it would grow beyond the bound.
+    /// If it would grow beyond the bound.
     pub fn grow(&mut self, index: usize, bytes: u64) -> File {
         let before = self.entries[index];
         let after = before.bytes + bytes;
@@ -140,7 +140,7 @@ impl Pool {
 
     /// Order the files by place, the first place last, as the deletion of all takes them.
     pub fn order_for_deletion(&mut self) {
-        // All are treated as full from here on: nothing grows any more.
+        // All are treated as full from now on: nothing grows any more.
         self.growing = 0;
         self.entries
             .sort_unstable_by_key(|file| std::cmp::Reverse(file.slot));

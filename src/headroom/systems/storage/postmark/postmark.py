@@ -1,10 +1,10 @@
 """PostMark: a run as typed facts, its operations as arrays, and its report as text.
 
-The report has the form of the original's verbose one, so that both can be laid side by side; what
-the original does not tell (the mix that came out, times of single operations) stands below it.
+The report has the form of the original's verbose report, so that both can be compared side by side.
+Values that the original does not report (the actual mix, times of single operations) follow below.
 
-Invariant: rates are those of the original: files created and deleted and all data by the whole
-time, what is done in transactions by the time of the transactions.
+Invariant: rates are those of the original: files created and deleted and all data, divided by the
+total time; operations in transactions, divided by the time of the transactions.
 """
 
 import os
@@ -38,8 +38,8 @@ _CURES = {
 class Counters(msgspec.Struct, frozen=True, kw_only=True):
     """Operations that were done; the names are those of the original's report.
 
-    `alone` is before or after the transactions, `mixed` in them. The two counts of what was full
-    are operations that were asked for and did nothing.
+    `alone` is before or after the transactions, `mixed` in them. The two counts of full files are
+    requested operations that did nothing.
     """
 
     created_alone_count: int
@@ -93,7 +93,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     words: str
 
     def error(self) -> HeadroomError:
-        """Return the error that tells a person what happened and what to do.
+        """Return the error that tells the user what happened and what to do.
 
         Examples
         --------
@@ -117,15 +117,15 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     stopped
-        Why it ended early, None where all was done; what was done until then is counted.
+        Why it ended early, None if all was done; work before that point is counted.
     left_count
-        Files that could not be deleted after a run that ended early, at most.
+        Maximum number of files that could not be deleted after a run that ended early.
     stuck_count
-        Threads that were left to themselves, in a call that did not return.
+        Threads that were abandoned, in a call that did not return.
     read_call_bytes, write_call_bytes
         Most bytes (B) that one system call moved.
     tables
-        What the engine found: ``histograms``, ``series``, ``snapshots``.
+        Results of the engine: ``histograms``, ``series``, ``snapshots``.
     """
 
     counters: Counters
@@ -140,7 +140,7 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the run is not sound: what ended it early, and what it could not take back."""
+        """Why the run is not valid: the reason for its early end, and its remains."""
         stopped = () if self.stopped is None else (self.stopped.error().message,)
         if not self.stuck_count:
             return stopped
@@ -150,7 +150,7 @@ class PostmarkResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def achieved_read_share(self) -> float | None:
-        """Share of reads among reads and appends, None where there was neither."""
+        """Share of reads among reads and appends, None if there was neither."""
         return _share(self.counters.read_count, self.counters.appended_count)
 
     @property
@@ -169,7 +169,7 @@ def carry_out(
     job
         ``seed``; ``target``: ``{"kind": "folder", "fd": descriptor}`` of an empty folder that was
         made for the run, or ``{"kind": "nothing"}``, which measures the tool; ``workload``:
-        parameters of the benchmark; and, where wanted, ``threads``, ``access`` (``"buffered"`` or
+        parameters of the benchmark; and, if requested, ``threads``, ``access`` (``"buffered"`` or
         ``"raw"``), ``buffer_bytes``, ``sync`` (``{"every": 1, "kind": "fsync"}``), ``data``,
         ``stop``, ``silence_s`` (end the run after so long without an answer), ``drain_s``.
     progress
@@ -178,7 +178,7 @@ def carry_out(
     Returns
     -------
     PostmarkResult
-        What was done. A device that is full, fails or does not answer ends the run early: see
+        The completed work. A device that is full, fails or does not answer ends the run early: see
         `PostmarkResult.stopped`.
 
     Raises
@@ -253,7 +253,7 @@ def report(result: PostmarkResult, *, workload: Mapping[str, Any]) -> str:
     result
         The run.
     workload
-        The parameters that it was asked for: the asked mix stands beside the achieved one.
+        Its requested parameters: the requested mix is reported next to the achieved one.
 
     Examples
     --------

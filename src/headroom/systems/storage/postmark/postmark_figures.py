@@ -1,7 +1,7 @@
-"""Figures of a whole run of PostMark that both columns report: its time, and its warm-up.
+"""Whole-run metrics of PostMark that both columns report: its time and its warm-up.
 
-Invariant: the figures of a run that was measured and of one that was simulated mean the same; no
-warm-up is cut from them, since the warm-up is what they tell.
+Invariant: the metrics of a measured and of a simulated run mean the same; no warm-up is removed,
+because they describe the warm-up.
 """
 
 from headroom.experiment.protocol.run import FloatArray
@@ -15,7 +15,7 @@ WARM_UP_RATIO = Metric(
     description="Mean time of a transaction in the first fifth of them, over that in the last half",
 )
 _FIRST, _LAST = 0.2, 0.5
-"""Share of the transactions that may be a warm-up, and from where on none is left."""
+"""Share of the transactions that may be a warm-up, and the share after which none is left."""
 
 
 def warm_up_ratio(times_s: FloatArray) -> float | None:
@@ -29,7 +29,7 @@ def warm_up_ratio(times_s: FloatArray) -> float | None:
     Returns
     -------
     float or None
-        1 where nothing warms up; None with fewer than ten batches.
+        1 if nothing warms up; None with fewer than ten batches.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def warm_up_ratio(times_s: FloatArray) -> float | None:
     3.0
     """
     first, last = int(_FIRST * times_s.size), int(_LAST * times_s.size)
-    if first < 2:  # noqa: PLR2004 - one batch is no mean
+    if first < 2:  # noqa: PLR2004 - one batch has no mean
         return None
     late_s = float(times_s[last:].mean())
     return float(times_s[:first].mean()) / late_s if late_s > 0.0 else None

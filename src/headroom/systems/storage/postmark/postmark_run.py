@@ -1,7 +1,7 @@
-"""One run of PostMark in an empty folder, and what its counters and times become.
+"""One run of PostMark in an empty folder, and its conversion of counters and times.
 
-The folder is made for the run and gone after it. The cost of the tool is the processor time of
-the same transactions where nothing is done with files.
+The folder is created for the run and removed afterwards. The cost of the tool is the processor time
+of the same transactions without any file operation.
 
 Invariant: counters are those that the original prints; times are those of single operations.
 """
@@ -28,7 +28,7 @@ from headroom.systems.storage.targets.targets import Target
 KINDS = ("create", "read", "append", "delete")
 _WHOLE = "transaction"
 _TRIED = 20_000
-"""Transactions at most by which the cost of the tool is measured."""
+"""Maximum number of transactions for measuring the cost of the tool."""
 _COUNTERS = (
     "created_alone_count", "created_mixed_count", "read_count", "appended_count",
     "deleted_alone_count", "deleted_mixed_count", "sync_count", "full_append_count",

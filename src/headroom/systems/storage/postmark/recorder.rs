@@ -1,6 +1,6 @@
-//! What one thread saw: counters, histograms, sums over time, and times in order.
+//! The observations of one thread: counters, histograms, sums over time, and times in order.
 //!
-//! Memory does not grow with the run; what the threads saw merges by adding.
+//! Memory does not grow with the run; the observations of several threads merge by addition.
 
 use serde::Serialize;
 
@@ -12,17 +12,17 @@ use crate::simulation::kernel::statistics::series::{Batches, Series};
 use crate::simulation::kernel::time::SimTime;
 use crate::systems::storage::blocks::engine::spans::{SpansTable, Totals};
 
-/// Times of what happens in the transactions, kept over time.
+/// Times of operations in the transactions, kept over time.
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];
 /// Times of the phases before and after, kept as one.
 pub const ALONE: [&str; 2] = ["creation", "deletion"];
-/// Snapshots of the sums at most.
+/// Maximum snapshots of the sums.
 const SNAPSHOT_LIMIT: usize = 64;
-/// Segments of the histograms at most.
+/// Maximum segments of the histograms.
 const SEGMENT_LIMIT: usize = 16;
 const NANO: f64 = 1e-9;
 
-/// What is timed in the transactions, an index of [`TIMED`].
+/// The operations timed in the transactions, an index of [`TIMED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timed {
     /// A whole transaction.
@@ -40,7 +40,7 @@ pub enum Timed {
 }
 
 impl Timed {
-    /// Return what an operation is timed as, None where it does nothing.
+    /// Return the timer of an operation, None if it does nothing.
     pub const fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Create => Some(Self::Create),
@@ -190,7 +190,7 @@ impl Add for AllBins {
     }
 }
 
-/// What one thread saw, or several together.
+/// The measurements of one thread, or of several together.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     /// Operations done.
@@ -235,7 +235,7 @@ impl Recorder {
         self.alone[place].count(time_ns);
     }
 
-    /// Add what another thread saw.
+    /// Add the measurements of another thread.
     pub fn merge(&mut self, other: Self) {
         self.counters.add(&other.counters);
         self.sums.merge(other.sums);
@@ -246,7 +246,7 @@ impl Recorder {
         self.series.extend(other.series);
     }
 
-    /// Return the tables, where the transactions of `threads` threads took `length_ns`.
+    /// Return the tables; the transactions of `threads` threads took `length_ns`.
     pub fn finish(self, length_ns: u64, threads: u64) -> Tables {
         let [creation, deletion] = self.alone;
         let (slices, ends_ns) = self.bins.finish(length_ns);
@@ -269,7 +269,7 @@ impl Recorder {
     }
 }
 
-/// What was seen, in seconds.
+/// The measurements, in seconds.
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// Histograms by name; those of [`ALONE`] have one segment, which ends with the transactions.
@@ -278,7 +278,7 @@ pub struct Tables {
     pub series: Vec<(&'static str, SeriesTable)>,
     /// Moments (s) since the transactions began.
     pub snapshot_times_s: Vec<f64>,
-    /// What was done until then; the one class is the transaction, whose parts are in the series.
+    /// Counters up to each time; the only class is the transaction, whose parts are in the series.
     pub classes: Table,
 }
 

@@ -1,6 +1,6 @@
-//! A run: threads on a folder, looked after until they end, their results put together.
+//! A run: threads on a folder, supervised until they end, with their results merged.
 //!
-//! The calling thread makes no call on the folder itself, so it can end the run also where a call
+//! The calling thread makes no call on the folder itself, so it can end the run even if a call
 //! never returns.
 
 use std::io;
@@ -25,12 +25,12 @@ use super::shared::{Ending, Part, Place, Shared, held};
 use super::worker::Worker;
 use crate::simulation::kernel::random::stream;
 
-/// How often it is asked whether the run is still wanted, and whether anything has returned.
+/// Interval of the checks whether the run is still wanted, and whether any call has returned.
 const LOOK: Duration = Duration::from_millis(50);
 /// Name of the random stream of the data, beyond those of the operations.
 const DATA_KEY: u64 = 0x6461_7461;
 
-/// Why there is no result at all.
+/// Why a run has no result at all.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The job is wrong.
@@ -45,7 +45,7 @@ pub enum RunError {
     /// Nothing was measured when the file system fell silent.
     #[error("{0}")]
     Silent(String),
-    /// The system has not so many threads.
+    /// The system cannot provide that many threads.
     #[error("a thread cannot be started: {0}")]
     Thread(io::Error),
     /// Nothing but [`Target::Nothing`] is known here.
@@ -54,7 +54,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Return the number of the system's error, where it was one.
+    /// Return the number of the system's error, if there was one.
     pub fn os_error(&self) -> Option<i32> {
         match self {
             Self::Folder(error) | Self::Subfolder(error) | Self::Thread(error) => {
@@ -71,12 +71,12 @@ const TIMED_OUT: i32 = libc::ETIMEDOUT;
 #[cfg(not(unix))]
 const TIMED_OUT: i32 = 0;
 
-/// Carry out the job in `json`; `is_wanted` is asked now and then, with what share (0..1) of the
-/// operations and transactions is done, whether to go on.
+/// Carry out the job in `json`; `is_wanted` is asked now and then, with the share (0..1) of
+/// operations and transactions done, whether to continue.
 ///
 /// # Errors
 ///
-/// [`RunError`] where the run cannot begin. What happens in its course is told in the facts.
+/// [`RunError`] if the run cannot begin. Later events are reported in the facts.
 pub fn run(json: &[u8], is_wanted: &mut dyn FnMut(f64) -> bool) -> Result<Outcome, RunError> {
     let job = Job::from_json(json)?;
     let parameters = job.parameters()?;
@@ -121,7 +121,7 @@ fn run_in_folder(
         return Ok(outcome);
     }
     let remove = move |number| {
-        // What is left in it was counted; who made the folder removes all of it.
+        // Remaining files were counted; the folder's owner removes all of it.
         drop(remove_folder(&folder, Name::of_folder(number).text()));
         Ok(())
     };
@@ -172,7 +172,7 @@ fn apart(
 #[allow(unsafe_code, reason = "the descriptor comes as a number from Python")]
 fn own(fd: i32) -> io::Result<std::fs::File> {
     assert!(fd >= 0, "{fd} is not a file descriptor");
-    // SAFETY: whoever hands the job over keeps the descriptor open until the run returns.
+    // SAFETY: the caller keeps the descriptor open until the run returns.
     let borrowed = unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) };
     Ok(borrowed.try_clone_to_owned()?.into())
 }
@@ -225,7 +225,7 @@ pub fn run_in<F: Folder>(
     Ok(Outcome::new(parts, &shared, job.pieces(parameters)))
 }
 
-/// Return the operation that has been in a call for longest, and whose it is.
+/// Return the operation that has been in a call for longest, and its thread.
 fn oldest(places: &[Place]) -> Option<(Operation, usize)> {
     let doing = places.iter().enumerate().filter_map(|(thread, place)| {
         let (operation, since_ns) = held(&place.slot).as_ref()?.doing?;
@@ -256,7 +256,7 @@ impl<T: Send + 'static> Crew<T> {
         }
     }
 
-    /// Let a thread of its own do `work`.
+    /// Let a separate thread do `work`.
     fn employ(
         &mut self,
         signs: &Arc<Signs>,
@@ -279,8 +279,8 @@ impl<T: Send + 'static> Crew<T> {
 
     /// Look after the threads until the last has ended, and return what they return.
     ///
-    /// None where some are left to themselves, in calls that do not return. `all` is what they
-    /// have to do, `oldest` tells which call has been waited for longest.
+    /// None if some are abandoned in calls that do not return. `all` is their total work; `oldest`
+    /// returns the call that has been waited for longest.
     fn look_after(
         self,
         job: &Job,
@@ -314,7 +314,7 @@ impl<T: Send + 'static> Crew<T> {
     }
 }
 
-/// Ends the run where its thread panics, so that nobody waits for it.
+/// Ends the run if its thread panics, so that no thread waits for it.
 struct EndsInPanic(Arc<Shared>);
 
 impl Drop for EndsInPanic {

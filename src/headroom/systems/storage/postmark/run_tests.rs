@@ -29,7 +29,8 @@ struct Memory {
 }
 
 impl Memory {
-    /// Count a call that is part of the run; fail where the script says so, after `half` is done.
+    /// Count a call that is part of the run; fail where the script requires it, after `half` is
+    /// done.
     fn step(&self, half: impl FnOnce(&mut BTreeMap<CString, u64>)) -> io::Result<()> {
         let number = {
             let mut calls = self.calls.lock().expect("no panic");
@@ -165,7 +166,7 @@ fn bytes_are_those_of_the_operations() {
 }
 
 proptest! {
-    /// Fault: whichever operation fails, the run stops, says so, and leaves nothing behind.
+    /// Fault: whichever operation fails, the run stops, reports it, and leaves nothing behind.
     #[test]
     fn a_run_that_fails_anywhere_leaves_nothing(
         fails_at in 1_u64..700,
@@ -234,7 +235,7 @@ fn a_pool_that_runs_out_is_said() {
     assert_eq!(facts.counters.deleted_mixed_count, 60);
 }
 
-/// A run in which one call hangs: its outcome, and what is needed to let the call return.
+/// A run in which one call hangs: its outcome, and the means to let the call return.
 struct Hung<'a> {
     outcome: Outcome,
     closed: MutexGuard<'a, ()>,
@@ -249,7 +250,7 @@ impl Hung<'_> {
     }
 }
 
-/// Run `asked` in `memory`, whose call `hangs_at` hangs; nobody waits for it for long.
+/// Run `asked` in `memory`, whose call `hangs_at` hangs; the wait for it is short.
 fn hang<'a>(
     memory: &'a Memory,
     asked: &serde_json::Value,
@@ -278,7 +279,7 @@ fn hang<'a>(
     }
 }
 
-/// Names of the files that are there.
+/// Names of the existing files.
 fn names(memory: &Memory) -> Vec<String> {
     let files = memory.files.lock().expect("no panic");
     let name = |name: &CString| name.to_string_lossy().into_owned();
@@ -391,7 +392,7 @@ fn a_thread_that_panics_holds_nobody_up() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Fault: whichever call hangs, the run ends, says where, and counts what it leaves.
+    /// Fault: whichever call hangs, the run ends, reports it, and counts its remains.
     #[test]
     fn a_run_that_hangs_anywhere_ends(hangs_at in 1_u64..700, threads in 1_u64..4) {
         let memory = Memory { hangs_at: Some(hangs_at), ..Memory::default() };

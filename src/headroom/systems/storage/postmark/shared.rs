@@ -1,6 +1,6 @@
-//! What the threads of a run share, and the part of each that is taken from it at the end.
+//! Data shared by the threads of a run, and the part of each that is taken from it at the end.
 //!
-//! Invariant: a thread holds its part but for the time of its calls and while it waits for others.
+//! Invariant: a thread holds its part except during its calls and while it waits for others.
 //! A part may be taken whenever its thread does not hold it; the thread then finds nothing, and
 //! ends without touching anything of the run.
 
@@ -18,27 +18,27 @@ use super::recorder::Recorder;
 pub enum Ending {
     /// An operation failed.
     Failed {
-        /// What was tried.
+        /// The attempted operation.
         kind: Kind,
         /// In which phase.
         phase: Phase,
-        /// Number of the error, where the system gave one.
+        /// Number of the error, if the system gave one.
         errno: Option<i32>,
-        /// What the system says.
+        /// The system's message.
         words: String,
     },
     /// No call has returned for long.
     Silent {
-        /// The oldest operation without an end, and whose it is; None: a subfolder.
+        /// The oldest operation without an end, and its file; None: a subfolder.
         oldest: Option<(Operation, usize)>,
         /// For how long (ns) nothing has returned.
         silent_ns: u64,
     },
-    /// Whoever asked for the run does not want it any more.
+    /// The user has stopped the run.
     Unwanted,
 }
 
-/// Why a thread stops in the midst.
+/// Why a thread stops midway.
 #[derive(Debug)]
 pub enum Halt {
     /// The run ends.
@@ -50,7 +50,7 @@ pub enum Halt {
 /// A moment: time and processor time (ns).
 pub type Mark = (u64, u64);
 
-/// What the threads of a run share.
+/// State shared by the threads of a run.
 pub struct Shared {
     /// The clock of the run.
     pub clock: Clock,
@@ -63,7 +63,7 @@ pub struct Shared {
     met: Condvar,
 }
 
-/// Where threads meet between two phases.
+/// The meeting point of threads between two phases.
 struct Meeting {
     thread_count: usize,
     here_count: usize,
@@ -74,7 +74,7 @@ struct Meeting {
 }
 
 impl Shared {
-    /// Return what `threads` threads share.
+    /// Return the shared state of `threads` threads.
     pub fn new(clock: Clock, threads: usize) -> Self {
         Self {
             clock,
@@ -95,7 +95,7 @@ impl Shared {
     pub fn end(&self, ending: Ending) {
         held(&self.ending).get_or_insert(ending);
         self.is_over.store(true, Ordering::Relaxed);
-        // Whoever is about to wait for others has seen that, or waits by now.
+        // A thread about to wait for others has seen that, or waits by now.
         drop(held(&self.meeting));
         self.met.notify_all();
     }
@@ -111,8 +111,8 @@ impl Shared {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Wait for all threads; the last one marks the border between two phases. Return false where
-    /// the run is over: then nobody waits for anybody.
+    /// Wait for all threads; the last one marks the border between two phases. Return false if the
+    /// run is over: then no thread waits for another.
     pub fn meet(&self) -> bool {
         let mut meeting = held(&self.meeting);
         meeting.here_count += 1;
@@ -131,7 +131,7 @@ impl Shared {
         !self.is_over()
     }
 
-    /// Note that somebody goes out of a run that is over.
+    /// Record that a thread leaves a run that is over.
     pub fn leave(&self) {
         // The time is read behind the lock: read before it, it could be earlier than a border that
         // another thread marked meanwhile.
@@ -139,7 +139,7 @@ impl Shared {
         meeting.left = self.mark();
     }
 
-    /// Return the borders of the phases; those that were not reached lie where the run was left.
+    /// Return the borders of the phases; those not reached are where the run ended.
     pub fn marks(&self) -> Vec<Mark> {
         let meeting = held(&self.meeting);
         let mut marks = meeting.marks.clone();
@@ -152,17 +152,17 @@ impl Shared {
     }
 }
 
-/// What a thread has to do, what it does and what it saw.
+/// A thread's work, progress and measurements.
 pub struct Part {
-    /// What it has to do.
+    /// Its work.
     pub operations: Operations,
-    /// What it saw.
+    /// Its measurements.
     pub recorder: Recorder,
     /// Operations that may have been done in part.
     pub in_doubt: [Option<Operation>; 2],
     /// The operation that it is in a call for, and since when (ns).
     pub doing: Option<(Operation, u64)>,
-    /// True where its transactions ended because their time was over.
+    /// True if its transactions ended because their time was over.
     pub is_out_of_time: bool,
     /// True while it does its operations, before it cleans up.
     pub is_in_phases: bool,
@@ -184,7 +184,8 @@ impl Part {
         }
     }
 
-    /// Return how many files stay at most: those of the pool, and those whose deletion is in doubt.
+    /// Return the maximum number of remaining files: those of the pool, and those whose deletion is
+    /// in doubt.
     pub fn left_at_most(&self) -> u64 {
         let is_deleted = |one: &&Operation| one.kind == Kind::Delete;
         let doubtful = self.in_doubt.iter().flatten().filter(is_deleted).count();
@@ -196,7 +197,7 @@ impl Part {
 /// The place of a part: empty once it was taken.
 pub type Slot = Mutex<Option<Part>>;
 
-/// What one thread and who looks after it have together.
+/// State shared by one thread and its supervisor.
 #[derive(Clone)]
 pub struct Place {
     /// The part of the thread.
@@ -215,14 +216,14 @@ impl Place {
     }
 }
 
-/// A part that its thread holds, but for the time of its calls.
+/// A part that its thread holds, except during its calls.
 pub struct Held<'a> {
     slot: &'a Slot,
     guard: Option<MutexGuard<'a, Option<Part>>>,
 }
 
 impl<'a> Held<'a> {
-    /// Take hold of a part; None where it is gone.
+    /// Take hold of a part; None if it is gone.
     pub fn new(slot: &'a Slot) -> Option<Self> {
         let guard = held(slot);
         guard.is_some().then_some(Self {
@@ -268,7 +269,7 @@ impl DerefMut for Held<'_> {
     }
 }
 
-/// Lock, whatever a thread that panicked left: the panic itself is passed on by who joins it.
+/// Lock, whatever a thread that panicked left: the panic itself is passed on by the joining thread.
 pub fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

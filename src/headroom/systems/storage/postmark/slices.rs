@@ -1,11 +1,11 @@
-//! Statistics by slices of time whose number is bounded and whose width doubles.
+//! Statistics by time slices, bounded in number and doubling in width.
 //!
-//! Slices begin with the run and are as wide as a power of two of nanoseconds, the same for all
-//! threads, so that those of several threads merge exactly.
+//! Slices start with the run. Their width is a power of two in nanoseconds, the same for all
+//! threads, so that the slices of several threads merge exactly.
 //!
 //! Invariant: nothing that was put into a slice is lost, whatever is joined or merged.
 
-/// What can be added up.
+/// Values that can be added up.
 pub trait Add: Default {
     /// Add `other` to this.
     fn add(&mut self, other: &Self);
@@ -23,7 +23,7 @@ pub struct Slices<T> {
 }
 
 impl<T: Add> Slices<T> {
-    /// Return no slices, at most `limit` in the end.
+    /// Return an empty list for at most `limit` slices.
     pub const fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -64,7 +64,7 @@ impl<T: Add> Slices<T> {
         }
     }
 
-    /// Return the slices and the end (ns) of each, where the run ended at `end_ns`.
+    /// Return the slices and the end (ns) of each; the run ended at `end_ns`.
     pub fn finish(self, end_ns: u64) -> (Vec<T>, Vec<u64>) {
         let count = self.parts.len();
         let ends = (1..=count as u64).map(|place| place << self.shift);

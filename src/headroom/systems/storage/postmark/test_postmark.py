@@ -1,4 +1,4 @@
-"""PostMark on real folders, beside the original, and under faults."""
+"""PostMark on real folders, compared with the original, and under faults."""
 
 import math
 import os
@@ -64,7 +64,7 @@ def opened(path: Path) -> Iterator[int]:
 def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
     tmp_path_factory: pytest.TempPathFactory, workload: dict[str, Any], more: dict[str, Any]
 ) -> None:
-    """Property: what was done is what the generator says, and every file is gone."""
+    """Property: the operations done are those of the generator, and every file is gone."""
     more["threads"] = min(more["threads"], workload["files"])
     folder = tmp_path_factory.mktemp("pool")
     with opened(folder) as descriptor:
@@ -93,9 +93,9 @@ def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
 
 
 def test_files_hold_what_the_operations_say(tmp_path: Path) -> None:
-    """Oracle: in the midst of a run the folder has the files, names and sizes of the generator.
+    """Oracle: in the middle of a run the folder has the files, names and sizes of the generator.
 
-    The run is stopped by taking its folder away: what it had made until then is compared.
+    The run is stopped by taking its folder away: its work up to then is compared.
     """
     seen: list[dict[str, int]] = []
 
@@ -213,7 +213,7 @@ def test_a_full_file_system_ends_the_run_and_leaves_nothing(tiny: Path, files: i
 
 
 def test_files_that_vanish_end_the_run(tmp_path: Path) -> None:
-    """Fault: somebody else deletes the files."""
+    """Fault: another process deletes the files."""
 
     def delete(_share: float) -> None:
         for path in tmp_path.iterdir():
@@ -243,7 +243,7 @@ def test_a_folder_that_is_not_writable_is_an_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    """Yield a folder in memory, where there is one: counts do not depend on the device."""
+    """Yield a folder in memory, if there is one: counts do not depend on the device."""
     shared = Path("/dev/shm")  # noqa: S108 - a fresh folder below it
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
         yield Path(folder)
@@ -251,7 +251,7 @@ def memory() -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a run did in its transactions, and the bytes of the whole run."""
+    """The counters of a run's transactions, and the bytes of the whole run."""
 
     created: float
     deleted: float
@@ -266,7 +266,7 @@ SEEDS = (1, 2, 3)
 
 
 def counts_of(text: str) -> Counts:
-    """Return the counts of a verbose report; those alone stand before those of transactions."""
+    """Return the counts of a verbose report; single operations come before transactions."""
     mixed = [float(count) for count in re.findall(r"Mixed with transactions: (\d+)", text)]
     units = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20, "gigabytes": 1 << 30}
 
@@ -338,7 +338,7 @@ def test_the_original_does_as_often_what_ours_does(
     """Oracle: counts and bytes of the original, within five standard deviations.
 
     Counts of a known chance are binomial; appends to full files are rare events; the mean size of
-    what is read or written varies as that of the files of the pool does.
+    reads and writes varies like that of the files in the pool.
     """
     folder = memory / "pool"
     folder.mkdir()

@@ -1,9 +1,10 @@
-//! One thread of a run: walks its operations, carries them out and clocks them.
+//! One thread of a run: carries out its operations and measures them.
 //!
-//! The tool's own work (drawing the next transaction, counting the last) lies between two readings
-//! of the clock and is in no time that is reported, but in the length of the phases.
+//! The tool's own work (drawing the next transaction, counting the last) happens between two
+//! readings of the clock. It is included only in the length of the phases, not in any other
+//! reported time.
 //!
-//! Invariant: a worker that is stopped in the midst leaves no file behind that it can delete.
+//! Invariant: a worker stopped midway leaves no file behind that it can delete.
 
 use std::io;
 use std::sync::Arc;
@@ -20,13 +21,13 @@ use super::shared::{Ending, Halt, Held, Place, Shared};
 pub struct Worker<F> {
     /// Its number.
     pub thread: usize,
-    /// Where it works.
+    /// The folder that it works in.
     pub folder: F,
     /// Which files it makes durable.
     pub sync: Option<Sync>,
-    /// Length (ns) of its transactions at most.
+    /// Maximum length (ns) of its transactions.
     pub stop_ns: Option<u64>,
-    /// What all threads share.
+    /// State shared by all threads.
     pub shared: Arc<Shared>,
     /// Its part and its signs of life.
     pub place: Place,
@@ -38,7 +39,7 @@ pub struct Worker<F> {
 struct Done {
     /// When (ns) it ended.
     at_ns: u64,
-    /// How long (ns) it took to make the file durable, where it was.
+    /// Time (ns) to make the file durable, if it was.
     sync_ns: Option<u64>,
 }
 
@@ -182,7 +183,7 @@ impl<F: Folder> Worker<F> {
         })
     }
 
-    /// Return how the file that is written now is to be made durable.
+    /// Return how to make the file being written durable.
     fn sync_due(&mut self, kind: Kind) -> Option<Sync> {
         let sync = self.sync?;
         if !matches!(kind, Kind::Create | Kind::Append) {
@@ -194,7 +195,8 @@ impl<F: Folder> Worker<F> {
             .then_some(sync)
     }
 
-    /// Delete all files that exist, and those whose operation was cut off; return how many stay.
+    /// Delete all files that exist, and those whose operation was interrupted; return how many
+    /// stay.
     fn clean(&mut self, part: &mut Held<'_>) -> Result<u64, Halt> {
         let mut left_count = 0;
         for operation in part.in_doubt.into_iter().flatten() {

@@ -1,1 +1,1 @@
-"""A device made of a script, whose truth is known."""
+"""A scripted device, whose true behaviour is known."""

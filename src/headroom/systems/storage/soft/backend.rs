@@ -1,7 +1,7 @@
-//! The soft device behind the engine, in time of its own.
+//! The soft device behind the engine, in its own virtual time.
 //!
-//! Nobody waits: where the engine would, the clock jumps to the next event. So what is reported is
-//! exactly what the script says, on any machine, and hours of load take seconds.
+//! Nothing waits: the clock jumps to the next event instead. So the report equals the script
+//! exactly, on any machine, and hours of load take seconds.
 
 use super::device::{Data, SoftDevice};
 use super::virtual_time::VirtualTime;

@@ -1,10 +1,10 @@
-//! The soft device itself: what it keeps, and when each request is done.
+//! The soft device itself: its contents, and the completion time of each request.
 //!
-//! It reads no clock. Who uses it says when a request comes, and is told when it is done: a backend
-//! in virtual time can let the clock jump there, a file system can sleep until then.
+//! It reads no clock. Its user states when a request arrives, and learns when it is done: a backend
+//! in virtual time can jump there, a file system can sleep until then.
 //!
-//! Invariant: requests come in the order of time; what a read gives is what the writes before it
-//! have left, except for what the script changes.
+//! Invariant: requests come in the order of time; a read returns what the writes before it left,
+//! except for changes by the script.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::systems::storage::workloads::request::Kind;
 /// Bytes of a page of the device's memory.
 const PAGE_BYTES: usize = 4096;
 
-/// Service time (ns) where the script gives none.
+/// Service time (ns) if the script gives none.
 const SERVICE_NS: u64 = 1000;
 
 /// The data of a request.
@@ -25,9 +25,9 @@ const SERVICE_NS: u64 = 1000;
 pub enum Data<'a> {
     /// Nothing to move.
     Nothing,
-    /// Where a read puts what it finds.
+    /// The destination of a read.
     Into(&'a mut [u8]),
-    /// What a write brings.
+    /// The data of a write.
     From(&'a [u8]),
 }
 
@@ -40,7 +40,7 @@ pub struct Answer {
     pub result: i32,
 }
 
-/// How many requests of each kind have come, and what was done to them on purpose.
+/// How many requests of each kind have come, and the deliberate faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Truth {
     /// Reads.
@@ -61,7 +61,7 @@ pub struct Truth {
     pub misdirected_count: u64,
 }
 
-/// A device in memory that behaves as its script says.
+/// A device in memory that follows its script.
 #[derive(Clone, Debug)]
 pub struct SoftDevice {
     script: Script,
@@ -69,8 +69,8 @@ pub struct SoftDevice {
     /// When (ns) each server is free.
     free_ns: Vec<u64>,
     kept: Pages,
-    /// What a loss of power would bring back, where the device is volatile: the pages that were
-    /// written since the last flush, as they were then; None where there was none.
+    /// Old content that a loss of power would restore, for a volatile device: the pages written
+    /// since the last flush, as they were then; None for a page that did not exist.
     undone: Option<BTreeMap<u64, Option<Box<[u8]>>>>,
     truth: Truth,
     /// How often each scripted error has come.
@@ -84,7 +84,7 @@ impl SoftDevice {
     ///
     /// # Errors
     ///
-    /// Where the script cannot be.
+    /// If the script is invalid.
     pub fn new(script: Script, bytes: u64) -> Result<Self, String> {
         script.check(bytes)?;
         Ok(Self {
@@ -103,12 +103,12 @@ impl SoftDevice {
         self.bytes
     }
 
-    /// Return what has come and what was done to it.
+    /// Return the record of arrived requests and of faults.
     pub const fn truth(&self) -> Truth {
         self.truth
     }
 
-    /// Lose power: what is volatile is gone, but for the share that the script lets survive.
+    /// Lose power: volatile data is gone, except for the share that the script lets survive.
     pub fn lose_power(&mut self) {
         let Some(undone) = &mut self.undone else {
             return;
@@ -176,7 +176,7 @@ impl SoftDevice {
         };
         let server = self.free_ns.iter_mut().min();
         let begin_ns = server.as_ref().map_or(now_ns, |free| now_ns.max(**free));
-        // Time goes on even where the script wants none: a load that never ends has an end.
+        // Time advances even if the script gives none: a load that never ends has an end.
         let done_ns = with_stalls(&self.script, begin_ns, service_ns.max(1));
         if let Some(free) = server {
             *free = done_ns;

@@ -1,17 +1,17 @@
-//! The soft device as a file of a file system in user space (FUSE), for truth tests through the
-//! kernel: what any program measures on it must be what the script says.
+//! The soft device as a file of a file system in user space (FUSE).
 //!
 //! | file | what it is |
 //! | --- | --- |
 //! | `device` | the device: read, write, fsync and punched holes are requests; nothing is cached |
-//! | `power` | write `off` or `on` to it: off fails what is under way, and what is volatile is gone |
-//! | `truth` | what has come and what was done to it on purpose, as JSON |
+//! | `power` | write `off` or `on` to it: off fails requests in flight and loses volatile data |
+//! | `truth` | the requests and the faults injected into them, as JSON |
 //!
-//! FUSE and its protocol come from the crate `fuser`. As root it mounts by itself; else through the
-//! program `fusermount3`.
+//! It tests measurements through the kernel against a known truth: any program must measure on it
+//! what the script says. FUSE and its protocol come from the crate `fuser`. As root it mounts
+//! directly; otherwise through the program `fusermount3`.
 //!
-//! Invariant: the file system is unmounted on every way out of [`serve`]. What a killed process
-//! leaves mounted has the source [`SOURCE`], so that it can be recognised.
+//! Invariant: the file system is unmounted on every exit path of [`serve`]. A mount that a killed
+//! process leaves has the source [`SOURCE`], so that it can be recognised.
 
 use std::ffi::OsStr;
 use std::io;
@@ -34,7 +34,7 @@ use super::device::SoftDevice;
 use super::serving::{Asked, Serving};
 use crate::systems::storage::workloads::request::Kind;
 
-/// What the list of mounts has as the source of a soft device.
+/// The source of a soft device in the list of mounts.
 pub const SOURCE: &str = "headroom-soft";
 
 const DEVICE: INodeNo = INodeNo(2);
@@ -42,19 +42,19 @@ const POWER: INodeNo = INodeNo(3);
 const TRUTH: INodeNo = INodeNo(4);
 const FILES: [(INodeNo, &str); 3] = [(DEVICE, "device"), (POWER, "power"), (TRUTH, "truth")];
 
-/// Nothing is remembered by the kernel: what a file says may change at any time.
+/// Nothing is cached by the kernel: the content of a file may change at any time.
 const NEVER: Duration = Duration::ZERO;
-/// How often it is asked whether to go on.
+/// How often to ask whether to continue.
 const ASKED_EVERY: Duration = Duration::from_millis(20);
-/// Requests that the kernel may have under way.
+/// Requests that the kernel may have in flight.
 const UNDER_WAY_COUNT: u16 = 1024;
 
-/// Serve `device` in the folder `at` until `is_wanted` says no, or somebody unmounts it;
+/// Serve `device` in the folder `at` until `is_wanted` returns false, or it is unmounted;
 /// `is_ready` is called once it is there.
 ///
 /// # Errors
 ///
-/// Where it cannot be mounted.
+/// If it cannot be mounted.
 pub fn serve(
     device: SoftDevice,
     at: &Path,
@@ -85,18 +85,18 @@ pub fn serve(
     if session.guard.is_finished() {
         return session.join();
     }
-    // Detached, it is gone for everybody at once; who has a file open still keeps the session, whose
-    // thread ends with the last of them, or with the process.
+    // Detached, it is gone for all processes at once; a process with an open file still keeps the
+    // session, whose thread ends with the last of them, or with the process.
     detach(at)?;
     drop(session);
     Ok(())
 }
 
-/// Unmount what is mounted at `at`, whoever uses it.
+/// Unmount the file system at `at`, even if it is in use.
 ///
 /// # Errors
 ///
-/// Where it cannot be unmounted.
+/// If it cannot be unmounted.
 pub fn detach(at: &Path) -> io::Result<()> {
     let Err(error) = unmount(at, UnmountFlags::DETACH) else {
         return Ok(());
@@ -185,7 +185,7 @@ impl Files {
 
 impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // A kernel that cannot do it, or not as many, serves one after the other what it cannot.
+        // A kernel without support, or with a lower limit, serves the rest one by one.
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _ = config.set_max_background(UNDER_WAY_COUNT);
         let _ = config.set_congestion_threshold(UNDER_WAY_COUNT);

@@ -1,7 +1,7 @@
-//! The soft device: a device in memory that behaves as a script says, for tests of truth.
+//! The soft device: a device in memory that follows a script, for tests of truth.
 //!
-//! Whoever measures it must report exactly what the script says: its service times, its stalls, its
-//! errors, and the writes that it loses, tears or puts elsewhere.
+//! A tool that measures it must report exactly what the script says: its service times, its stalls,
+//! its errors, and the writes that it loses, tears or misplaces.
 
 pub mod backend;
 pub mod device;

@@ -1,8 +1,8 @@
-//! What a soft device does: its script, as a job states it.
+//! The script of a soft device, as a job states it.
 
 use serde::Deserialize;
 
-/// A whole script. Times are in seconds, sizes in bytes; requests of a kind are counted from 1 on.
+/// A whole script. Times are in seconds, sizes in bytes; requests of a kind are counted from 1.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Script {
@@ -14,7 +14,7 @@ pub struct Script {
     pub write_s: Vec<f64>,
     /// Service times of flushes.
     pub flush_s: Vec<f64>,
-    /// Times in which nothing is served; what is in service takes so much longer.
+    /// Times in which nothing is served; services in progress take that much longer.
     pub stalls: Vec<Stall>,
     /// Requests that fail.
     pub errors: Vec<ScriptedError>,
@@ -24,7 +24,7 @@ pub struct Script {
     pub lost: Vec<u64>,
     /// Writes that are acknowledged and put elsewhere.
     pub misdirected: Vec<Misdirected>,
-    /// Whether what was written since the last flush is gone after a loss of power.
+    /// Whether data written since the last flush are lost with the power.
     pub is_volatile: bool,
     /// Share of the pages (of 4 KiB) written since the last flush that a loss of power leaves as
     /// they are, 0 to 1: which ones is the same in every run.
@@ -49,17 +49,17 @@ pub struct Stall {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedError {
-    /// Requests of this kind only; all where it is not given.
+    /// Requests of this kind only; all if it is not given.
     pub kind: Option<FailingKind>,
     /// First byte (B) of the range whose requests fail.
     #[serde(default)]
     pub offset: u64,
-    /// Length (B) of the range; to the end of the device where it is not given.
+    /// Length (B) of the range; to the end of the device if not given.
     pub bytes: Option<u64>,
-    /// Error number; EIO where it is not given.
+    /// Error number; EIO if not given.
     #[serde(default = "input_output_error")]
     pub errno: i32,
-    /// How many requests fail; all where it is not given.
+    /// How many requests fail; all if it is not given.
     pub times: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ pub struct Torn {
 pub struct Misdirected {
     /// Number of the write.
     pub write: u64,
-    /// First byte (B) where it is put instead.
+    /// First byte (B) of its new position.
     pub to: u64,
 }
 
@@ -103,7 +103,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// Says which part cannot be and why.
+    /// Returns which part is invalid and why.
     pub fn check(&self, bytes: u64) -> Result<(), String> {
         let times = [
             ("read_s", &self.read_s),

@@ -1,10 +1,10 @@
-//! The soft device in real time: each request is answered when the script says, several at once.
+//! The soft device in real time: it answers requests when the script says, several at once.
 //!
-//! Whoever serves it hands requests over with a function that answers them; one thread waits for
-//! the next that is due. The clock of the script starts with the first request.
+//! The server passes each request with a function that answers it; one thread waits for the next
+//! request that is due. The clock of the script starts with the first request.
 //!
 //! Invariant: every request is answered exactly once, and none before it is due, except that a loss
-//! of power fails at once whatever is under way.
+//! of power fails all requests in flight at once.
 
 #![allow(
     clippy::disallowed_methods,
@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 use super::device::{Data, SoftDevice, Truth};
 use crate::systems::storage::workloads::request::Kind;
 
-/// Answers a request: bytes moved or the error number, negative, and what was read.
+/// Answers a request: bytes moved or the error number, negative, and the data read.
 pub type Reply = Box<dyn FnOnce(i32, &[u8]) + Send>;
 
-/// What a request moves.
+/// The data that a request moves.
 #[derive(Debug)]
 pub enum Asked<'a> {
     /// Nothing.
     Nothing,
-    /// So many bytes from the device.
+    /// This number of bytes from the device.
     Read(usize),
     /// These bytes to the device.
     Write(&'a [u8]),
@@ -41,7 +41,7 @@ pub struct Serving {
 struct State {
     device: SoftDevice,
     begin: Option<Instant>,
-    /// What is under way: by due time (ns) and number.
+    /// Requests in flight: by due time (ns) and number.
     pending: BTreeMap<(u64, u64), Answer>,
     request_count: u64,
     has_power: bool,
@@ -116,7 +116,7 @@ impl Serving {
         self.is_changed.notify_one();
     }
 
-    /// Switch the power off or on. Off: what is under way fails, and what is volatile is gone.
+    /// Switch the power off or on. Off: requests in flight fail, and volatile data is lost.
     pub fn switch(&self, has_power: bool) {
         let mut state = self.state();
         if state.has_power == has_power {
@@ -139,12 +139,12 @@ impl Serving {
         self.state().device.bytes()
     }
 
-    /// Return what has come, and what was done to it on purpose.
+    /// Return the record of arrived requests and of deliberate faults.
     pub fn truth(&self) -> Truth {
         self.state().device.truth()
     }
 
-    /// Answer what is under way at once, and serve no more.
+    /// Answer requests in flight at once, and serve no more.
     pub fn end(&self) {
         let mut state = self.state();
         state.is_over = true;

@@ -1,12 +1,12 @@
-"""A soft device as a file of a file system (FUSE), so that any program can be tried on it.
+"""A soft device as a file of a file system (FUSE), so that any program can be tested on it.
 
 ``python -m headroom.systems.storage.soft.soft_mount FOLDER SCRIPT.json --bytes "64 MiB"`` serves it
-until Ctrl-C. The folder then has three files: `device`, which does in real time what the script
-says; `power`, to which ``off`` and ``on`` can be written; and `truth`, which says what was done to
-the requests on purpose. `soft_script` describes the script.
+until Ctrl-C. The folder then has three files: `device`, which follows the script in real time;
+`power`, which accepts ``off`` and ``on``; and `truth`, which lists the faults injected into the
+requests. `soft_script` describes the script.
 
-Invariant: the folder is unmounted on every way out, also where the process that wanted it dies;
-what a SIGKILL of the server leaves mounted is known by its source, and cleared by the next one.
+Invariant: the folder is unmounted on every exit path, even if the requesting process dies; a mount
+left by a SIGKILL of the server is recognised by its source, and cleared by the next one.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.workloads.sizes import parse_bytes
 
 SOURCE = "headroom-soft"
-"""What the list of mounts has as the source of a soft device."""
+"""The source of a soft device in the list of mounts."""
 READY = "ready"
 _MODULE = "headroom.systems.storage.soft.soft_mount"
 
@@ -50,16 +50,16 @@ class SoftMount:
         return self.at / "device"
 
     def switch(self, *, has_power: bool) -> None:
-        """Switch the power off, which fails what is under way, or on."""
+        """Switch the power off, which fails requests in flight, or on."""
         (self.at / "power").write_text("on" if has_power else "off")
 
     def truth(self) -> dict[str, int]:
-        """Return how many requests of each kind have come, and what was done to them."""
+        """Return how many requests of each kind have come, and the deliberate faults."""
         return msgspec.json.decode((self.at / "truth").read_bytes(), type=dict[str, int])
 
 
 def why_not() -> str | None:
-    """Return why no soft device can be mounted here, with the cure; None where it can."""
+    """Return why no soft device can be mounted here, with a hint; None if it can."""
     if not measure.HAS_SOFT_MOUNT:
         return "FUSE is a part of Linux"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
@@ -71,12 +71,12 @@ def why_not() -> str | None:
 
 @contextmanager
 def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMount]:
-    """Serve a soft device in the empty folder `at` by a process of its own.
+    """Serve a soft device in the empty folder `at` by a separate process.
 
     Parameters
     ----------
     script
-        What it does; its times count from the first request on.
+        Its behaviour; its times count from the first request on.
     size_bytes
         Size (B).
     at
@@ -105,7 +105,7 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
 
 
 def _end(server: subprocess.Popen[str]) -> None:
-    """End the server, again where it was just saying that it is ready and missed the signal."""
+    """End the server; signal again if it was just becoming ready and missed the signal."""
     while True:
         server.terminate()
         try:
@@ -139,7 +139,7 @@ def clear_stale(at: Path) -> bool:
 
 
 def _mounted_source(at: Path) -> str | None:
-    """Return the source of what is mounted at a folder, which may not answer any more."""
+    """Return the source of the mount at a folder, which may no longer answer."""
     point = os.path.abspath(at)  # noqa: PTH100 - `resolve` asks a folder that may be dead
     found = None
     for line in (read_text(ROOT / "proc/self/mountinfo") or "").splitlines():
@@ -160,7 +160,7 @@ def _unmount(at: Path) -> None:
 
 
 def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
-    """Serve a soft device in this process until a signal comes; say when it is ready.
+    """Serve a soft device in this process until a signal comes; report when it is ready.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
         at,
         script.job(),
         size_bytes=size_bytes,
-        is_ready=lambda: print(READY, flush=True),  # noqa: T201 - whoever waits reads it
+        is_ready=lambda: print(READY, flush=True),  # noqa: T201 - the waiting process reads it
     )
 
 
@@ -184,7 +184,7 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def _stop_at_the_end_of(text: TextIO) -> None:
-    """End this process with the one that holds the other end of the pipe."""
+    """End this process together with the holder of the other end of the pipe."""
     text.read()
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -202,7 +202,7 @@ def _script(name: str) -> SoftScript:
 
 
 def main() -> int:
-    """Serve a soft device as the command line says; return the exit code."""
+    """Serve a soft device according to the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m {_MODULE}", description=__doc__)
     parser.add_argument("folder", type=Path, help="an empty folder")
     parser.add_argument(

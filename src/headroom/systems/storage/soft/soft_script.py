@@ -1,7 +1,7 @@
-"""The script of a soft device, as a study or a file states it, typed and checked.
+"""The script of a soft device, from a study or a file, typed and checked.
 
-The same keys as the core reads (`soft/script.rs`). Times are in seconds, sizes in bytes; requests
-of a kind are counted from 1 on.
+It has the same keys as the core reads (`soft/script.rs`). Times are in seconds, sizes in bytes;
+requests of a kind are counted from 1.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -20,7 +20,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Stall(_Table, frozen=True):
-    """A time in which nothing is served; what is in service takes so much longer."""
+    """A time in which nothing is served; services in progress take that much longer."""
 
     at_s: Seconds
     for_s: Seconds
@@ -77,7 +77,7 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
     """Writes that are acknowledged and not kept."""
     misdirected: list[Misdirected] = []
     is_volatile: bool = False
-    """Whether what was written since the last flush is gone after a loss of power."""
+    """Whether data written since the last flush are lost with the power."""
     survivor_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     """Share of the pages written since the last flush that a loss of power leaves as they are."""
     flush_lies: bool = False
@@ -91,7 +91,7 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
         return found
 
     def check(self, size_bytes: int) -> None:
-        """Refuse what cannot be on a device of `size_bytes`.
+        """Refuse a script that does not fit a device of `size_bytes`.
 
         Raises
         ------

@@ -1,6 +1,6 @@
-"""The soft device through the kernel: what the real engine reports is what the script says.
+"""The soft device through the kernel: the real engine reports what the script says.
 
-Times are held against those of the script from below only: a machine may always be slower.
+Measured times are compared with the script's only from below: a machine may always be slower.
 """
 
 import json
@@ -69,7 +69,7 @@ def test_wrong_writes_are_found_as_many_as_the_script_has(
         stop={"requests": 256},
         verify={"run": 9},
     )
-    # What was lost or went elsewhere left the zeros of an empty device.
+    # Lost or misdirected writes left the zeros of an empty device.
     expected = {"lost": 0, "torn": 1, "misdirected": 1, "foreign": 4, "unknown": 0}
     assert figures["findings"]["counts"] == expected
     truth = device.truth()
@@ -126,7 +126,7 @@ def test_requests_overtake_one_that_never_ends(
 ) -> None:
     """Nothing on the way serves one after the other, so the rest of the load is carried out.
 
-    A thread cannot be taken back from a call that never ends: it is left to itself.
+    A thread cannot be recalled from a call that never ends: it is abandoned.
     """
     device = soft_device(SoftScript(read_s=[9e5] + [1e-6] * 5000))
     figures = measured(

@@ -1,17 +1,18 @@
-//! Time that nobody waits for: it jumps from event to event.
+//! Virtual time: it jumps from event to event.
 //!
-//! Invariant: time never goes back, and what ends together is told in the order in which it was begun.
+//! Invariant: time never goes back, and operations that end together are reported in the order in
+//! which they began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::systems::storage::blocks::engine::backend::Completion;
 
-/// The time of a run, and the operations that are under way in it.
+/// The time of a run, and its operations in flight.
 #[derive(Debug, Default)]
 pub struct VirtualTime {
     now_ns: u64,
-    /// When (ns) the operation of a place is done, and what it answers.
+    /// When (ns) the operation of a place is done, and its answer.
     pending: BinaryHeap<Reverse<(u64, u64, u32, i32)>>,
     begun_count: u64,
 }
@@ -29,12 +30,13 @@ impl VirtualTime {
             .push(Reverse((done_ns, self.begun_count, place, result)));
     }
 
-    /// Return the number of operations under way.
+    /// Return the number of operations in flight.
     pub fn pending_count(&self) -> usize {
         self.pending.len()
     }
 
-    /// Go on to the next end, or to `until_ns` where that comes first; append what is done to `done`.
+    /// Advance to the next end, or to `until_ns` if that comes first; append finished operations to
+    /// `done`.
     pub fn turn(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) {
         let next_ns = self.pending.peek().map_or(u64::MAX, |next| next.0.0);
         let until_ns = until_ns.unwrap_or(u64::MAX);

@@ -1,1 +1,1 @@
-"""Targets: what may be opened, what lies there, what is made and removed."""
+"""Targets: what may be opened, their contents, and the files created and removed."""

@@ -1,7 +1,7 @@
-"""Places that hold nothing: what a device never wrote, it answers without asking its medium.
+"""Blank regions: a device answers reads of unwritten blocks without accessing its medium.
 
-The kernel does not know which blocks of a drive are mapped, so some are read: random data, and data
-of whoever used the drive, are not zeros.
+The kernel does not know which blocks of a drive are mapped, so a sample is read: random data, and
+data of an earlier user of the drive, are not zeros.
 """
 
 import mmap
@@ -12,7 +12,7 @@ from contextlib import closing
 PLACE_BYTES = 4096
 PLACES = 64
 WORTH_A_WORD = 0.1
-"""Share of blank places from which it is said."""
+"""Share of blank places from which it is reported."""
 
 
 def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
@@ -23,7 +23,7 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
     descriptor
         Open for reading; direct access is allowed.
     size_bytes
-        Size of what is read.
+        Size to read.
 
     Examples
     --------
@@ -38,14 +38,14 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
     places = size_bytes // PLACE_BYTES
     if places == 0:
         return 0, 0
-    # The same places each time: a second run of a study says the same.
+    # The same places each time, so that a second run of a study gives the same result.
     chosen = random.Random(size_bytes).choices(range(places), k=PLACES)  # noqa: S311 - no secret
     with closing(mmap.mmap(-1, PLACE_BYTES)) as page:
         return sum(_is_blank(descriptor, one * PLACE_BYTES, page) for one in chosen), PLACES
 
 
 def _is_blank(descriptor: int, offset: int, page: mmap.mmap) -> bool:
-    """Return whether a place holds zeros; a page of memory is aligned as direct access wants it."""
+    """Return whether a place holds zeros; a page of memory is aligned as direct access requires."""
     try:
         got = os.preadv(descriptor, [page], offset)
     except OSError:
@@ -54,7 +54,7 @@ def _is_blank(descriptor: int, offset: int, page: mmap.mmap) -> bool:
 
 
 def blank_words(path: str, blank: int, read: int) -> str:
-    """Return a remark where many places are blank, else nothing.
+    """Return a remark if many places are blank, else nothing.
 
     Examples
     --------

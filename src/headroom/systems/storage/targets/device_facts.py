@@ -23,7 +23,7 @@ _LIMITS = {
     "io_poll": "polling",
 }
 _SERIALS = ("serial", "wwid", "device/serial", "device/wwid", "device/model", "dm/uuid", "md/uuid")
-"""Files that tell a disk from others; which of them there are depends on its driver."""
+"""Files that distinguish a disk from others; which of them exist depends on its driver."""
 
 
 def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
@@ -45,11 +45,11 @@ def facts_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
 
 
 def identity_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
-    """Return what tells device and file system at a path from others, empty where nothing does.
+    """Return the identity of device and file system at a path, empty if there is none.
 
-    That are the serial number and size of the disk, where a partition begins, and the number that
-    a file system got when it was made. What changes when nothing else has does not count: names of
-    devices, mount options, the number of a file system in memory.
+    These are the serial number and size of the disk, the start of a partition, and the number that
+    a file system got when it was made. Facts that change without any other change do not count:
+    names of devices, mount options, the number of a file system in memory.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def identity_of(path: Path, *, is_device: bool, root: Path = ROOT) -> str:
 
 
 def _marks(number: str, root: Path) -> Iterator[str]:
-    """Yield what the kernel says of one disk, or a partition of it, and of no other."""
+    """Yield the kernel's facts about one disk or partition that hold for no other."""
     disk = disk_of(number, root)
     if disk is None:
         return
@@ -81,10 +81,10 @@ def _marks(number: str, root: Path) -> Iterator[str]:
 
 
 def device_marks(number: tuple[int, int], root: Path = ROOT) -> list[str]:
-    """Return what the kernel says of a block device and of no other, in this hour.
+    """Return the kernel's current facts about a block device that hold for no other.
 
-    Besides what tells disks from each other for ever, that is the number that the kernel gives to
-    each disk that is attached, never twice: a disk that was taken out and put in again is another.
+    In addition to the permanent identity of disks, this is the number that the kernel gives to each
+    attached disk, never twice: a disk that was removed and reattached counts as another.
     """
     text = f"{number[0]}:{number[1]}"
     disk = disk_of(text, root)
@@ -110,7 +110,7 @@ def _number_of(device: Path) -> str:
 
 
 def disk_of(number: str, root: Path = ROOT) -> Path | None:
-    """Return what the kernel says of the disk with a device number or with such a partition."""
+    """Return the kernel's folder for the disk with a device number or with such a partition."""
     link = root / "sys/dev/block" / number
     if not number or not link.exists():
         return None
@@ -119,9 +119,9 @@ def disk_of(number: str, root: Path = ROOT) -> Path | None:
 
 
 def disk_below(path: Path, *, is_device: bool, root: Path = ROOT) -> Path | None:
-    """Return what the kernel says of the one disk below a path, through mappings of one disk.
+    """Return the kernel's folder for the one disk below a path, through mappings of one disk.
 
-    None where there is no disk, or where several share the load.
+    None if there is no disk, or if several share the load.
     """
     mount = None if is_device else mount_of(path, root)
     number = _number_of(path) if is_device else "" if mount is None else mount.device

@@ -1,7 +1,7 @@
-"""How a disk is: temperature, wear and errors, before and after what is asked of it.
+"""The health of a disk: temperature, wear and errors, before and after the load.
 
-Invariant: reads only, and guesses nothing. What cannot be read is absent, with the reason; a disk
-without any of it is measured as any other.
+Invariant: reads only, and guesses nothing. Unreadable values are absent, with the reason; a disk
+without any values is measured as any other.
 """
 
 import time
@@ -14,7 +14,7 @@ from headroom.experiment.machine.machine_watch import HEALTH_AFTER, HEALTH_BEFOR
 from headroom.systems.storage.targets.health_sources import Reading, from_programs, from_sensors
 
 PROGRAM_EVERY_S = 10.0
-"""Time (s) within which a program is not asked again: its answer takes the disk's time, too."""
+"""Time (s) before a program runs again: its answer takes the disk's time, too."""
 LIMIT = "temperature_limit_c"
 _UNITS = {"temperature_c": "°C", LIMIT: "°C limit", "percentage_used": "% used",
           "available_spare_percent": "% spare left"}  # fmt: skip
@@ -27,7 +27,7 @@ _GROWING = {
     "throttle_count": "times that it throttled itself by heat",
     "too_hot_minutes": "minutes above its temperature limits",
 }
-"""Figures that never fall: what grows while a disk is measured is in the results."""
+"""Counters that never fall: their growth during a measurement is in the results."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class HealthWatch:
     Parameters
     ----------
     disk
-        Folder of the kernel for it; None where the target lies on no disk.
+        Folder of the kernel for it; None if the target is not on a disk.
     root
         Root of the file system, for tests.
     clock
@@ -51,7 +51,7 @@ class HealthWatch:
     _asked: Reading = field(default_factory=Reading)
 
     def read(self) -> Reading:
-        """Return how the disk is now; what a program says may be `PROGRAM_EVERY_S` old."""
+        """Return the current health of the disk; program readings may be `PROGRAM_EVERY_S` old."""
         if self.disk is None:
             return Reading(why="it lies on no disk of this machine")
         now_s = self.clock()
@@ -61,7 +61,7 @@ class HealthWatch:
 
 
 def counters_of(before: Reading, after: Reading) -> dict[str, float]:
-    """Return what a run keeps of two readings.
+    """Return the counters that a run keeps from two readings.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def counters_of(before: Reading, after: Reading) -> dict[str, float]:
 
 
 def warnings_of(before: Reading, after: Reading) -> list[str]:
-    """Return what a reader of the figures of a run must know of the disk.
+    """Return warnings about the disk for the reader of a run's results.
 
     Examples
     --------

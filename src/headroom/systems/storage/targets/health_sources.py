@@ -1,7 +1,7 @@
-"""Where the health of a disk can be read: sensors of the kernel, `smartctl`, `nvme`.
+"""Sources of a disk's health: sensors of the kernel, `smartctl`, `nvme`.
 
-Invariant: a figure has one name, whichever program says it, in the unit of the name. Kelvin becomes
-degrees Celsius here.
+Invariant: a value has one name, whichever program reports it, in the unit of the name. Kelvin
+becomes degrees Celsius here.
 """
 
 import json
@@ -22,7 +22,7 @@ _ATTRIBUTES = {
     5: "reallocated_sectors", 197: "pending_sectors", 198: "uncorrectable_sectors",
     199: "crc_errors",
 }  # fmt: skip
-"""Number of an ATA attribute, and the figure that its raw value is."""
+"""Number of an ATA attribute, and the name of its raw value."""
 _LOG = {
     "temperature": "temperature_c",
     "percentage_used": "percentage_used", "percent_used": "percentage_used",
@@ -43,9 +43,9 @@ class Reading:
     figures
         Name, with its unit, to value.
     names
-        What it is: model, serial number, firmware.
+        Identity: model, serial number, firmware.
     why
-        Why something is not known; empty where all is.
+        Why something is unknown; empty if all is known.
     """
 
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Reading:
     why: str = ""
 
     def with_sensors(self, sensors: "Reading") -> "Reading":
-        """Return this with what sensors of the kernel say now in place of what was said before."""
+        """Return this with current sensor readings of the kernel in place of earlier ones."""
         names = self.names or sensors.names
         return Reading(figures={**self.figures, **sensors.figures}, names=names, why=self.why)
 
@@ -91,7 +91,7 @@ def _sensors(disk: Path) -> Iterator[Path]:
 
 
 def from_programs(disk: Path, root: Path = ROOT) -> Reading:
-    """Return what the first program says that is installed and allowed to ask."""
+    """Return the reading of the first program that is installed and allowed to ask."""
     node = str(root / "dev" / disk.name)
     is_nvme = disk.name.startswith("nvme")
     reasons = []
@@ -122,7 +122,7 @@ def _answer(argv: Sequence[str]) -> tuple[str, int, str]:
 
 
 def smartctl_reading(text: str, status: int, said: str) -> Reading:
-    """Return what `smartctl --json -a` says, of an NVMe or an ATA or SCSI disk."""
+    """Return the reading of `smartctl --json -a`, for an NVMe or an ATA or SCSI disk."""
     content = _content(text)
     messages = content.get("smartctl", {}).get("messages", [])
     why = "; ".join(str(message.get("string", "")) for message in messages) or said
@@ -159,7 +159,7 @@ _NOT_RELIABLE = 0b100
 
 
 def nvme_reading(text: str, status: int, said: str) -> Reading:
-    """Return what `nvme smart-log -o json` says; it has temperatures in kelvin."""
+    """Return the reading of `nvme smart-log -o json`; it has temperatures in kelvin."""
     content = _content(text)
     if status or not content:
         return Reading(why=said.splitlines()[0] if said else f"exit status {status}")
@@ -173,7 +173,7 @@ def _of_log(log: Mapping[str, Any]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for key, name in _LOG.items():
         value = log.get(key)
-        # nvme-cli says the critical warning as a table of its bits, too.
+        # nvme-cli also gives the critical warning as a table of its bits.
         value = value.get("value") if isinstance(value, dict) else value
         if value is not None:
             figures[name] = float(value)

@@ -1,7 +1,7 @@
-"""Files of a target, written through before anything is measured: holes are no data.
+"""Files of a target, fully written before the measurement: holes are not data.
 
-Invariant: every byte of a file that was laid out was written and is durable, and none of it is in
-the page cache where the file system lets go of it; a file that could not be finished is not there.
+Invariant: every byte of a laid-out file was written and is durable, and none of it is in the page
+cache, if the file system can drop it; an unfinished file does not remain.
 """
 
 import errno
@@ -21,8 +21,8 @@ from headroom.systems.storage.targets.places import is_memory
 CHUNK_BYTES = 1 << 20
 _TOLD_EVERY_S = 2.0
 _DURABLE_EVERY_BYTES = 256 << 20
-"""How much may wait for the device: otherwise all of it would wait for the last call, which tells
-nobody how far it is, and of which nobody can say whether it will end."""
+"""How much may wait for the device: otherwise all of it would wait for the last call, which reports
+no progress and may never end."""
 _BLOCK_BYTES = 4096
 
 
@@ -30,18 +30,18 @@ _SMALLER = "make the target smaller (`bytes`), free some space, or name another 
 
 
 def check_space(folder: Path, *, needed: int, reserve: int, cure: str = _SMALLER) -> None:
-    """Refuse what does not fit, before anything is made.
+    """Refuse files that do not fit, before anything is made.
 
     Parameters
     ----------
     folder
-        Where the files will lie.
+        Folder for the files.
     needed
         Bytes to be written there.
     reserve
         Bytes that must stay free, on the file system and, for one in memory, of the memory.
     cure
-        What to do where they are not there.
+        Hint if there is not enough space.
 
     Raises
     ------
@@ -91,9 +91,9 @@ def lay_out(
     compressible_share
         Share of each 4 KiB that is zero.
     say
-        Told how far it is, every few seconds.
+        Called with the progress, every few seconds.
     progress
-        Kept up to date; where it is no longer wanted, the file is given up.
+        Kept up to date; if it is no longer wanted, the file is abandoned.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _check_wanted(progress: Progress) -> None:
 
 
 def _write_wanted(descriptor: int, content: bytes, progress: Progress) -> None:
-    """Write all of `content`, if anybody still waits for it."""
+    """Write all of `content`, as long as a caller still waits for it."""
     _check_wanted(progress)
     left = memoryview(content)
     while left:
@@ -165,7 +165,7 @@ def _told(
 
 
 def _contents(size: int, random: np.random.Generator, share: float) -> Iterator[tuple[int, bytes]]:
-    """Yield where each piece starts, and what is in it."""
+    """Yield the start and content of each piece."""
     zero = round(share * _BLOCK_BYTES)
     for start in range(0, size, CHUNK_BYTES):
         length = min(CHUNK_BYTES, size - start)
@@ -178,7 +178,7 @@ def _contents(size: int, random: np.random.Generator, share: float) -> Iterator[
 
 
 def forget(descriptor: int) -> None:
-    """Ask the kernel to drop what it keeps of a file; what is not durable yet stays."""
+    """Ask the kernel to drop cached data of a file; data that is not durable yet stays."""
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 

@@ -1,13 +1,13 @@
-"""Folders that Headroom makes on a target, their marks, and what a killed run left of them.
+"""Folders that Headroom creates on a target, their marks, and the leftovers of a killed run.
 
-A folder of our own is announced in a list of this user before it is made, carries a mark, and its
-mark is locked for as long as its process lives. When a process dies, however, its lock goes; so a
-later run knows what was left. It removes a folder only where all proofs agree: the mark says the
-same secret word as the list or as the name of the folder, the lock is free, and the mark was made
-on this machine by this user.
+Headroom announces its folder in a list of this user before creating it. The folder carries a mark,
+which is locked as long as its process lives. The lock disappears when the process dies, so a later
+run recognises leftovers. It removes a folder only if all proofs agree: the mark holds the same
+secret word as the list or as the name of the folder, the lock is free, and the mark was made on
+this machine by this user.
 
-Invariant: nothing is removed but files that the mark names, inside of a folder that this module
-made; what else lies there stays, and is named.
+Invariant: only files that the mark names are removed, inside a folder that this module made; other
+files there stay, and are named.
 """
 
 import fcntl
@@ -27,14 +27,14 @@ from headroom.experiment.machine.machine_facts import read_text
 PREFIX = "headroom-storage-"
 MARK = "made-by-headroom.json"
 POOL = "pool"
-"""Subfolder for the files of PostMark: everything in it is ours."""
+"""Subfolder for the files of PostMark: Headroom owns everything in it."""
 DATA = "data-"
 """Beginning of the names of files that are laid out."""
 _DRAFT = ".draft"
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands in the mark of a folder."""
+    """The content of the mark of a folder."""
 
     format: int
     token: str
@@ -65,7 +65,7 @@ class OwnFolder:
     """Descriptors of the mark and of its place in the list, locked as long as they are open."""
 
     def remove(self) -> None:
-        """Remove what was made; a second call does nothing."""
+        """Remove everything that was made; a second call does nothing."""
         if not self.locks:
             return
         _remove(self.path)
@@ -81,7 +81,7 @@ def state_folder() -> Path:
 
 
 def make_folder(parent: Path, *, state: Path | None = None) -> OwnFolder:
-    """Make a folder of our own in `parent`, listed and marked.
+    """Make Headroom's own folder in `parent`, listed and marked.
 
     Raises
     ------
@@ -122,9 +122,9 @@ def clean_up(*places: Path, state: Path | None = None) -> tuple[str, ...]:
     Parameters
     ----------
     places
-        Folders to look into, besides those of this user's list.
+        Folders to examine, in addition to those of this user's list.
     state
-        Where the list is kept, for tests.
+        Folder of the list, for tests.
     """
     list_folder = state or state_folder()
     said: list[str] = []
@@ -139,7 +139,7 @@ def clean_up(*places: Path, state: Path | None = None) -> tuple[str, ...]:
 
 
 def this_machine() -> str:
-    """Return what tells this machine from others that may see the same files."""
+    """Return the identity of this machine among others that may see the same files."""
     return read_text(Path("/etc/machine-id")) or os.uname().nodename
 
 
@@ -159,7 +159,7 @@ def _announce(listed: Path, content: bytes) -> int:
 def _write_locked(path: Path, content: bytes) -> int:
     """Write a new file and lock it; returns its descriptor.
 
-    It is locked under a name that nobody looks for, so that no process ever sees it unlocked.
+    It is locked under a name that no process looks for, so that none ever sees it unlocked.
     """
     draft = path.with_name(path.name + _DRAFT)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -171,11 +171,11 @@ def _write_locked(path: Path, content: bytes) -> int:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Return whether the mark could be locked: then nobody else holds it."""
+    """Return whether the mark could be locked: then no other process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return False  # Somebody has it, or there are no locks here, so that nothing is proved.
+        return False  # It is in use, or there are no locks here, so that nothing is proved.
     return True
 
 
@@ -189,7 +189,7 @@ def _read_mark(path: Path) -> Mark | None:
 
 
 def _clean(folder: Path, token: str, listed: Path | None) -> Iterator[str]:
-    """Remove one folder where everything proves that it is ours and nobody's any more."""
+    """Remove one folder if everything proves that Headroom made it and no process uses it."""
     if listed is not None and not folder.exists():
         if folder.parent.exists():  # else it may be on a disk that is not attached now
             listed.unlink(missing_ok=True)
@@ -203,7 +203,7 @@ def _clean(folder: Path, token: str, listed: Path | None) -> Iterator[str]:
 
 
 def _removed_if_free(folder: Path, locked: Path, listed: Path | None) -> Iterator[str]:
-    """Remove a folder whose lock nobody holds: its process is gone."""
+    """Remove a folder whose lock is free: its process is gone."""
     descriptor = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if _try_lock(descriptor):
@@ -235,7 +235,7 @@ def _removed(folder: Path, listed: Path | None) -> Iterator[str]:
 
 
 def _strangers(folder: Path) -> list[str]:
-    """Return the names in a folder that are none of ours."""
+    """Return the names in a folder that Headroom did not make."""
     names = (entry.name for entry in folder.iterdir())
     return sorted(
         n for n in names if n not in {MARK, MARK + _DRAFT, POOL} and not n.startswith(DATA)
@@ -243,7 +243,7 @@ def _strangers(folder: Path) -> list[str]:
 
 
 def _remove(folder: Path) -> list[str]:
-    """Remove what is ours in a folder, and the folder where nothing else is left in it."""
+    """Remove Headroom's files in a folder, and the folder if nothing else is left in it."""
     if not folder.is_dir():
         return []
     strangers = _strangers(folder)
@@ -252,7 +252,7 @@ def _remove(folder: Path) -> list[str]:
             shutil.rmtree(entry, ignore_errors=True)
         elif entry.name.startswith(DATA) and entry.is_file() and not entry.is_symlink():
             entry.unlink(missing_ok=True)
-    # The mark goes last: killed on the way, the next run still knows the folder.
+    # The mark is removed last: if killed on the way, the next run still knows the folder.
     for name in (MARK + _DRAFT, MARK):
         with suppress(OSError):
             (folder / name).unlink(missing_ok=True)

@@ -1,10 +1,10 @@
-"""Calls on a file system that may never answer, made by threads that can be left to themselves.
+"""Calls on a file system that may never answer, made by threads that can be abandoned.
 
-Nobody can take a system call back. The engine leaves its own threads in such calls; this is the
-same for the calls of Python.
+A system call cannot be taken back. The engine abandons its own threads in such calls; this module
+does the same for calls from Python.
 
-Invariant: whoever waits here can be interrupted, and waits for a single call no longer than he
-said, twice as long where it is one of many.
+Invariant: a waiting caller can be interrupted, and waits for a single call no longer than
+requested, twice as long if it is one of many.
 """
 
 import os
@@ -21,16 +21,16 @@ from headroom.errors import EnvironmentUnfitError
 T = TypeVar("T")
 
 SILENCE_S = 300.0
-"""How long (s) is waited for a file system where no study says how long."""
+"""Maximum wait (s) for a file system if no study states it."""
 
 
 class NoAnswerError(EnvironmentUnfitError):
-    """A call has not returned in time; whoever makes it goes on, for nobody."""
+    """A call has not returned in time; its thread continues, but the result is discarded."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a long work of many calls is, and whether anybody still waits for it."""
+    """The progress of a long work of many calls, and whether a caller still waits for it."""
 
     done_bytes: int = 0
     is_wanted: bool = True
@@ -43,24 +43,24 @@ def within(
     what: str,
     progress: Progress | None = None,
 ) -> T:
-    """Return what `call` returns, or raise what it raises.
+    """Return the result of `call`, or raise its exception.
 
     Parameters
     ----------
     seconds
-        How long (s) is waited for it.
+        Longest wait (s) for it.
     call
-        What may never end; a thread of its own carries it out.
+        A function that may never end; it runs in a separate thread.
     what
-        What does not answer then, as the message has it.
+        Subject of the message if there is no answer.
     progress
-        Where given, it is waited as long as this goes on: for each step between `seconds` and twice
-        as much. It is no longer wanted when nobody waits any more.
+        If given, the wait lasts as long as it advances: for each step between `seconds` and twice
+        as much. It is no longer wanted once the caller has stopped waiting.
 
     Raises
     ------
     NoAnswerError
-        It took longer. Its thread goes on, for nobody.
+        It took longer. Its thread continues, but the result is discarded.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def within(
         answered: Future[T] = Future()
         try:
             answered.set_result(call())
-        except BaseException as error:  # raised again by whoever waits
+        except BaseException as error:  # raised again in the waiting thread
             answered.set_exception(error)
         answers.put(answered)
 
@@ -89,7 +89,7 @@ def within(
 def _awaited(
     answers: SimpleQueue[Future[T]], seconds: float, what: str, progress: Progress
 ) -> Future[T]:
-    """Return the answer; give up where nothing has moved for `seconds`."""
+    """Return the answer; give up if nothing has moved for `seconds`."""
     while True:
         seen = progress.done_bytes
         try:
@@ -104,6 +104,6 @@ def _awaited(
 
 
 def close(descriptor: int, seconds: float) -> None:
-    """Close a descriptor, which may ask a server; where it takes longer, a thread is left at it."""
+    """Close a descriptor, which may ask a server; if it takes longer, the thread is abandoned."""
     with suppress(NoAnswerError):
         within(seconds, lambda: os.close(descriptor), what="a file")

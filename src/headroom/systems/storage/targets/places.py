@@ -1,6 +1,6 @@
-"""Places that every machine has: a folder in memory and a folder on a disk, found not guessed.
+"""Folders that every machine has: one in memory and one on a disk, detected rather than guessed.
 
-Invariant: what is called memory lies on a memory file system, and what is called a disk does not;
+Invariant: the folder called memory is on a memory file system, and the one called a disk is not;
 both are writable for this user.
 """
 
@@ -58,7 +58,7 @@ def is_memory(folder: Path) -> bool:
 def memory_folder() -> Path:
     """Return a writable folder in memory.
 
-    That is the folder that `HEADROOM_MEMORY` names, else /dev/shm, else the memory file system with
+    It is the folder that `HEADROOM_MEMORY` names, else /dev/shm, else the memory file system with
     most space.
     """
     chosen = os.environ.get(MEMORY_VARIABLE)

@@ -1,10 +1,10 @@
-"""Safety of data that is not Headroom's own: checks before a target is opened.
+"""Safety of user data: checks before a target is opened.
 
-Rules. What is in use is never written to (`uses`): mounted, swapped to, held by a volume,
+Rules. A target in use is never written to (`uses`): mounted, used for swap, held by a volume,
 partitioned, a member of a volume group, locked by a process. Writing to any other device, and to a
-file that was there before, needs words that the user types and that name the target and its size.
-Nothing is ever made below /dev but on a memory file system of its own there, so a mistyped name
-never becomes a file.
+file that already existed, requires a confirmation typed by the user that names the target and its
+size. Nothing is ever created below /dev except on a memory file system mounted there, so a mistyped
+name never becomes a file.
 
 Invariant: a descriptor that may write belongs to a target that passed these checks, and to the
 very device that was checked.
@@ -52,23 +52,23 @@ class Existing:
     size_bytes
         Its size (B).
     number
-        What it is, whatever its name: device number, or device and inode of a file.
+        Its identity, whatever its name: device number, or device and inode of a file.
     is_device
         Whether it is a block device.
     uses
-        By whom it is in use; nothing may write to it then.
+        Its current uses; nothing may write to it then.
     contents
-        What was found on it.
+        The content found on it.
     is_read_only
         Whether the device or the file system refuses writes; the kernel may open a device for them
         nevertheless.
     marks
-        What tells it from another one that lies at the same path tomorrow, or a second later.
+        What distinguishes it from another at the same path tomorrow, or a second later.
     is_own
         Whether Headroom made it.
     allocated_bytes
-        Bytes (B) that have a place on the device, where that is known: reads of others are answered
-        with zeros, and the device is not asked.
+        Bytes (B) that have a place on the device, if known: reads of others are answered with
+        zeros, and the device is not asked.
     """
 
     path: Path
@@ -84,12 +84,12 @@ class Existing:
 
     @property
     def words(self) -> str:
-        """What the user has to type."""
+        """The text that the user must type."""
         return f"{self.path} {self.size_bytes}"
 
 
 def examine_device(path: Path, root: Path = ROOT) -> Existing:
-    """Return what a block device is and holds; opens it for reading only.
+    """Return the identity and content of a block device; opens it for reading only.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def examine_device(path: Path, root: Path = ROOT) -> Existing:
         There is no such device, it is not a block device, or it cannot be read.
     """
     real = _real(path, "block device")
-    _check_block_device(path, real.stat())  # Opening a pipe may wait for ever.
+    _check_block_device(path, real.stat())  # Opening a pipe may block indefinitely.
     descriptor = _open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         state = os.fstat(descriptor)
@@ -142,7 +142,7 @@ def _check_block_device(path: Path, state: os.stat_result) -> None:
 
 
 def examine_file(path: Path) -> Existing:
-    """Return what an ordinary file is; see `examine_device`."""
+    """Return the facts about an ordinary file; see `examine_device`."""
     real = _real(path, "file")
     state = real.stat()
     if not stat.S_ISREG(state.st_mode):
@@ -164,12 +164,12 @@ def examine_file(path: Path) -> Existing:
 
 
 def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
-    """Return what a file is that Headroom made, and that must be that very file still.
+    """Return the facts about a file that Headroom made, and that must still be that very file.
 
     Parameters
     ----------
     path
-        Where it was made; no link is followed.
+        Its path when it was made; no link is followed.
     number
         Device and inode that it got.
 
@@ -197,10 +197,10 @@ def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
 
 
 def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
-    """Open what was examined, and nothing else: never makes a file, never follows a link.
+    """Open the examined target, and nothing else: never makes a file, never follows a link.
 
     A device that is to be written is opened exclusively: the kernel then refuses to mount it, and
-    refuses to open what is mounted.
+    refuses to open a mounted device.
     """
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECT if direct else 0)
     flags |= os.O_RDWR if is_written else os.O_RDONLY
@@ -250,7 +250,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
     Raises
     ------
     EnvironmentUnfitError
-        Writing is refused; the message holds the words to type where that may be cured so.
+        Writing is refused; the message holds the words to type, if they would allow it.
     """
     check_writable(found)
     if not any(one_spaced(words) == found.words for words in typed):
@@ -258,7 +258,7 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
 
 
 def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError:
-    """Return the refusal to write to what was not named, with the words to type."""
+    """Return the refusal to write to an unconfirmed target, with the words to type."""
     holds = f" It holds {in_words(found.contents)}." if found.contents else ""
     return EnvironmentUnfitError(
         f"the workload would overwrite {found.path}.{holds}",
@@ -267,14 +267,14 @@ def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError
 
 
 def check_confirmed(found: Existing, marks: str | None) -> None:
-    """Refuse a target that is not the one that was confirmed, though it has its name and size.
+    """Refuse a target other than the confirmed one, even with the same name and size.
 
     Parameters
     ----------
     found
-        What is there now.
+        The current content.
     marks
-        Of what was there when the words were taken; None where nothing was.
+        Marks of the content when the words were taken; None if there was none.
 
     Raises
     ------

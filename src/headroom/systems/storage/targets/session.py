@@ -1,10 +1,10 @@
 """State of targets between the runs of a session: laid-out files, folders for files.
 
-All systems of a process share one `Session`, so that a file that ten experiments read is laid out
-once. It is removed when the session ends, whichever way; see `leftovers` for what a kill leaves.
+All systems of a process share one `Session`, so a file that ten experiments read is laid out once.
+It is removed when the session ends, in any way; `leftovers` handles what a kill leaves behind.
 
-Invariants: a file is used again only where size and content are those that are asked for, and where
-nobody else changed it. A folder that could not be emptied in time is never used again.
+Invariants: a file is used again only if size and content are those requested, and if no other
+process changed it. A folder that could not be emptied in time is never used again.
 """
 
 import atexit
@@ -21,7 +21,7 @@ from headroom.systems.storage.targets.patience import SILENCE_S, NoAnswerError, 
 from headroom.systems.storage.targets.places import is_memory
 
 _REMOVAL_S = 10.0
-"""How long (s) is waited at most for the removal of a pool: the engine has deleted its files."""
+"""Longest wait (s) for the removal of a pool: the engine has deleted its files."""
 
 
 def _silent(_: str) -> None:
@@ -30,7 +30,7 @@ def _silent(_: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Files as a run wants them: in a folder, of a size each, with a content."""
+    """Files as a run needs them: in a folder, of one size each, with content."""
 
     parent: Path
     size: int
@@ -45,23 +45,23 @@ class Session:
 
     say: Callable[[str], None] = _silent
     _folders: dict[Path, OwnFolder] = field(default_factory=dict)
-    """Our folders by the real path of what they lie in."""
+    """Headroom's folders by the real path of their parent."""
     _real: dict[Path, Path] = field(default_factory=dict)
-    """Real paths, looked up once: a place that does not answer cannot be asked for its own."""
+    """Real paths, looked up once: a place that does not answer cannot give its own."""
     _laid_out: dict[Wanted, list[Path]] = field(default_factory=dict)
     _numbers: dict[Path, tuple[int, int]] = field(default_factory=dict)
     """Device and inode of each file that was laid out."""
     confirmed: dict[str, str] = field(default_factory=dict)
-    """What lay there when words of the user were asked for, by these words."""
+    """The targets found when these words were requested from the user."""
     blank: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Places that held nothing and places that were read, of targets that were there."""
     _left: list[OwnFolder] = field(default_factory=list)
-    """Folders in which a call has not returned. Their locks stay closed: nobody takes them for
+    """Folders in which a call has not returned. Their locks stay closed: no process treats them as
     leftovers while this process may be in a call there."""
     _made_count: int = 0
 
     def start(self, say: Callable[[str], None]) -> tuple[str, ...]:
-        """Remember whom to tell what takes long, and remove what runs that were killed have left.
+        """Remember where to report slow steps, and remove the remains of killed runs.
 
         Returns one sentence for each thing that was removed.
         """
@@ -73,7 +73,7 @@ class Session:
             return (f"{error.message}; the files stay until a later run",)
 
     def files(self, wanted: Wanted, *, progress: Progress | None = None) -> list[Path]:
-        """Return files as they are wanted, laid out now or earlier; `progress` tells how far it is.
+        """Return the requested files, laid out now or earlier; `progress` shows how far it is.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Session:
             self._remove_pool(own, folder, seconds=min(_REMOVAL_S, silence_s))
 
     def claim(self, parent: Path) -> None:
-        """Make the folder of our own in `parent` now, so that what speaks against it is known."""
+        """Make Headroom's own folder in `parent` now, so that obstacles show early."""
         self._own(parent)
 
     def leave(self, parent: Path) -> None:
@@ -155,7 +155,7 @@ class Session:
     def _own(self, parent: Path) -> OwnFolder:
         real = self._real[parent] = self._real.get(parent) or parent.resolve()
         if real in self._folders and not self._folders[real].path.is_dir():
-            # Somebody took it away: only its place in the list is left.
+            # It was removed by another process: only its place in the list is left.
             self._folders.pop(real).remove()
         if real not in self._folders:
             clean_up(real)
@@ -163,14 +163,14 @@ class Session:
         return self._folders[real]
 
     def _remove_pool(self, own: OwnFolder, folder: Path, *, seconds: float) -> None:
-        """Remove a pool; where that does not end in time, whoever does it has the folder alone."""
+        """Remove a pool; if that does not end in time, the thread that removes it keeps it."""
         try:
             within(seconds, lambda: shutil.rmtree(folder, ignore_errors=True), what=str(folder))
         except NoAnswerError:
             self.leave(own.path.parent)
 
     def _make_room(self, wanted: Wanted) -> None:
-        """Check that the files fit; others of ours that take up the same space go first."""
+        """Check that the files fit; other files of Headroom in the same space go first."""
         needed = wanted.size * wanted.count
         try:
             check_space(wanted.parent, needed=needed, reserve=wanted.reserve)
@@ -186,7 +186,7 @@ class Session:
 
 
 def _share_space(one: Path, other: Path) -> bool:
-    """Return whether what is removed in one place leaves space in the other."""
+    """Return whether removal in one place frees space in the other."""
     return one.stat().st_dev == other.stat().st_dev or (is_memory(one) and is_memory(other))
 
 

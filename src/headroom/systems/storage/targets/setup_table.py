@@ -1,4 +1,4 @@
-"""What `[experiment.system]` may say for `name = "storage"`: types only."""
+"""The keys of `[experiment.system]` for `name = "storage"`: types only."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -18,7 +18,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TargetTable(_Table, frozen=True):
-    """`[experiment.system.targets.NAME]`: what is loaded."""
+    """`[experiment.system.targets.NAME]`: the target of a load."""
 
     kind: TargetKind
     """`file`: a new file in the folder `path`, or the file `path`; `folder`: several files,
@@ -44,8 +44,8 @@ class VerifyTable(_Table, frozen=True):
     reads_back: bool = True
     """Read everything that was written at the end of each run."""
     log_folder: str = ""
-    """Folder on another device for a log of what was acknowledged, for a check after a crash; the
-    log of a run that ended without a fault is removed."""
+    """Folder on another device for a log of acknowledged writes, for a check after a crash; the log
+    of a run that ended without a fault is removed."""
 
 
 class StorageSetup(_Table, frozen=True):
@@ -64,4 +64,4 @@ class StorageSetup(_Table, frozen=True):
     """How long (s) a target may answer nothing while it is opened, its files are laid out or
     requests are with it, before the run ends."""
     verify: VerifyTable | None = None
-    """Write blocks with their position, and check what is read back."""
+    """Write blocks with their position, and check them when read back."""

@@ -1,7 +1,7 @@
 """Contents of a block device: signatures of file systems, partition tables and volumes.
 
-Invariant: reads only. A signature that is found is surely there; that none is found does not say
-that a device is empty, so writing to any device wants a confirmation.
+Invariant: reads only. A signature that is found is certain; finding none does not prove that a
+device is empty, so writing to any device requires a confirmation.
 
 Source: the offsets that the formats themselves fix, as `wipefs` of util-linux looks for them.
 """
@@ -70,7 +70,7 @@ SIGNATURES: tuple[Signature, ...] = (
 
 
 def signatures_of(descriptor: int, size_bytes: int) -> tuple[str, ...]:
-    """Return the names of what is found on an open device or file, each once.
+    """Return the names of the signatures on an open device or file, each once.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def signatures_of(descriptor: int, size_bytes: int) -> tuple[str, ...]:
 
 def _all_for(size_bytes: int) -> Iterator[Signature]:
     yield from SIGNATURES
-    # Version 0.90 of md stands in the last whole 64 KiB that has another 64 KiB behind it at most.
+    # Version 0.90 of md is in the last whole 64 KiB that has another 64 KiB behind it at most.
     old_md = (size_bytes & ~(64 * _K - 1)) - 64 * _K
     if old_md >= 0:
         yield Signature("a member of a RAID (md)", old_md, _MD)

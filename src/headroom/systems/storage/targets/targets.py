@@ -1,7 +1,7 @@
 """Targets: from the table of a study to open descriptors, through every check of `safety`.
 
-Invariant: what `opened` yields is closed when its block ends; the engine gets descriptors and
-never a path.
+Invariant: the target that `opened` yields is closed when its block ends; the engine gets
+descriptors and never a path.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class Opened:
     is_direct
         Whether requests go past the page cache.
     is_memory
-        Whether it lies in memory, where a ring is the wrong tool.
+        Whether it is in memory, for which a ring is the wrong tool.
     remarks
         What a reader must know.
     """
@@ -84,7 +84,7 @@ class Target:
     silence_s
         How long (s) is waited for a call that does not return.
     session
-        Keeps what is made.
+        Keeps the files made.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Target:
 
     @property
     def path(self) -> Path:
-        """Where it lies on this machine."""
+        """The target's location on this machine."""
         return resolve(self.table.path or "{disk}", study=self.study)
 
     @property
@@ -104,16 +104,17 @@ class Target:
         """Whether Headroom makes its own files there."""
         if self.table.kind != "file":
             return self.table.kind == "folder"
-        # What is there and no folder is the user's own, also where it is not a file: a device.
+        # Anything there that is not a folder belongs to the user, even if it is not a file: a
+        # device.
         return self.path.is_dir() or not self.path.exists()
 
     @property
     def made_bytes(self) -> int:
-        """Size (B) of what is made."""
+        """Size (B) of the files made."""
         return DEFAULT_BYTES if self.table.bytes is None else parse_bytes(self.table.bytes)
 
     def existing(self) -> safety.Existing | None:
-        """Return the device or file of the user that this is, None where there is none."""
+        """Return the user's device or file that this is, None if there is none."""
         if self.table.kind == "block_device":
             return safety.examine_device(self.path)
         if self.table.kind == "file" and not self.is_made:
@@ -121,7 +122,7 @@ class Target:
         return None
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
-        """Return what is to be confirmed before `config` may run.
+        """Return the confirmations needed before `config` may run.
 
         Raises
         ------
@@ -136,7 +137,7 @@ class Target:
         return (Confirmation(words=found.words, holds=in_words(found.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what a run makes and writes there, in sentences."""
+        """Return the files and writes of a run there, in sentences."""
         if self.table.kind in {"nothing", "soft"}:
             return ()
         said = []
@@ -150,19 +151,19 @@ class Target:
         return tuple(said)
 
     def facts(self) -> str:
-        """Return what the system says about where it lies, in one line."""
+        """Return the system's facts about its location, in one line."""
         if self.table.kind in {"nothing", "soft"}:
             return self.table.kind
         return facts_of(self.path, is_device=self.table.kind == "block_device")
 
     def identity(self) -> str:
-        """Return what tells what lies there from what may lie there tomorrow."""
+        """Return what distinguishes the current content from what may be there tomorrow."""
         if self.table.kind in {"nothing", "soft"}:
             return ""
         return identity_of(self.path, is_device=self.table.kind == "block_device")
 
     def disk(self) -> Path | None:
-        """Return what the kernel says of the disk below it, None where there is not one."""
+        """Return the kernel's folder for the disk below it, None if there is not exactly one."""
         if self.table.kind in {"nothing", "soft"}:
             return None
         return disk_below(self.path, is_device=self.table.kind == "block_device")
@@ -195,7 +196,7 @@ class Target:
 
     @contextmanager
     def opened(self, config: Mapping[str, Value], typed: Sequence[str]) -> Iterator[Opened]:
-        """Open the target for one run, laid out where it must be.
+        """Open the target for one run, laid out if needed.
 
         Parameters
         ----------
@@ -230,7 +231,7 @@ class Target:
         def work() -> Opened:
             opened = self._open_files(config, typed, stack, progress)
             if not progress.is_wanted:
-                stack.close()  # whoever waited has left its block: what was opened since is ours
+                stack.close()  # the caller has left its block: files opened since are Headroom's
             return opened
 
         try:
@@ -285,7 +286,7 @@ class Target:
     def _blank_remarks(
         self, config: Mapping[str, Value], found: safety.Existing | None, files: Sequence[Any]
     ) -> tuple[str, ...]:
-        """Say that much of what is read holds nothing; it is looked at once a session.
+        """Report that much of the data read is blank; checked once a session.
 
         Not of a file that a server keeps: a read asks that server, which may never answer, and
         its cache and not a drive decides what a read costs.
@@ -300,7 +301,7 @@ class Target:
         return tuple(filter(None, [blank_words(str(found.path), *self.session.blank[found.words])]))
 
     def wanted(self, config: Mapping[str, Value]) -> Wanted:
-        """Return the files that are made for a run of `config`.
+        """Return the files made for a run of `config`.
 
         Raises
         ------
@@ -363,7 +364,7 @@ def _content_remarks(
 
 
 def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) -> tuple[str, ...]:
-    """Say that parts of what is read were never written: nothing is fetched for them."""
+    """Report that parts of the data read were never written: nothing is fetched for them."""
     if found is None or found.allocated_bytes is None or not _reads(config):
         return ()
     share = found.allocated_bytes / found.size_bytes if found.size_bytes else 1.0
@@ -381,14 +382,14 @@ def _reads(config: Mapping[str, Value]) -> bool:
 
 
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:
-    """Return in words what PostMark makes: its pool, and what its transactions may add."""
+    """Return as text the files of PostMark: its pool, and the additions of its transactions."""
     count = int(config["postmark_files"])
     most = format_quantity(2.0 * count * int(config["postmark_high_bytes"]), "B")
     return f"makes {count:,} files and more in {folder}, {most} at most at once, removed after"
 
 
 def _written(config: Mapping[str, Value], size: int) -> str:
-    """Return in words how much a run writes."""
+    """Return as text how much a run writes."""
     parts = []
     if config["workload"] == "snia_like" and config["snia_precondition"]:
         first = format_quantity(float(config["snia_precondition"]) * size, "B")

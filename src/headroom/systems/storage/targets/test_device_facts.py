@@ -1,4 +1,4 @@
-"""What tells one device from another at the same place."""
+"""Facts that distinguish devices at the same path."""
 
 import subprocess
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.support.storage_sessions import config_of
 
 
 def _disk(root: Path, number: str, **files: str) -> Path:
-    """Make what the kernel shows of a disk: a folder, and a link to it by its number."""
+    """Make the kernel's view of a disk: a folder, and a link to it by its number."""
     folder = root / "sys/devices" / number.replace(":", "-")
     (folder / "queue").mkdir(parents=True)
     for name, content in files.items():

@@ -1,4 +1,4 @@
-"""Block devices from the command line: a new disk, the same again, and one that is exchanged."""
+"""Block devices from the command line: a new disk, the same disk again, and an exchanged one."""
 
 import subprocess
 import sys
@@ -128,7 +128,7 @@ def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
 def test_reads_of_a_drive_that_holds_nothing_are_told_on_the_first_screen(
     kind: str, image: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Its blocks have places, as those of a new drive have for all that the kernel knows."""
+    """Its blocks are mapped, as those of a new drive are for all that the kernel knows."""
     path = request.getfixturevalue("attach")(image) if kind == "block_device" else image
     text = STUDY.format(device=path).replace("read_share = 0.0", "read_share = 1.0")
     (tmp_path / "study.toml").write_text(text.replace("block_device", kind))

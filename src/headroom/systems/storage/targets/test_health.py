@@ -1,4 +1,4 @@
-"""The health of a disk is read where it can be, and says why where it cannot."""
+"""The health of a disk is read if possible; otherwise the reason is reported."""
 
 import json
 import stat
@@ -66,7 +66,7 @@ NVME_CLI = {
 
 
 def _sysfs(root: Path, name: str, **files: str) -> Path:
-    """Make what the kernel shows of a disk."""
+    """Make the kernel's view of a disk."""
     disk = root / "sys/block" / name
     for path, content in {"queue/rotational": "0", **files}.items():
         (disk / path).parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +75,7 @@ def _sysfs(root: Path, name: str, **files: str) -> Path:
 
 
 def _program(folder: Path, name: str, says: str, status: int = 0) -> None:
-    """Make a program that counts its calls and says the same each time."""
+    """Make a program that counts its calls and prints the same each time."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.json").write_text(says)
     path = folder / name
@@ -214,7 +214,7 @@ targets.one = { kind = "file", path = "{study}", bytes = "1 MiB" }
 def test_a_run_keeps_the_health_before_and_after_and_the_page_says_it(
     programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program in place of smartctl tells of a disk that gets an error at each call."""
+    """A program in place of smartctl describes a disk that gets an error at each call."""
     monkeypatch.setattr("headroom.systems.storage.targets.health.PROGRAM_EVERY_S", 0.0)
     monkeypatch.setattr(
         "headroom.systems.storage.targets.targets.disk_below",

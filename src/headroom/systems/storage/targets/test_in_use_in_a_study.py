@@ -1,4 +1,4 @@
-"""The command and what must never be written: swapped to, in a volume, no disk at all."""
+"""The command rejects targets that must never be written: swap, volume members, non-disks."""
 
 import os
 import shlex
@@ -32,7 +32,7 @@ def study(folder: Path, path: Path, kind: str) -> Path:
 
 
 def refusal(folder: Path, path: Path, kind: str, words: str) -> str:
-    """Return what the command says, on one line; it ends with the code of an unfit machine."""
+    """Return the command's message, on one line; it ends with the code of an unfit machine."""
     answer = _headroom("run", study(folder, path, kind), "--overwrite", words)
     assert answer.returncode == 5, answer.stdout + answer.stderr
     return " ".join(answer.stderr.split())
@@ -66,7 +66,7 @@ def test_a_member_of_a_volume_group_is_not_written(
 
 
 def test_a_disk_with_partitions_is_not_written(image: Path, attach: Attach, tmp_path: Path) -> None:
-    """The kernel is told of the partition: not every kernel reads a table from a loop device."""
+    """The kernel is given the partition: not every kernel reads a table from a loop device."""
     before = image.read_bytes()
     device = attach(image)
     subprocess.run(["addpart", str(device), "1", "2048", "2048"], check=True)
@@ -81,7 +81,7 @@ def test_a_disk_with_partitions_is_not_written(image: Path, attach: Attach, tmp_
 
 @pytest.mark.parametrize("kind", ["block_device", "file"])
 def test_a_pipe_ends_the_command_at_once(kind: str, tmp_path: Path) -> None:
-    """Nobody writes to it: to open it would take for ever."""
+    """It has no writer: opening it would block indefinitely."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     said = refusal(tmp_path, pipe, kind, f"{pipe} 0")

@@ -1,4 +1,4 @@
-"""Files are really written, fit, and are gone where they could not be finished."""
+"""Files are really written, fit, and are removed if they could not be finished."""
 
 import os
 import zlib
@@ -72,7 +72,7 @@ def test_a_file_that_nobody_waits_for_any_more_is_given_up(tmp_path: Path) -> No
 def test_a_file_that_became_durable_too_late_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fault: the last call hangs; when it returns, nobody may take the file for one of his."""
+    """Fault: the last call hangs; when it returns, the file must not count as usable."""
     progress, sync = Progress(), os.fsync
 
     def hang(descriptor: int) -> None:

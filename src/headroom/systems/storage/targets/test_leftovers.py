@@ -1,4 +1,4 @@
-"""What Headroom makes is removed on every way out; what is not surely its own stays."""
+"""Headroom removes its files on every exit path; anything not surely its own stays."""
 
 import os
 import signal
@@ -133,7 +133,7 @@ def test_a_list_that_cannot_be_written_is_said_and_nothing_is_made(
 
 
 def test_a_process_that_ends_in_order_or_by_sigterm_leaves_no_lock(tmp_path: Path) -> None:
-    """The lock is of the kernel: however a process ends, what it left can be cleaned."""
+    """The lock belongs to the kernel: however a process ends, its leftovers can be cleaned."""
     for number in (signal.SIGTERM, signal.SIGINT):
         child, folder = _child(tmp_path)
         os.kill(child.pid, number)

@@ -1,4 +1,4 @@
-"""Calls that may never end: what they return, raise, and what is said where they do not end."""
+"""Calls that may never return: their results, exceptions, and messages."""
 
 import threading
 
@@ -28,7 +28,7 @@ def test_a_call_that_does_not_end_is_left_to_itself_and_named() -> None:
 
 
 class _Moving(Progress):
-    """One step on whenever somebody looks; the seventh look opens a gate."""
+    """One step further at each look; the seventh look opens a gate."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What must not happen to the user's data does not: on real devices, files and mounts."""
+"""User data are safe: on real devices, files and mounts."""
 
 import os
 import subprocess

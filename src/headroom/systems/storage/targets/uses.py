@@ -1,10 +1,10 @@
-"""By whom a device or a file is in use, as the kernel tells: nobody's data is written over.
+"""Current uses of a device or a file, as the kernel reports them: no data are overwritten.
 
-A device is in use where it or a partition of it is mounted, swapped to, held by a volume or the
-ground of a loop device; a file where it is swapped to, locked, or the ground of a loop device. A
-disk with partitions and a member of a volume group are somebody's as well, also while they rest.
+A device is in use if it or a partition of it is mounted, used for swap, held by a volume or backs a
+loop device. A file is in use if it is used for swap, locked, or backs a loop device. A disk with
+partitions and a member of a volume group are also in use, even while idle.
 
-Invariant: reads only. What the kernel does not tell is not in use.
+Invariant: reads only. A use that the kernel does not report is not a use.
 """
 
 import os
@@ -24,7 +24,7 @@ BLOCK_BYTES = 512
 
 
 def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
-    """Yield by whom a block device is in use, its partitions too; nothing where by nobody.
+    """Yield the users of a block device, its partitions included; nothing if it is free.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def device_uses(number: tuple[int, int], root: Path = ROOT) -> Iterator[str]:
 
 
 def file_uses(path: Path, root: Path = ROOT) -> Iterator[str]:
-    """Yield by whom an ordinary file is in use; nothing where by nobody.
+    """Yield the users of an ordinary file; nothing if it is free.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def allocated_below(number: tuple[int, int], root: Path = ROOT) -> int | None:
 
 
 def _loops_on(path: Path, root: Path) -> Iterator[str]:
-    """Yield the loop devices whose ground a path is, with where they are mounted."""
+    """Yield the loop devices backed by a path, with their mount points."""
     for loop in _entries(root / "sys/block"):
         ground = read_text(loop / "loop/backing_file")
         if ground is None or not _is_same(Path(ground.removesuffix(_DELETED)), path):

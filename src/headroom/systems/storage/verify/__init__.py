@@ -1,1 +1,1 @@
-"""Verification of what is read, as figures of a run."""
+"""Verification of data read back, reported as metrics of a run."""

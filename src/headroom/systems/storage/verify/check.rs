@@ -1,4 +1,4 @@
-//! The check after a crash: read the target and compare it with what it has promised.
+//! The check after a crash: reads the target and compares it with its promises.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::systems::storage::blocks::engine::job::TargetPlan;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// A check, as Python asks for it.
+/// The specification of a check, as Python writes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckJob {
@@ -32,14 +32,14 @@ enum PromiseName {
     Flushed,
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// What was compared and what was wrong.
+    /// The comparisons and their faults.
     pub findings: Findings,
-    /// Cells of which something was demanded.
+    /// Cells with a demand.
     pub demanded_count: u64,
-    /// Cells that could not be read and of which something was demanded.
+    /// Cells with a demand that could not be read.
     pub unreadable_count: u64,
     /// Cells with a write that came after the last entry of the log: its end was lost.
     pub newer_count: u64,
@@ -49,11 +49,11 @@ pub struct Checked {
     pub flushed_count: u64,
 }
 
-/// Check the target of the job in `json`; `is_wanted` is asked now and then whether to go on.
+/// Check the target of the job in `json`; `is_wanted` is asked now and then whether to continue.
 ///
 /// # Errors
 ///
-/// Where the log cannot be read, or the check was cancelled.
+/// If the log cannot be read, or the check was cancelled.
 pub fn check(json: &[u8], is_wanted: &mut dyn FnMut() -> bool) -> Result<Checked, EngineError> {
     let job: CheckJob = serde_json::from_slice(json)?;
     let log = file_of(job.log_fd)?;
@@ -141,11 +141,11 @@ impl Reader {
     }
 }
 
-/// Return a file of its own for a descriptor that the caller keeps.
+/// Return a separate file for a descriptor that the caller keeps.
 ///
 /// # Errors
 ///
-/// Where it is no descriptor of an open file.
+/// If it is not the descriptor of an open file.
 #[allow(unsafe_code, reason = "a descriptor that the caller hands over")]
 pub fn file_of(descriptor: i32) -> Result<File, EngineError> {
     if descriptor < 0 {

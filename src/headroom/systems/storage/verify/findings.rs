@@ -1,22 +1,22 @@
-//! What was found where data were not what they had to be.
+//! Findings: data that differ from their demanded content.
 
 use super::stamp::{Origin, Stamp};
 
-/// Findings that are kept in full; all are counted.
+/// Findings kept in full; all are counted.
 const KEPT_AT_MOST: usize = 100;
 
 /// Kinds of wrong data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// An older write of the same place is there: an acknowledged write was lost.
+    /// An older write of the same place was found: an acknowledged write was lost.
     Lost,
-    /// Parts of several writes are there, and none of them was allowed to be cut.
+    /// Parts of several writes were found, and none of them could have been torn.
     Torn,
-    /// Data of another place are there.
+    /// Data of another place were found.
     Misdirected,
-    /// Data that no verifying run has written are there, where one has.
+    /// Data that no verifying run has written are at a place that one has written.
     Foreign,
-    /// A write is there that was never begun.
+    /// A write was found that was never begun.
     Unknown,
 }
 
@@ -45,13 +45,13 @@ impl Fault {
 /// One wrong cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
     /// First byte (B) of the cell.
     pub offset: u64,
     /// The write that had to be there.
     pub demanded: u64,
-    /// The write that is there, where the cell tells.
+    /// The write found, if the cell identifies it.
     pub found: Option<Origin>,
 }
 
@@ -77,12 +77,12 @@ impl Findings {
         &self.kept
     }
 
-    /// Return whether all that was compared is as it has to be.
+    /// Return whether everything compared is as demanded.
     pub fn is_clean(&self) -> bool {
         self.counts.iter().all(|&count| count == 0)
     }
 
-    /// Compare what a cell says of itself with what it has to hold.
+    /// Compare a cell's stamp with its demanded content.
     pub fn compare(&mut self, found: Stamp, demand: Demand<'_>) {
         self.cell_count += 1;
         self.unknown_count += u64::from(demand.generation == 0);
@@ -107,20 +107,20 @@ impl Findings {
     }
 }
 
-/// What a cell may hold.
+/// The allowed content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand<'a> {
     /// Number of the run.
     pub run: u64,
     /// First byte (B) of the cell.
     pub offset: u64,
-    /// The write that has to be there at least; 0 where none has.
+    /// The write that must be there at least; 0 if there is none.
     pub generation: u64,
     /// Later writes that may be there instead, whole or in part: begun, and never acknowledged.
     pub possible: &'a [u64],
 }
 
-/// Judge what a cell says of itself; None where it is as it has to be, or nothing is known.
+/// Judge a cell's stamp; None if it is as demanded, or nothing is known.
 pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
     let is_open = demand.generation == 0;
     match found {
@@ -136,14 +136,14 @@ pub fn judge(found: Stamp, demand: Demand<'_>) -> Option<Fault> {
                 (true, false) => Some(Fault::Unknown),
             }
         }
-        // What other runs have left may lie anywhere where this one has not written.
+        // Data of other runs may be anywhere that this one has not written.
         Stamp::Whole(_) => (!is_open).then_some(Fault::Lost),
         Stamp::Torn => (!is_open && demand.possible.is_empty()).then_some(Fault::Torn),
         Stamp::Foreign => (!is_open && demand.possible.is_empty()).then_some(Fault::Foreign),
     }
 }
 
-/// Return whether `generation` is later than all that were begun, where any was.
+/// Return whether `generation` is later than all that were begun, if there were any.
 fn is_beyond(generation: u64, begun: &[u64]) -> bool {
     begun.iter().max().is_some_and(|&last| generation > last)
 }

@@ -1,9 +1,10 @@
-//! What a target must hold after a crash, as the log of the run tells.
+//! The data that a target must hold after a crash, according to the log of the run.
 //!
-//! Of each cell the log knows the writes that were begun and those that were acknowledged. After the
-//! death of the writing process, every acknowledged write must be there; after a loss of power, those
-//! that a later acknowledged flush has covered: of such a flush, whatever was acknowledged before it
-//! began. Whatever was begun later may be there as well, wholly or in part.
+//! For each cell, the log records the writes that were begun and those that were acknowledged.
+//! After the death of the writing process, every acknowledged write must be present. After a loss
+//! of power, the writes covered by a later acknowledged flush must be present, namely those
+//! acknowledged before the flush began. Writes that began later may also be present, wholly or in
+//! part.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::findings::Demand;
 use super::log::{Entry, Extent, Head};
 use super::stamp::Origin;
 
-/// What is demanded of a target.
+/// The promise that a target must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
     /// Whatever was acknowledged: the writing process died, the target did not.
@@ -20,7 +21,7 @@ pub enum Promise {
     Flushed,
 }
 
-/// What is known of the cells that a run has written.
+/// Facts about the cells that a run has written.
 #[derive(Clone, Debug)]
 pub struct History {
     head: Head,
@@ -35,7 +36,7 @@ struct Cell {
 }
 
 impl History {
-    /// Return what `entries` demand under `promise`.
+    /// Return the demands of `entries` under `promise`.
     pub fn new(head: Head, entries: &[Entry], promise: Promise) -> Self {
         let covered = match promise {
             Promise::Acknowledged => entries.len(),
@@ -62,7 +63,7 @@ impl History {
         self.head.cell_bytes
     }
 
-    /// Return what each cell that was written must hold, by offset.
+    /// Return the demand on each written cell, by offset.
     pub fn demands(&self) -> impl Iterator<Item = Demand<'_>> {
         self.cells.iter().map(|(&number, cell)| Demand {
             run: self.head.run,
@@ -74,7 +75,7 @@ impl History {
 
     /// Return whether a whole cell at `offset` was written after the last entry of the log.
     ///
-    /// Where the log was on its way to another machine when the power went, its end is missing.
+    /// If the log was on its way to another machine when the power went, its end is missing.
     pub const fn is_newer(&self, found: Origin, offset: u64) -> bool {
         found.run == self.head.run
             && found.offset == offset
@@ -110,7 +111,7 @@ impl History {
     }
 }
 
-/// Return where the last flush began that was acknowledged.
+/// Return the begin of the last acknowledged flush.
 fn covered(entries: &[Entry]) -> usize {
     let mut begun = BTreeMap::new();
     let mut covered = 0;

@@ -1,11 +1,11 @@
-//! The ledger: which write each cell of the target must hold.
+//! The ledger: the write that each cell of the target must hold.
 //!
-//! While a run goes on, two requests never touch a cell at once if one of them writes
-//! ([`Ledger::is_free`]; whoever wants to waits). So writes of a cell have one order, which the target
-//! cannot turn round, and a read meets one state: there is nothing to guess and no false alarm. A
-//! write that failed may be there, wholly or in part, until a later one is acknowledged.
+//! During a run, two requests never touch a cell at once if one of them writes
+//! ([`Ledger::is_free`]; the other one waits). So the writes of a cell have one order, which the
+//! target cannot reverse, and a read sees one state: there is no guessing and no false alarm. A
+//! write that failed may be present, wholly or in part, until a later one is acknowledged.
 //!
-//! Invariant: a cell's acknowledged generation never falls, except that it is forgotten.
+//! Invariant: a cell's acknowledged generation never falls, unless it is forgotten.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ impl Ledger {
     ///
     /// # Panics
     ///
-    /// Where it may not begin.
+    /// If it may not begin.
     pub fn begin_read(&mut self, offset: u64, length: u64) {
         assert!(
             self.is_free(offset, length, false),
@@ -72,7 +72,7 @@ impl Ledger {
     ///
     /// # Panics
     ///
-    /// Where none had begun.
+    /// If none had begun.
     pub fn end_read(&mut self, offset: u64, length: u64) {
         for cell in self.cells(offset, length) {
             let readers = self
@@ -90,7 +90,7 @@ impl Ledger {
     ///
     /// # Panics
     ///
-    /// Where it may not begin.
+    /// If it may not begin.
     pub fn begin_write(&mut self, offset: u64, length: u64) -> u64 {
         assert!(
             self.is_free(offset, length, true),
@@ -103,7 +103,7 @@ impl Ledger {
         self.last_generation
     }
 
-    /// The write `generation` of these bytes is over; it may be there in part where it failed.
+    /// The write `generation` of these bytes is over; it may be there in part if it failed.
     pub fn end_write(&mut self, offset: u64, length: u64, generation: u64, is_acknowledged: bool) {
         for cell in self.cells(offset, length) {
             self.busy.remove(&cell);
@@ -116,7 +116,7 @@ impl Ledger {
         }
     }
 
-    /// Nothing is known of these bytes any more; whoever used them has ended.
+    /// These bytes are now unknown; all their users have ended.
     pub fn forget(&mut self, offset: u64, length: u64) {
         for cell in self.cells(offset, length) {
             self.busy.remove(&cell);
@@ -125,7 +125,7 @@ impl Ledger {
         }
     }
 
-    /// Return what each cell of these bytes must hold in the run `run`.
+    /// Return the demand on each cell of these bytes in the run `run`.
     pub fn demands(&self, run: u64, offset: u64, length: u64) -> impl Iterator<Item = Demand<'_>> {
         self.cells(offset, length).map(move |cell| Demand {
             run,

@@ -1,11 +1,11 @@
-//! The log of a verifying run: what was asked of a target and what it acknowledged, kept elsewhere.
+//! The log of a verifying run: requests to a target and its acknowledgements, kept elsewhere.
 //!
-//! A record is written before a write or a flush begins and after it was acknowledged, so whatever
-//! the target loses afterwards, the log knows what it has promised. It must lie on another device,
-//! or on another machine, than the target that may lose its power.
+//! A record is written before a write or a flush begins and after it was acknowledged. Whatever the
+//! target loses afterwards, the log knows its promises. It must be on a different device, or on a
+//! different machine, than the target that may lose its power.
 //!
-//! A record is 40 B (little endian): what, offset, length, generation, checksum. The log ends with
-//! the first record that is not whole: whoever wrote it died there.
+//! A record is 40 B (little endian): type, offset, length, generation, checksum. The log ends with
+//! the first incomplete record: its writer died there.
 
 use std::io::{self, Read, Write};
 
@@ -14,7 +14,7 @@ const RECORD_BYTES: usize = 40;
 /// The first eight bytes of a log.
 const MAGIC: u64 = u64::from_le_bytes(*b"hr-log-1");
 
-/// What the log tells of the whole run.
+/// The log's facts about the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Number of the run.
@@ -32,9 +32,9 @@ pub enum Entry {
     Write(Extent),
     /// A write was acknowledged.
     Written(Extent),
-    /// Something else is about to be done to these bytes: nothing is known of them any more.
+    /// Another operation on these bytes is about to begin: their content is unknown from now on.
     Unknown(Extent),
-    /// A flush is about to begin: it covers what was acknowledged before.
+    /// A flush is about to begin: it covers all writes acknowledged before.
     Flush(u64),
     /// The flush of that number was acknowledged.
     Flushed(u64),
@@ -62,7 +62,7 @@ impl<W: Write> LogWriter<W> {
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn begin(mut to: W, head: Head) -> io::Result<Self> {
         let words = [MAGIC, head.run, head.cell_bytes, head.target_bytes];
         to.write_all(&record(words))?;
@@ -73,7 +73,7 @@ impl<W: Write> LogWriter<W> {
     ///
     /// # Errors
     ///
-    /// Where it cannot be written: nothing may be asked of the target then.
+    /// If it cannot be written: then no request may be sent to the target.
     pub fn append(&mut self, entry: Entry) -> io::Result<()> {
         let words = match entry {
             Entry::Write(extent) => [1, extent.offset, extent.length, extent.generation],
@@ -100,7 +100,7 @@ fn record(words: [u64; 4]) -> [u8; RECORD_BYTES] {
 ///
 /// # Errors
 ///
-/// Where it cannot be read or is no log.
+/// If it cannot be read or is not a log.
 pub fn read(mut from: impl Read) -> io::Result<(Head, Vec<Entry>)> {
     let Some([MAGIC, run, cell_bytes, target_bytes]) = next(&mut from)? else {
         return Err(io::Error::new(

@@ -1,8 +1,8 @@
-//! The last pass of a verifying run: read everything back that was written.
+//! The last pass of a verifying run: reads back everything that was written.
 
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
 
-/// Bytes (B) of a read at most.
+/// Maximum bytes (B) of a read.
 pub const READ_BYTES: u32 = 128 << 10;
 
 /// Reads of given extents, one after the other.
@@ -10,7 +10,7 @@ pub const READ_BYTES: u32 = 128 << 10;
 pub struct ReadBack {
     streams: [Stream; 1],
     extents: std::vec::IntoIter<(u64, u64)>,
-    /// What is left of the extent that is read: offset and length (B).
+    /// The rest of the extent that is read: offset and length (B).
     rest: (u64, u64),
 }
 

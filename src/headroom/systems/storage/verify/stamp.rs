@@ -1,9 +1,9 @@
-//! Stamped cells: data that tell where they belong, which write they are, and whether they are whole.
+//! Stamped cells: data that identify their position and their write, and reveal tearing.
 //!
-//! A cell is the smallest unit that is judged by itself, a sector or a block. It begins with a header
-//! of 40 B (little endian): magic, run, offset, generation, checksum, length; the rest is a stream
-//! of pseudo-random numbers seeded by the header. The checksum (CRC-32C, Castagnoli) covers the
-//! whole cell, so a cell that two writes share is known as torn.
+//! A cell is the smallest unit that is judged separately, a sector or a block. It begins with a
+//! header of 40 B (little endian): magic, run, offset, generation, checksum, length; the rest is a
+//! stream of pseudo-random numbers seeded by the header. The checksum (CRC-32C, Castagnoli) covers
+//! the whole cell, so a cell that mixes two writes is recognised as torn.
 
 use crate::simulation::kernel::random::stream::mix;
 
@@ -12,7 +12,7 @@ pub const HEADER_BYTES: usize = 40;
 /// The first eight bytes of a cell.
 const MAGIC: u64 = u64::from_le_bytes(*b"headroom");
 
-/// What a cell says of itself.
+/// The stamp of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// A whole cell.
@@ -23,7 +23,7 @@ pub enum Stamp {
     Foreign,
 }
 
-/// Which write a cell comes from.
+/// The write that a cell comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Number of the run.
@@ -38,7 +38,7 @@ pub struct Origin {
 ///
 /// # Panics
 ///
-/// Where the cell is shorter than its header or no multiple of 8 B.
+/// If the cell is shorter than its header or not a multiple of 8 B.
 pub fn stamp(cell: &mut [u8], origin: Origin) {
     assert!(
         cell.len() >= HEADER_BYTES && cell.len().is_multiple_of(8),
@@ -62,7 +62,7 @@ pub fn stamp(cell: &mut [u8], origin: Origin) {
     cell[32..36].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Return what `cell` says of itself.
+/// Return the stamp of `cell`.
 pub fn read(cell: &[u8]) -> Stamp {
     if cell.len() < HEADER_BYTES || get(cell, 0) != MAGIC {
         return Stamp::Foreign;

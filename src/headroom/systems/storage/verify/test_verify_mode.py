@@ -1,4 +1,4 @@
-"""Verify mode and soft targets in a study: figures equal the script, wrong data spoil a run."""
+"""Verify mode and soft targets in a study: values equal the script, wrong data spoil a run."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
     for name, expected in (("p50", 1e-4), ("p95", 1e-3), ("p99", 2e-2)):
         assert scripted[f"response_s_{name}"] == pytest.approx(expected, rel=BIN)
     mean_s = (90 * 1e-4 + 8 * 1e-3 + 2 * 2e-2) / 100
-    # A warm-up that is cut off may take a part of a cycle of a hundred with it.
+    # A discarded warm-up may take a part of a cycle of a hundred with it.
     assert scripted["throughput"] == pytest.approx(1 / mean_s, rel=0.05)
     assert scripted["error_count"] == 0.0
     assert failing["error_count"] == 3.0
@@ -115,7 +115,7 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
     found = {name: one["value"] for name, one in honest["estimates"].items()}
     assert (found["wrong_cell_count"], found["verified_cell_count"]) == (0.0, 256.0)
     assert (honest["faults"], honest["remarks"]) == ([], [])
-    # Data that were wrong make no figures; the fault says which.
+    # Wrong data gives no results; the fault says which.
     assert liar["estimates"] == {}
     (said,) = liar["faults"]
     assert "3 cells hold an older write than the one that was acknowledged (lost)" in said
@@ -149,7 +149,7 @@ def test_extremes_counters_and_faults_of_a_run_are_those_of_the_script() -> None
     assert run.values["error_count"] == run.counters["truth_error_count"] == 1.0
     truth = {name: run.counters[f"truth_{name}_count"] for name in ("lost", "torn", "misdirected")}
     assert truth == {"lost": 1.0, "torn": 1.0, "misdirected": 1.0}
-    # A write that went elsewhere is missing in its own place too, where an older one is.
+    # A write that went elsewhere is also missing in its own place, which has an older one.
     assert run.values["lost_cell_count"] == 2.0
     assert run.values["torn_cell_count"] == run.values["misdirected_cell_count"] == 1.0
     assert not run.is_sound

@@ -1,9 +1,9 @@
-"""Verify mode from the side of Python: what is asked for, and what was found in words and figures.
+"""The Python side of verify mode: the requested checks, and the findings as text and numbers.
 
-Written cells carry run, offset, generation and checksum; the core judges what is read (`verify/`).
+Written cells carry run, offset, generation and checksum; the core judges data read (`verify/`).
 
-Invariant: each call of the engine has a run number of its own, so what an earlier run has left on a
-target is never taken for data of this one.
+Invariant: each call of the engine has its own run number, so data left by an earlier run is never
+mistaken for data of this one.
 """
 
 import os
@@ -23,7 +23,7 @@ FAULTS: Mapping[str, str] = {
     "foreign": "hold data that were never written there",
     "unknown": "hold a write that was never begun",
 }
-"""Kind of wrong data -> what is wrong with a cell."""
+"""Kind of wrong data -> the fault of a cell."""
 
 NAMED_AT_MOST = 5
 """Wrong cells that are named in a message; all are counted."""
@@ -83,7 +83,7 @@ def _places(findings: Mapping[str, Any], fault: str) -> Iterator[str]:
 
 
 def finding_in_words(finding: Mapping[str, Any]) -> str:
-    """Return where a wrong cell lies, what had to be there and what is there.
+    """Return the position of a wrong cell, its demanded content and its actual content.
 
     Examples
     --------
@@ -105,14 +105,14 @@ def check_log_place(log: Path, target: Path) -> None:
     Parameters
     ----------
     log
-        Where the log will be; its folder exists.
+        Path of the log; its folder exists.
     target
-        A block device, a file, or the folder where a file will be made.
+        A block device, a file, or the folder for a new file.
 
     Raises
     ------
     EnvironmentUnfitError
-        Both lie on the same device.
+        Both are on the same device.
     """
     if _device(log.parent) == _device(target):
         raise EnvironmentUnfitError(
@@ -145,7 +145,7 @@ def open_log(path: Path) -> BinaryIO:
 
 
 def _device(path: Path) -> str:
-    """Return the disk below a path, or the number of the file system where there is none."""
+    """Return the disk below a path, or the number of the file system if there is none."""
     state = path.stat()
     number = state.st_rdev if stat.S_ISBLK(state.st_mode) else state.st_dev
     text = f"{os.major(number)}:{os.minor(number)}"

@@ -1,7 +1,7 @@
-//! The verifier of a run: stamps what is written, judges what is read, keeps the log.
+//! The verifier of a run: stamps writes, judges reads, keeps the log.
 //!
 //! Invariant: an entry of the log is with the system before the request that it announces begins;
-//! where that cannot be, the request is not begun.
+//! otherwise the request is not begun.
 
 use std::fs::File;
 use std::io;
@@ -14,13 +14,13 @@ use super::stamp::{self, Origin};
 use crate::systems::storage::blocks::engine::content::Content;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// What a verifying run needs to know.
+/// The parameters of a verifying run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Number of the run, its own.
     pub run: u64,
-    /// Bytes (B) that are judged together. Of a write that covers a cell in part, the cell is
-    /// judged by nobody until it is written as a whole again.
+    /// Bytes (B) judged together. Of a write that covers a cell in part, the cell is not judged
+    /// until it is written as a whole again.
     pub cell_bytes: u64,
     /// Bytes (B) of the target.
     pub target_bytes: u64,
@@ -44,7 +44,7 @@ impl Verifier {
     ///
     /// # Errors
     ///
-    /// Where the log cannot be written.
+    /// If the log cannot be written.
     pub fn new(plan: Plan, log: Option<File>) -> io::Result<Self> {
         let head = Head {
             run: plan.run,
@@ -62,7 +62,7 @@ impl Verifier {
         })
     }
 
-    /// Return whether `request` may begin: nobody uses its cells against it.
+    /// Return whether `request` may begin: no request in flight uses its cells against it.
     pub fn is_free(&self, request: &Request) -> bool {
         let length = u64::from(request.length);
         match request.kind {
@@ -72,7 +72,7 @@ impl Verifier {
         }
     }
 
-    /// The request begins in `place`, whose buffer is stamped where it writes.
+    /// The request begins in `place`, whose buffer is stamped if it writes.
     pub fn begin(&mut self, place: u32, request: &Request, buffer: &mut [u8]) {
         let (offset, length) = (request.offset, u64::from(request.length));
         match request.kind {
@@ -105,7 +105,7 @@ impl Verifier {
         }
     }
 
-    /// The request in `place` is over; `buffer` holds what it read or wrote.
+    /// The request in `place` is over; `buffer` holds the data read or written.
     pub fn end(&mut self, place: u32, request: &Request, is_done: bool, buffer: &[u8]) {
         let (offset, length) = (request.offset, u64::from(request.length));
         let number = self.numbers.get(place as usize).copied().unwrap_or(0);
@@ -125,7 +125,7 @@ impl Verifier {
                     self.note(Entry::Written(whole));
                 }
             }
-            // What was trimmed may be there or not, for ever.
+            // Trimmed data may be there or not, indefinitely.
             Kind::Trim => self.ledger.forget(offset, length),
             Kind::Sync | Kind::DataSync => {
                 if is_done {
@@ -140,7 +140,7 @@ impl Verifier {
         ReadBack::new(self.ledger.known())
     }
 
-    /// Return what was found so far.
+    /// Return the findings so far.
     pub const fn findings(&self) -> &Findings {
         &self.findings
     }

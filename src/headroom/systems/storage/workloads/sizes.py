@@ -1,4 +1,4 @@
-"""Sizes as studies write them: a number of bytes, or text such as `1 GiB`."""
+"""Sizes in studies: a number of bytes, or text such as `1 GiB`."""
 
 import re
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The matrix of a test of a solid-state device: mixes of reads and writes by sizes of requests.
+"""The matrix of a test of a solid-state device: read/write mixes by request sizes.
 
 A round of the test has one cell for each mix and size, in the order in which the study names them:
 mix by mix, size by size. Each cell is a class of the results, named by its share of reads and its
@@ -58,7 +58,7 @@ class Cell:
         return 1.0 - self.read_percent / 100.0
 
     def parameters(self) -> dict[str, Value]:
-        """Return what makes a point of a micro workload this cell."""
+        """Return the parameters that make a point of a micro workload this cell."""
         return {
             "workload": "micro",
             "block_bytes": self.block_bytes,
@@ -72,7 +72,7 @@ def cells_of(config: Mapping[str, Value]) -> tuple[Cell, ...]:
     Raises
     ------
     StudyError
-        A mix or a size cannot be, or stands twice.
+        A mix or a size is invalid, or appears twice.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def cells_of(config: Mapping[str, Value]) -> tuple[Cell, ...]:
 def fitting(
     config: Mapping[str, Value], *, target_bytes: int, alignment: int
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
-    """Return the cells that a target can carry out, and what is said of those that it cannot.
+    """Return the cells that a target can carry out, and messages about the others.
 
     Parameters
     ----------

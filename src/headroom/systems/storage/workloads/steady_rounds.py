@@ -1,7 +1,7 @@
-"""When the rounds of a test of a solid-state device are steady.
+"""The steady-state rule for the rounds of a test of a solid-state device.
 
-A window of five rounds is steady where the tracked figure neither scatters nor drifts: the largest
-less the smallest value is at most 20% of the mean, and the least-squares line through the window
+A window of five rounds is steady if the tracked value neither scatters nor drifts: the largest
+minus the smallest value is at most 20% of the mean, and the least-squares line through the window
 changes by at most 10% of the mean from its first to its last round.
 
 Source: the steady-state rule of the SNIA Solid State Storage Performance Test Specification 2.0.2.
@@ -27,7 +27,7 @@ class Window:
 
     @property
     def is_steady(self) -> bool:
-        """True where both stay within their limits, the limits included."""
+        """True if both stay within their limits, the limits included."""
         return (
             self.range_share <= RANGE_SHARE + _ROUNDING
             and self.slope_share <= SLOPE_SHARE + _ROUNDING
@@ -40,7 +40,7 @@ def last_window(values: Sequence[float]) -> Window | None:
     Parameters
     ----------
     values
-        Tracked figure of each round, in order, above zero.
+        Tracked value of each round, in order, above zero.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Requests of storage workloads as Python sees them: shares, bounds, order, refusals."""
+"""Requests of storage workloads from Python: shares, bounds, order, rejections."""
 
 import json
 import math
@@ -83,7 +83,7 @@ def test_requests_lie_inside_and_come_in_order(
 def test_a_stream_is_the_same_whatever_runs_beside_it(
     workload: dict[str, Any], seed: int, extra: dict[str, Any]
 ) -> None:
-    """Streams with a start that is not spread over all of them do not know of each other."""
+    """Streams with a start that is not spread over all of them are independent of each other."""
     alone = [dict(stream, start="random") for stream in workload["streams"]]
     # Phases of constant rates are spread too; these are Poisson.
     both = [*alone, extra]
@@ -117,7 +117,7 @@ def test_another_share_of_reads_leaves_addresses_and_times_as_they_are() -> None
 
 
 def test_sequential_share_gives_runs_of_the_expected_length() -> None:
-    """Oracle: a request goes on where the last one ended with the share (or, rarely, by chance)."""
+    """Oracle: a request continues the last one with the share (or, rarely, by chance)."""
     share, count = 0.75, 100_000
     found = requests({"kind": "micro", "sequential_share": share}, count=count)
     ends = found["offset"][:-1] + found["length"][:-1]
@@ -211,7 +211,7 @@ def test_a_trace_is_described(trace_file: int) -> None:
     assert found["footprint_bytes"] == 4096 * 1000
     assert dict(zip(found["size_bytes"], found["size_count"], strict=True)) == {4096: 1000}
     assert found["devices"] == {"web.0": (1000, 8192 * 999 + 4096)}
-    # Half of the addresses lie beyond a target of 4 MiB.
+    # Half of the addresses are beyond a target of 4 MiB.
     assert found["counters"]["trace_requests_folded"] == 1000 - 512
 
 

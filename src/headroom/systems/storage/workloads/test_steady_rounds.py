@@ -1,4 +1,4 @@
-"""The steady-state rule against cases that were worked out by hand."""
+"""The steady-state rule, compared with cases worked out by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Parameters of storage workloads: declared once, whole, and refused where they do not belong."""
+"""Parameters of storage workloads: declared once, and rejected where they do not belong."""
 
 import msgspec
 import pytest

@@ -1,6 +1,6 @@
-"""Trace files: where they are, and which format they have.
+"""Trace files: their location and format.
 
-Invariant: a file is opened for reading only; what its lines say is for the engine to judge.
+Invariant: a file is opened for reading only; its lines are for the engine to judge.
 """
 
 import re
@@ -36,7 +36,7 @@ def trace_path(name: str, study: Path) -> Path:
 
 
 def format_of(path: Path, wish: str) -> str:
-    """Return the format of a trace: as wished, or by its first line that says something.
+    """Return the format of a trace: as requested, or by its first informative line.
 
     Raises
     ------

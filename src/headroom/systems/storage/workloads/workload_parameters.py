@@ -1,8 +1,8 @@
 """The parameters of storage workloads: one declaration for the measured and the modelled column.
 
-Invariant: a parameter means the same in both columns, so that one seeded stream of requests
-drives both; each belongs to named workloads, and a study that sets one that its workload does not
-have is refused.
+Invariant: a parameter means the same in both columns, so that one seeded stream of requests drives
+both; each belongs to named workloads, and a study that sets a parameter of another workload is
+rejected.
 """
 
 from collections.abc import Mapping
@@ -202,7 +202,7 @@ def check_workload(config: Mapping[str, Value]) -> None:
     Parameters
     ----------
     config
-        Value of every parameter. One that differs from its default was given on purpose.
+        Value of every parameter. A value that differs from its default was given on purpose.
 
     Raises
     ------
@@ -301,5 +301,5 @@ _NEEDS = (
     ("sync_every", "sync", ("fdatasync", "fsync")),
     ("spc2_stream_rate", "spc2_part", ("vod",)),
 )
-"""A parameter, the one that gives it a meaning where the workload has both, and the values with
-which it has one."""
+"""A parameter, another that gives it a meaning if the workload has both, and the values with which
+it has one."""

@@ -1,4 +1,4 @@
-"""From the parameters of a point to the `workload` table of a job, which both columns read.
+"""Convert a point's parameters to the `workload` table of a job, which both columns read.
 
 Invariant: the table is a function of the parameters and the size of the target alone.
 """
@@ -127,7 +127,7 @@ def is_open(config: Mapping[str, Value]) -> bool:
 
 
 def writes(config: Mapping[str, Value]) -> bool:
-    """Return whether a point writes to its target; what is not sure to read only counts as such."""
+    """Return whether a point writes to its target; anything not certainly read-only counts."""
     workload = str(config["workload"])
     if workload == "micro":
         return float(config["read_share"]) < 1.0

@@ -1,9 +1,9 @@
-//! What carries requests out, and how time passes meanwhile.
+//! Backends: how requests are carried out, and how time passes meanwhile.
 //!
-//! A backend holds some places; each carries one operation at a time. The driver puts operations
-//! into places and then takes a turn, which begins them and waits. Time is the backend's: a
-//! native one reads the machine's clock, a scripted one may let it jump from event to event, so
-//! that what it reports is exactly what its script says.
+//! A backend holds some slots, called places; each carries one operation at a time. The driver puts
+//! operations into places and then takes a turn, which begins them and waits. The backend supplies
+//! the time: a native one reads the machine's clock, a scripted one may jump from event to event,
+//! so that it reports exactly what its script says.
 
 use super::error::EngineError;
 use crate::systems::storage::workloads::request::Kind;
@@ -19,7 +19,7 @@ pub struct Operation {
     pub offset: u64,
     /// Length (B); 0 for syncs.
     pub length: u32,
-    /// Where in the buffer (B) of the place the data begin.
+    /// Start (B) of the data in the buffer of the place.
     pub at: u32,
 }
 
@@ -50,12 +50,13 @@ pub trait Backend {
     /// Put `operation` into `place`; it begins with the next turn.
     fn push(&mut self, place: u32, operation: Operation);
 
-    /// Begin what was pushed, then wait until something is complete or until `until_ns`, if that
-    /// is given; append what is complete to `done`. A backend may return early with nothing.
+    /// Begin the pushed operations, then wait until something is complete or until `until_ns`, if
+    /// that is given; append completed operations to `done`. A backend may return early with
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// Where the interface itself broke; errors of operations are their results.
+    /// If the interface itself broke; errors of operations are their results.
     fn turn(
         &mut self,
         until_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! Memory that requests read into and write from.
+//! Buffers that requests read into and write from.
 //!
 //! Invariant: every byte is the run's own before the first request begins, so nothing of another
 //! process or of an earlier use is ever written; places begin at page borders, as `O_DIRECT` needs.
@@ -9,7 +9,7 @@ use super::error::EngineError;
 
 /// Bytes of a page, and the alignment of every place.
 const PAGE_BYTES: usize = 4096;
-/// Bytes of all places together at most.
+/// Maximum bytes of all places together.
 pub const TOTAL_BYTES_LIMIT: u64 = 4 << 30;
 
 /// Equal buffers, one for each place.
@@ -24,7 +24,7 @@ pub struct Buffers {
 // SAFETY: the memory is owned, and each place is used by one operation at a time.
 unsafe impl Send for Buffers {}
 #[allow(unsafe_code, reason = "memory that the kernel writes into")]
-// SAFETY: shared use hands out pointers only; who turns them into slices says why it may.
+// SAFETY: shared use hands out pointers only; code that turns them into slices says why it may.
 unsafe impl Sync for Buffers {}
 
 impl Buffers {
@@ -32,7 +32,7 @@ impl Buffers {
     ///
     /// # Errors
     ///
-    /// Where they are too large altogether, or the system has not so much memory.
+    /// If they are too large together, or the system has not enough memory.
     pub fn new(count: u32, bytes: u32) -> Result<Self, EngineError> {
         let place_bytes = (bytes as usize).max(1).next_multiple_of(PAGE_BYTES);
         let total_bytes = place_bytes * (count as usize).max(1);
@@ -50,7 +50,7 @@ impl Buffers {
         })
     }
 
-    /// Return where the buffer of `place` begins.
+    /// Return the start of the buffer of `place`.
     #[inline]
     pub fn pointer(&self, place: u32) -> *mut u8 {
         let offset = place as usize * self.place_bytes;
@@ -58,7 +58,7 @@ impl Buffers {
         self.memory.as_ptr().wrapping_add(offset)
     }
 
-    /// Return where the buffer of `place` goes on after `at` bytes (B).
+    /// Return the address in the buffer of `place` after `at` bytes (B).
     #[inline]
     pub fn at(&self, place: u32, at: u32) -> *mut u8 {
         self.pointer(place).wrapping_add(at as usize)
@@ -83,7 +83,7 @@ impl Buffers {
     /// Return all places at once.
     #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     pub fn all(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping holds so many bytes, and `self` is borrowed alone.
+        // SAFETY: the mapping holds that many bytes, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.memory.as_ptr(), self.total_bytes) }
     }
 }
@@ -91,7 +91,7 @@ impl Buffers {
 impl Drop for Buffers {
     #[allow(unsafe_code, reason = "memory that the kernel writes into")]
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length and is used by nobody any more.
+        // SAFETY: the mapping was made with this length and is no longer in use.
         unsafe {
             libc::munmap(self.memory.as_ptr().cast(), self.total_bytes);
         }
@@ -124,7 +124,7 @@ fn map(bytes: usize) -> Result<NonNull<u8>, EngineError> {
     Ok(NonNull::new(memory.cast()).expect("a mapping is not at address zero"))
 }
 
-/// All pages are there before the first request, where the system can do that.
+/// All pages are present before the first request, if the system can do that.
 const fn populate() -> i32 {
     #[cfg(target_os = "linux")]
     {

@@ -1,11 +1,11 @@
 //! One operation as one system call of the calling thread.
 //!
-//! The calls are bare ones: those of the C library make each of them a point at which a thread may
-//! be cancelled, which costs as much as the rest of the way into the kernel.
+//! The system calls are raw. The wrappers of the C library make each call a cancellation point of
+//! the thread, which costs as much as the rest of the path into the kernel.
 //!
 //! Invariant: the descriptors are the run's own, copied from those of the caller, and live as long
-//! as anybody may be in a call. So a thread whose call outlasts the run never meets a file that
-//! got the same number later, nor memory that somebody else uses by then.
+//! as any thread may be in a call. So a thread whose call outlasts the run never meets a file that
+//! got the same number later, nor memory in use elsewhere by then.
 
 use std::fs::File;
 
@@ -26,15 +26,15 @@ pub trait Caller: Send + Sync + 'static {
     fn buffers(&self) -> &Buffers;
 }
 
-/// What operations are carried out on.
+/// The files and buffers of operations.
 #[derive(Debug)]
 pub struct Calls {
-    /// Files; none stands for operations that do nothing.
+    /// Files; none means operations that do nothing.
     files: Vec<Own>,
     buffers: Buffers,
 }
 
-/// A file of the target; without a file it was not open, and every call says so.
+/// A file of the target; without a file it was not open, and every call fails with that error.
 #[derive(Debug)]
 struct Own {
     file: Option<File>,

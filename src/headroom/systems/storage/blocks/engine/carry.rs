@@ -1,6 +1,6 @@
-//! Carrying a source of requests out: which interface, and the run on it.
+//! Executes a source of requests: chooses the interface and runs on it.
 //!
-//! Invariant: memory that the system may still write into is never given back.
+//! Invariant: memory that the system may still write into is never released.
 
 use super::backend::Backend;
 use super::buffers::Buffers;
@@ -24,7 +24,7 @@ use crate::systems::storage::soft::backend::SoftBackend;
 use crate::systems::storage::soft::device::SoftDevice;
 use crate::systems::storage::workloads::request::Source;
 
-/// What is to be carried out.
+/// The operations to carry out.
 pub struct Asked<'a> {
     /// How.
     pub job: &'a Job,
@@ -34,11 +34,11 @@ pub struct Asked<'a> {
     pub piece_bytes: u32,
 }
 
-/// Carry `asked` out on its target, or on the soft `device`; `content` comes back with the result.
+/// Carry out `asked` on its target, or on the soft `device`; `content` is returned with the result.
 ///
 /// # Errors
 ///
-/// Where it cannot be begun.
+/// If it cannot be begun.
 pub fn carry<C: Content + 'static>(
     asked: Asked<'_>,
     content: C,
@@ -98,7 +98,7 @@ fn on_ring<C: Content>(
     facts.extend(backend.facts().named());
     drop(backend);
     if run.load.outstanding_count() > 0 {
-        // The system may still write into the buffers: they are never given back.
+        // The system may still write into the buffers: they are never released.
         std::mem::forget(buffers);
     }
     run.measured(job, facts)
@@ -178,7 +178,7 @@ impl Asked<'_> {
         Pattern::new(self.job.seed, self.job.data.compressible_share).fill(buffers.all());
     }
 
-    /// Return the descriptors of the files; none where nothing is asked of the system.
+    /// Return the descriptors of the files; none if the system is not involved.
     fn files(&self) -> Vec<i32> {
         match &self.job.target {
             TargetPlan::Files { files, .. } => files.iter().map(|file| file.fd).collect(),
@@ -198,7 +198,7 @@ impl Asked<'_> {
     }
 }
 
-/// What every interface needs.
+/// The parts that every interface needs.
 struct Parts<C> {
     load: Load,
     record: Record,
@@ -207,7 +207,7 @@ struct Parts<C> {
 }
 
 impl<C: Content> Parts<C> {
-    /// Run on `backend` to the end; where it breaks, what was measured until then is kept.
+    /// Run on `backend` to the end; if it breaks, earlier measurements are kept.
     fn drive<B: Backend>(
         mut self,
         backend: &mut B,
@@ -250,7 +250,7 @@ struct Finished<C> {
     content: C,
     end_ns: u64,
     call_count: u64,
-    /// Why the interface broke, where it did.
+    /// Why the interface broke, if it did.
     breakage: Option<String>,
 }
 

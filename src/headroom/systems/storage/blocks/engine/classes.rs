@@ -1,4 +1,4 @@
-//! Classes of requests, by which all results are told apart.
+//! Classes of requests, by which all results are broken down.
 
 use super::job::ClassesBy;
 use crate::systems::storage::workloads::request::{Kind, Stream};

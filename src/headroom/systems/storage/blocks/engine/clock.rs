@@ -1,4 +1,4 @@
-//! The machine's clock, waking up in time, and what the process has used of the machine.
+//! The machine's clock, timed wake-ups, and the resource use of the process.
 
 #[cfg(target_os = "linux")]
 use std::num::NonZeroU64;
@@ -44,7 +44,7 @@ pub struct Punctual {
 
 #[cfg(target_os = "linux")]
 impl Punctual {
-    /// Begin; where the system refuses, nothing changes.
+    /// Begin; if the system refuses, nothing changes.
     pub fn begin() -> Self {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
@@ -69,8 +69,8 @@ impl Punctual {
     }
 }
 
-/// What the process has used, all its threads together, those of the kernel that work for it
-/// included as far as the kernel charges them.
+/// Resources used by the process: all its threads together, including kernel threads that work for
+/// it as far as the kernel charges them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// Processor time (s) in the program.
@@ -88,7 +88,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Return what has been used up to now.
+    /// Return the resources used so far.
     #[allow(unsafe_code, reason = "a system call that the standard library lacks")]
     #[allow(clippy::cast_sign_loss, reason = "counts")]
     pub fn now() -> Self {
@@ -108,7 +108,7 @@ impl Usage {
         }
     }
 
-    /// Return what has been used since `earlier`.
+    /// Return the resources used since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! The driver: brings a load and a backend together, in one thread.
 //!
-//! In each round everything that can begin is handed over at once, then the driver waits. The
-//! clock is read twice a round, not twice a request: before the hand-over (the begin of all that
-//! is handed over) and after the wait (the end of all that is complete).
+//! In each round, every operation that can begin is submitted at once, then the driver waits. The
+//! clock is read twice a round, not twice a request: before the submission (the begin of all
+//! submitted requests) and after the wait (the end of all completed requests).
 
 use super::backend::{Backend, Completion};
 use super::content::Content;
@@ -12,20 +12,20 @@ use super::patience::Patience;
 use super::record::Record;
 use crate::systems::storage::workloads::request::Kind;
 
-/// How long (ns) the driver never waits without asking whether to go on.
+/// Maximum time (ns) that the driver waits without asking whether to continue.
 const ASK_NS: u64 = 50_000_000;
 
 /// The parts of a run.
 pub struct Drive<'a> {
-    /// What is to be done.
+    /// The work to do.
     pub load: Load,
-    /// What was recorded.
+    /// The measurements so far.
     pub record: Record,
-    /// What is written, and what becomes of what is read.
+    /// Content of writes, and checks of reads.
     pub content: &'a mut dyn Content,
     /// How long the run waits.
     pub patience: Patience,
-    /// Whether to go on.
+    /// Whether to continue.
     pub is_wanted: &'a mut dyn FnMut() -> bool,
 }
 
@@ -34,7 +34,7 @@ impl Drive<'_> {
     ///
     /// # Errors
     ///
-    /// Where the backend breaks.
+    /// If the backend breaks.
     pub fn run<B: Backend>(&mut self, backend: &mut B) -> Result<u64, EngineError> {
         let mut completions: Vec<Completion> = Vec::with_capacity(self.load.place_count());
         let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());

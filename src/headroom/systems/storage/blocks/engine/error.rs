@@ -1,5 +1,6 @@
-//! Why a run could not be made. What happens to single requests is no error of the run: it is
-//! counted in the outcome.
+//! Errors that prevent a run.
+//!
+//! Failures of single requests are not errors of the run: they are counted in the outcome.
 
 use std::io;
 
@@ -8,16 +9,16 @@ use crate::systems::storage::workloads::requests::WorkloadError;
 /// A job that cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The job is not what the module's documentation says.
+    /// The job does not match the module's documentation.
     #[error("the job cannot be read: {0}")]
     Job(#[from] serde_json::Error),
     /// The workload of the job cannot be carried out.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The job contradicts itself or asks for what cannot be had.
+    /// The job contradicts itself or needs something unavailable.
     #[error("{what}")]
     Refused {
-        /// What is wrong.
+        /// The problem.
         what: String,
         /// What to change.
         cure: &'static str,
@@ -25,9 +26,9 @@ pub enum EngineError {
     /// The system refused what the run needs.
     #[error("{step} failed: {cause}")]
     System {
-        /// What was tried.
+        /// The attempted step.
         step: &'static str,
-        /// What the system answered.
+        /// The answer of the system.
         cause: io::Error,
         /// What to change.
         cure: &'static str,
@@ -35,7 +36,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Return what to change.
+    /// Return a hint for the user.
     pub fn cure(&self) -> &str {
         match self {
             Self::Workload(error) => &error.cure,

@@ -1,4 +1,4 @@
-//! Requests that failed: how many of each class with which error, and where it began.
+//! Failed requests: the number of each class and error, and where it first occurred.
 
 use crate::systems::storage::workloads::request::{Kind, Request};
 
@@ -10,7 +10,7 @@ const GONE: [i32; 4] = [libc::ENODEV, libc::ENXIO, libc::EBADF, libc::ESHUTDOWN]
 pub struct Failure {
     /// Index of the class.
     pub class: u32,
-    /// Error number; 0 where the file ended before the request.
+    /// Error number; 0 if the file ended before the request.
     pub errno: i32,
     /// How many.
     pub count: u64,

@@ -1,5 +1,6 @@
-//! The job: what one run is asked to do, as Python writes it. The format stands in the
-//! documentation of the module above.
+//! The job: the specification of one run, as Python writes it.
+//!
+//! The documentation of the parent module describes the format.
 
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use crate::systems::storage::verify::stamp::HEADER_BYTES;
 pub struct Job {
     /// Seed of the requests and of the data.
     pub seed: u64,
-    /// What is loaded.
+    /// The target of the load.
     pub target: TargetPlan,
     /// How requests are handed to the system.
     #[serde(default)]
@@ -25,16 +26,16 @@ pub struct Job {
     /// When requests stop arriving.
     #[serde(default)]
     pub stop: Stop,
-    /// Whether writes are made durable now and then.
+    /// Whether writes are periodically made durable.
     #[serde(default)]
     pub sync: Option<SyncPolicy>,
-    /// What is written.
+    /// The data to write.
     #[serde(default)]
     pub data: DataPlan,
-    /// Whether what is read is compared with what was written.
+    /// Whether data read are compared with data written.
     #[serde(default)]
     pub verify: Option<VerifyPlan>,
-    /// What the classes of the results are.
+    /// The classes of the results.
     #[serde(default)]
     pub classes: ClassesBy,
     /// Time (s) between two samples of the statistics.
@@ -43,10 +44,10 @@ pub struct Job {
     /// Failures in a row after which the target counts as gone.
     #[serde(default = "failure_limit")]
     pub failure_limit: u32,
-    /// Time (s) for which the run waits for requests at its end at most.
+    /// Maximum time (s) for which the run waits for requests at its end.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// Time (s) in which no request may end, while some are outstanding, at most.
+    /// Maximum time (s) without any end of a request while some are outstanding.
     #[serde(default = "silence_s")]
     pub silence_s: f64,
     /// Requests of streams without a limit that may be outstanding at once.
@@ -70,7 +71,7 @@ const fn place_limit() -> u32 {
     256
 }
 
-/// What is loaded.
+/// The target of the load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TargetPlan {
@@ -88,17 +89,17 @@ pub enum TargetPlan {
         #[serde(default = "nothing_bytes")]
         bytes: u64,
     },
-    /// A device in memory that does what its script says, in time of its own.
+    /// A device in memory that follows its script, in its own time.
     Soft {
         /// Size (B).
         bytes: u64,
-        /// What it does.
+        /// Its behaviour.
         #[serde(default)]
         script: Box<Script>,
     },
 }
 
-/// How what is read is compared with what was written.
+/// How data read are compared with data written.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyPlan {
@@ -107,7 +108,7 @@ pub struct VerifyPlan {
     /// Bytes (B) that are judged together: the sector, or the block, of the target.
     #[serde(default = "cell_bytes")]
     pub cell_bytes: u64,
-    /// Descriptor of the log, for a check after a crash; it lies on another device.
+    /// Descriptor of the log, for a check after a crash; it is on another device.
     #[serde(default)]
     pub log_fd: Option<i32>,
     /// Whether everything that was written is read at the end.
@@ -132,11 +133,11 @@ const fn nothing_bytes() -> u64 {
 }
 
 impl TargetPlan {
-    /// Return the soft device, where the target is one.
+    /// Return the soft device, if the target is one.
     ///
     /// # Errors
     ///
-    /// Where its script cannot be.
+    /// If its script is invalid.
     pub fn soft_device(&self) -> Result<Option<SoftDevice>, EngineError> {
         let Self::Soft { bytes, script } = self else {
             return Ok(None);
@@ -154,7 +155,7 @@ impl TargetPlan {
 pub struct FilePlan {
     /// Its descriptor; the caller opens and closes it.
     pub fd: i32,
-    /// Bytes of it that are loaded.
+    /// Its loaded bytes.
     pub bytes: u64,
 }
 
@@ -167,7 +168,7 @@ pub enum Interface {
     IoUring,
     /// Threads, each with one call at a time.
     Threads,
-    /// A ring where the system has one for us, threads elsewhere.
+    /// A ring if the system provides one, otherwise threads.
     Auto,
 }
 
@@ -189,15 +190,15 @@ pub struct Stop {
     /// After this time (s).
     #[serde(default)]
     pub seconds: Option<f64>,
-    /// After so many requests.
+    /// After this number of requests.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// With the request that reaches so many bytes (B).
+    /// With the request that reaches this number of bytes (B).
     #[serde(default)]
     pub bytes: Option<u64>,
 }
 
-/// After how many writes of a stream what it wrote is made durable.
+/// The number of writes of a stream after which they are made durable.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyncPolicy {
@@ -217,7 +218,7 @@ pub enum SyncKind {
     Fdatasync,
 }
 
-/// What is written.
+/// The data to write.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataPlan {
@@ -226,14 +227,14 @@ pub struct DataPlan {
     pub compressible_share: f64,
 }
 
-/// What the classes of the results are.
+/// The classes of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassesBy {
-    /// What requests ask for: read, write, sync, trim.
+    /// Kinds of requests: read, write, sync, trim.
     #[default]
     Kind,
-    /// The streams of the workload; syncs are a class of their own.
+    /// The streams of the workload; syncs are a separate class.
     Stream,
 }
 
@@ -246,7 +247,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// Where it is not a job, or contradicts itself.
+    /// If it is not a job, or contradicts itself.
     pub fn read(json: &[u8]) -> Result<Self, EngineError> {
         let job: Self = serde_json::from_slice(json)?;
         job.check()?;

@@ -1,9 +1,9 @@
-//! The measuring engine: carries the requests of a workload out on a real target, and counts.
+//! The storage engine: carries out the requests of a workload on a real target, and measures.
 //!
 //! # The job
 //!
-//! A job is JSON. The caller opens the target, which is where safety is decided, and hands
-//! descriptors over; nothing here opens, creates or removes a path.
+//! A job is JSON. The caller opens the target, checks its safety and passes descriptors; nothing
+//! here opens, creates or removes a path.
 //!
 //! ```json
 //! {"seed": 1,
@@ -20,13 +20,13 @@
 //! | key | meaning |
 //! | --- | --- |
 //! | `seed` | of the requests and of the data |
-//! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they ask for; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees); or `soft`, a device of `bytes` in memory that does what its [`script`](crate::systems::storage::soft::script::Script) says, in time of its own |
-//! | `interface` | `io_uring` (default), `threads`, or `auto`: a ring, and threads where the system refuses one, which the facts then say |
+//! | `target` | `files`: open files or block devices, one after the other, `bytes` of each, and the `alignment` (B) that they require; or `nothing`, which answers at once, so that the engine measures itself (`bytes`: size that the workload sees); or `soft`, a device of `bytes` in memory that does what its [`script`](crate::systems::storage::soft::script::Script) says, in its own time |
+//! | `interface` | `io_uring` (default), `threads`, or `auto`: a ring, and threads if the system refuses one, as the facts then report |
 //! | `workload` | a table of [`requests`] |
 //! | `stop` | requests stop arriving at the first of `seconds`, `requests`, `bytes`; without any at the end of the workload |
 //! | `sync` | after `every` writes of a stream that succeeded, `fsync` or `fdatasync` is a request of the class `sync`; null: never |
 //! | `data` | `compressible_share`, 0 to 1, of each 4 KiB |
-//! | `verify` | null, or the number of the `run`, `cell_bytes` (4096) that are judged together, the descriptor `log_fd` of a log or null, and whether the run `reads_back` at its end whatever it has written (true): written cells tell where they belong, reads are compared (see [`verify`](crate::systems::storage::verify)); requests that would meet in a cell wait for each other |
+//! | `verify` | null, or the number of the `run`, `cell_bytes` (4096) judged together, the descriptor `log_fd` of a log or null, and whether the run `reads_back` at its end whatever it has written (true): written cells hold their own location, reads are compared (see [`verify`](crate::systems::storage::verify)); requests that would meet in a cell wait for each other |
 //! | `classes` | results by `kind` (read, write, sync, trim) or by `stream` of the workload (and sync) |
 //! | `sample_every_s` | distance of the samples; null: none |
 //! | `failure_limit` | failures in a row after which the target counts as gone (100) |
@@ -36,18 +36,18 @@
 //!
 //! # What is measured
 //!
-//! A request with a due time arrives then, whatever the target does; one without arrives when a
-//! place of its stream is free. *Response* is end minus arrival, *service* is end minus begin;
-//! a stall of the target lengthens the response of all requests that it keeps waiting, so nothing
-//! is omitted. The *submit error* is begin minus due time. Arrivals stop at the end of the load;
-//! what has arrived is still carried out and counted, and the run ends with the last end.
-//! Requests that fail are counted by class and error number and are in no histogram. With
+//! A request with a due time arrives at that time, whatever the target does; a request without one
+//! arrives when a place of its stream is free. *Response* is end minus arrival, *service* is end
+//! minus begin; a stall of the target lengthens the response of all requests that it keeps waiting,
+//! so nothing is omitted. The *submit error* is begin minus due time. Arrivals stop at the end of
+//! the load; arrived requests are still carried out and counted, and the run ends with the last
+//! end. Requests that fail are counted by class and error number and are in no histogram. With
 //! `io_uring` the end of a request is the moment at which the engine sees it; requests that are
 //! handed over in one system call share a begin, those that are seen together share an end.
 //!
-//! A request that the target never answers has no end: it is counted as outstanding, the run ends
-//! without it, and what belongs to it (memory, descriptors, the thread in its call) is left alone
-//! for as long as the system may still use it.
+//! A request that the target never answers has no end. It is counted as outstanding, the run ends
+//! without it, and its resources (memory, descriptors, the thread in its call) are left alone for
+//! as long as the system may still use them.
 //!
 //! Invariant: at every snapshot, class by class, arrivals are completions, failures and those
 //! present, and the time that they spent (`jobs_s`) is `response_s_sum` plus `lost_s_sum` plus

@@ -1,4 +1,4 @@
-//! What a run returns: tables, series and histograms as the kernel's, and facts about the run.
+//! The result of a run: tables, series and histograms like the kernel's, and facts about the run.
 
 use super::failures::Failure;
 use super::load::{Load, StopReason};
@@ -30,7 +30,7 @@ pub struct Tables {
     pub stations: Table,
 }
 
-/// What is known of one class at the end.
+/// Totals of one class at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassTotal {
     /// Name.
@@ -49,7 +49,7 @@ pub struct ClassTotal {
     pub late_count: u64,
     /// Bytes moved (B).
     pub bytes: u64,
-    /// Smallest and largest response time (s), NaN where there is none.
+    /// Smallest and largest response time (s), NaN if there is none.
     pub response_s: (f64, f64),
     /// Smallest and largest service time (s).
     pub service_s: (f64, f64),
@@ -77,11 +77,11 @@ pub struct Outcome {
     pub load_s: f64,
     /// When (s) the last one had ended, or was given up.
     pub end_s: f64,
-    /// What a person has to know, where something went wrong.
+    /// Message to the user if something went wrong.
     pub problem: Option<String>,
     /// Statistics at a few dozen moments, the last the end.
     pub snapshots: Tables,
-    /// Statistics at equal distances, if asked for.
+    /// Statistics at equal distances, if requested.
     pub samples: Option<Tables>,
     /// Response times in the order of the ends.
     pub series: Vec<Quantity<SeriesTable>>,
@@ -93,7 +93,7 @@ pub struct Outcome {
     pub submit_error: Vec<Quantity<SpansTable>>,
     /// Totals.
     pub classes: Vec<ClassTotal>,
-    /// What failed.
+    /// The failures.
     pub failures: Vec<FailureTotal>,
     /// Requests that were begun and had no end when the run ended.
     pub outstanding_count: u64,
@@ -101,7 +101,7 @@ pub struct Outcome {
     pub waiting_count: u64,
     /// Operations that did only a part of their request.
     pub continued_count: u64,
-    /// What the workload says of its requests, by name.
+    /// The workload's counts of its requests, by name.
     pub counters: Vec<(&'static str, u64)>,
 }
 

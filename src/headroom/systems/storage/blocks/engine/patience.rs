@@ -1,8 +1,8 @@
-//! When a run ends although not everything has ended: how long is waited for what.
+//! Time limits that end a run although some requests have not ended.
 //!
-//! Requests that wait at the end of the load are still begun for a time; those that began have as
-//! long again, since the system has them and nobody can take them back. A target that answers
-//! nothing at all while requests are with it ends the load itself.
+//! Requests that wait at the end of the load are still begun for a limited time. Requests in flight
+//! get the same time again, because the system has them and no one can take them back. A target
+//! that answers nothing at all while requests are outstanding ends the load itself.
 //!
 //! Invariant: however a target behaves, a load that has an end has a run that ends, and a load
 //! without one ends with the target.
@@ -10,7 +10,7 @@
 use super::job::Job;
 use super::load::{Load, StopReason, ns_of};
 
-/// How long a run waits, and what it has seen.
+/// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     drain_ns: u64,
@@ -21,7 +21,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Return the patience that `job` asks for.
+    /// Return the patience of `job`.
     pub fn new(job: &Job) -> Self {
         Self {
             drain_ns: ns_of(job.drain_s),
@@ -31,8 +31,8 @@ impl Patience {
         }
     }
 
-    /// Look at `load` at `now_ns`, and stop it where it is not wanted any more or the target is
-    /// silent; return whether nothing is waited for any longer.
+    /// Check `load` at `now_ns`, and stop it if it is no longer wanted or the target is silent;
+    /// return whether nothing is waited for any longer.
     pub fn is_over(&mut self, load: &mut Load, now_ns: u64, is_wanted: bool) -> bool {
         if !is_wanted {
             load.stop(StopReason::Interrupted, now_ns);

@@ -1,8 +1,8 @@
-//! What is written: a seeded pattern of which a chosen share compresses.
+//! The data to write: a seeded pattern, a given share of which compresses.
 //!
-//! All buffers are filled once; before each write only a stamp of sixteen bytes in every block of
-//! 4 KiB is renewed, so that no two blocks that are written are ever equal and a target that
-//! stores equal blocks once gains nothing.
+//! All buffers are filled once. Before each write only a stamp of sixteen bytes in every 4 KiB
+//! block is updated, so that no two written blocks are ever equal and a deduplicating target gains
+//! nothing.
 
 use rand::Rng;
 
@@ -41,7 +41,7 @@ impl Pattern {
         }
     }
 
-    /// Fill all buffers: each block begins with random bytes, the rest of it is zero.
+    /// Fill all buffers: each block begins with random bytes, and the rest is zero.
     pub fn fill(&self, memory: &mut [u8]) {
         let mut random = stream::open(self.seed, KEY);
         for block in memory.chunks_mut(BLOCK_BYTES) {

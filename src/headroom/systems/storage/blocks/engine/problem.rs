@@ -1,10 +1,10 @@
-//! What a person has to know of what went wrong, in one sentence.
+//! One-sentence explanations of failures, for the user.
 
 use super::job::{Job, TargetPlan};
 use super::load::{Load, StopReason};
 use crate::systems::storage::workloads::request::Kind;
 
-/// Return what a person has to know of what went wrong.
+/// Return a message to the user about what went wrong.
 pub fn problem(job: &Job, load: &Load, end_ns: u64) -> Option<String> {
     if let Some(text) = misaligned(job, load) {
         return Some(text);
@@ -35,7 +35,7 @@ pub fn problem(job: &Job, load: &Load, end_ns: u64) -> Option<String> {
     }
 }
 
-/// Return what was refused because it is not a multiple of what the target can do.
+/// Return the rejected quantities that are not a multiple of what the target supports.
 fn misaligned(job: &Job, load: &Load) -> Option<String> {
     let TargetPlan::Files { alignment, .. } = job.target else {
         return None;

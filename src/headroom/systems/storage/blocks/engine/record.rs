@@ -1,7 +1,7 @@
-//! Cumulative statistics at moments of the run: a few dozen snapshots, and samples if asked for.
+//! Cumulative statistics over the run: a few dozen snapshots, and samples on request.
 //!
-//! Invariant: a row tells the state at its very moment; at each, the time that requests spent
-//! here is that of those that left and of those still present, to the nanosecond.
+//! Invariant: a row gives the state at its very moment; at each, the time that requests spent here
+//! is that of the finished ones plus that of those still present, to the nanosecond.
 
 use super::load::Load;
 use super::tally::Tally;
@@ -33,7 +33,7 @@ pub const AGE_COLUMNS: [&str; 2] = ["age_s", "queue_age_s"];
 /// Cells of a class in a row.
 pub const CELL_COUNT: usize = CLASS_COLUMNS.len() + AGE_COLUMNS.len();
 
-/// What was recorded until now.
+/// The measurements so far.
 #[derive(Debug)]
 pub struct Record {
     snapshots: Snapshots,
@@ -86,8 +86,8 @@ impl Record {
         self.next_ns = self.next_moment();
     }
 
-    /// Return `at_ns` or, where a row was taken at a later moment already, the moment of that row:
-    /// it told that this had not happened yet.
+    /// Return `at_ns` or, if a row was already taken at a later moment, the moment of that row: it
+    /// showed that this had not happened yet.
     #[inline]
     pub fn not_before_a_row(&self, at_ns: u64) -> u64 {
         at_ns.max(self.last_ns)

@@ -1,8 +1,8 @@
-//! A time that every completed request has: a histogram in segments, and for each segment what bins
-//! round away, namely the sums and the ends, exactly.
+//! Durations of completed requests: a segmented histogram with exact totals per segment.
 //!
-//! A warm-up is cut by dropping segments, so mean, deviation and ends of what is kept are exact
-//! only where every segment has totals of its own.
+//! Each segment keeps the sums and extremes, which the bins round away. A warm-up is removed by
+//! dropping segments, so mean, deviation and extremes of the rest are exact only if every segment
+//! has its own totals.
 //!
 //! Invariant: there are as many totals as closed segments of the histogram, joined with them.
 
@@ -17,7 +17,7 @@ pub struct Totals {
     pub sum_ns: u128,
     /// Sum of the squares (ns^2).
     pub square_sum_ns2: u128,
-    /// Smallest (ns); above the largest where there is none.
+    /// Smallest (ns); above the largest if there is none.
     pub min_ns: u64,
     /// Largest (ns).
     pub max_ns: u64,

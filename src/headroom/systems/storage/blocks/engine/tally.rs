@@ -1,15 +1,15 @@
-//! What is counted of a class of requests: exact sums, and histograms in bounded memory.
+//! Statistics of a class of requests: exact sums, and histograms in bounded memory.
 //!
-//! A request arrives when it is due or, without a due time, when its place was free; it begins
-//! when it is handed to the system and ends when its end is known. Response is end minus arrival,
+//! A request arrives when it is due or, without a due time, when its place was free. It begins when
+//! it is handed to the system and ends when its end is known. Response is end minus arrival,
 //! service is end minus begin. Areas under curves are kept as sums of moments: the number of
-//! requests present, integrated up to t, is t times those present less the sum of their arrivals,
-//! plus what those that left have spent, found from moments alone.
+//! requests present, integrated up to t, is t times the number present minus the sum of their
+//! arrivals, plus the time spent by those that left, all computed from moments alone.
 //!
-//! Begins and good ends are noted first, and counted later, many at once: counting has much code and
-//! many tables, and what the system does between two requests drives both out of the caches.
-//! Requests that are handed over together, or seen to end together, have the same moments: a run of
-//! those is one note, and counts as it would one by one.
+//! Begins and successful ends are first noted and later counted in batches: counting uses much code
+//! and many tables, and the system's work between two requests evicts both from the caches.
+//! Requests that are submitted together, or seen to end together, have the same moments: a run of
+//! them is one note, and counts as it would one by one.
 //!
 //! Invariant: a request that failed is in no histogram, and its time is counted as lost.
 
@@ -116,7 +116,7 @@ impl Tally {
         self.arrived.add(at_ns, 1);
     }
 
-    /// Note a begin; `is_timed` says that the arrival was a due time.
+    /// Note a begin; `is_timed`: the arrival was a due time.
     #[inline]
     pub fn begin(&mut self, arrived_ns: u64, begun_ns: u64, is_timed: bool) {
         let moments = (arrived_ns, begun_ns, is_timed);
@@ -160,7 +160,7 @@ impl Tally {
         });
     }
 
-    /// Count what is noted: before anybody looks.
+    /// Count the notes, before any reader looks.
     #[inline(never)]
     pub fn settle(&mut self) {
         let mut begins = std::mem::take(&mut self.begins);

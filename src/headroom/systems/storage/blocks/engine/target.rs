@@ -1,20 +1,20 @@
-//! Where a byte of the target lies: the target is its files, one after the other.
+//! Locates a byte of the target: the target is its files, one after the other.
 
 use super::backend::Operation;
 use super::job::{FilePlan, TargetPlan};
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// The files of a target, by where each begins.
+/// The files of a target, by their start.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// First byte of each file; then the end of the target.
     starts: Vec<u64>,
-    /// Bytes that one operation moves at most.
+    /// Maximum bytes of one operation.
     piece_bytes: u32,
 }
 
 impl Layout {
-    /// Return the layout of `plan`, of which one operation moves `piece_bytes` at most.
+    /// Return the layout of `plan`, with at most `piece_bytes` per operation.
     pub fn new(plan: &TargetPlan, piece_bytes: u32) -> Self {
         let starts = match plan {
             TargetPlan::Nothing { bytes } | TargetPlan::Soft { bytes, .. } => vec![0, *bytes],
@@ -61,7 +61,7 @@ impl Layout {
         self.piece(request, done)
     }
 
-    /// Return what is left of `request`, up to the end of a file or of a buffer.
+    /// Return the remainder of `request`, up to the end of a file or of a buffer.
     fn piece(&self, request: &Request, done: u32) -> Operation {
         let from = request.offset + u64::from(done);
         let file = self.file_of(from);

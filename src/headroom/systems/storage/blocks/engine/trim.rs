@@ -1,7 +1,7 @@
-//! Trims: how a target is told that data are no longer needed.
+//! Trims: telling a target that data are no longer needed.
 //!
-//! A file gets a hole; a block device is told to discard, since a hole in a device would mean
-//! zeros, which some devices write one by one. A discard has no buffer and no data come back.
+//! A file gets a hole. A block device gets a discard, because a hole in a device would mean zeros,
+//! which some devices write one by one. A discard has no buffer and returns no data.
 //!
 //! Source: the manual pages of `fallocate` and `ioctl_blkdiscard`; `block/ioctl.c` of Linux for the
 //! command of the ring (6.12 and later).
@@ -29,7 +29,7 @@ pub fn is_device(file: &File) -> bool {
         .is_ok_and(|state| state.file_type().is_block_device())
 }
 
-/// Trim a range (B) of a file or, where it `is_device`, of a block device.
+/// Trim a range (B) of a file or, if it `is_device`, of a block device.
 ///
 /// # Errors
 ///
@@ -63,8 +63,8 @@ fn discard(file: &File, offset: u64, length: u64) -> Result<()> {
     Err(Errno::from_io_error(&cause).unwrap_or(Errno::IO))
 }
 
-/// Return whether a block device that is open for writing can discard: it is asked for nothing,
-/// which one that can refuses as senseless.
+/// Return whether a block device that is open for writing can discard: a request for nothing is
+/// sent, which a capable device rejects as invalid.
 #[cfg(target_os = "linux")]
 pub fn can_discard(file: &File) -> bool {
     matches!(discard(file, 0, 0), Ok(()) | Err(Errno::INVAL))

@@ -1,13 +1,13 @@
-//! The threads: each takes a request, carries it out with one call, and notes its end.
+//! Worker threads: each takes a request, carries it out with one call, and records its end.
 //!
-//! There is no thread that hands work out, and no hand-over that could be late: whoever is free
-//! takes the next request himself, under one lock that is held for a fraction of the time of a
-//! call. The calling thread makes no calls on the target. It looks at the run now and then, and
-//! ends it also where a call never returns (a server that is gone, a device that hangs): nobody can
-//! take such a call back, so the thread that is in it is left to itself.
+//! No thread distributes work, so no hand-over can be late: an idle thread takes the next request
+//! itself, under one lock that is held for a fraction of the time of a call. The calling thread
+//! makes no calls on the target. It checks the run now and then, and ends it even if a call never
+//! returns (a server that is gone, a device that hangs). Such a call cannot be taken back, so its
+//! thread is abandoned.
 //!
-//! Invariant: a thread that was left to itself finds the run over when its call returns, and ends
-//! without touching anything of it; buffers and descriptors live until the last of them has ended.
+//! Invariant: an abandoned thread finds the run over when its call returns, and ends without
+//! touching any of it; buffers and descriptors live until the last of them has ended.
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,18 +23,18 @@ use super::patience::Patience;
 use super::record::Record;
 use crate::systems::storage::workloads::request::Kind;
 
-/// How long (ns) nobody waits without looking around.
+/// Maximum time (ns) that a worker waits without looking around.
 const LOOK_NS: u64 = 50_000_000;
-/// Threads at most.
+/// Maximum number of threads.
 pub const WORKER_LIMIT: u32 = 256;
 
-/// What the workers share.
+/// State shared by the workers.
 pub struct Shared<C> {
-    /// What is to be done.
+    /// The work to do.
     pub load: Load,
-    /// What was recorded.
+    /// The measurements so far.
     pub record: Record,
-    /// What is written, and what becomes of what is read.
+    /// Content of writes, and checks of reads.
     pub content: C,
     /// How long the run waits.
     pub patience: Patience,
@@ -50,7 +50,7 @@ pub struct Shared<C> {
 }
 
 impl<C: Content> Shared<C> {
-    /// Return what is shared at the start.
+    /// Return the shared state at the start.
     pub fn new(load: Load, record: Record, content: C, patience: Patience) -> Self {
         Self {
             load,
@@ -88,7 +88,7 @@ impl<C: Content> Shared<C> {
 
 /// The workers of a run.
 pub struct Workers<C, K> {
-    /// None when the run is over, whoever may still be in a call.
+    /// None when the run is over, even if workers are still in a call.
     shared: Mutex<Option<Shared<C>>>,
     /// There is something to do, or never will be.
     changed: Condvar,
@@ -104,7 +104,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
     ///
     /// # Errors
     ///
-    /// Where the system has not so many threads for us.
+    /// If the system cannot provide enough threads.
     pub fn run(
         shared: Shared<C>,
         caller: K,
@@ -126,7 +126,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             }
         };
         if let Some(shared) = guard.as_mut() {
-            // All threads are there, and wait for the lock: now time begins.
+            // All threads are present, and wait for the lock: now time begins.
             shared.clock = Clock::start();
             let is_careful = shared.content.is_careful();
             shared.load.start(is_careful);
@@ -156,10 +156,10 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Look after the run until it is over, and take it from the workers.
+    /// Supervise the run until it is over, and take it from the workers.
     fn supervise(&self, is_wanted: &mut dyn FnMut() -> bool) -> Shared<C> {
         loop {
-            // Whom it asks may take his time: nobody waits for that.
+            // The callback may take its time: no worker waits for it.
             let is_wanted = is_wanted();
             let mut guard = self.lock();
             let shared = guard.as_mut().expect("only this thread ends the run");
@@ -183,8 +183,8 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
     /// Work until the run is over.
     fn work(&self) {
         let mut guard = self.lock();
-        // The end of the last operation stands for now as long as there is something to do:
-        // reading the clock is the dearest part of a request that costs nothing.
+        // The end of the last operation serves as the current time as long as there is work:
+        // reading the clock is the most expensive part of a request that costs nothing.
         let mut last_ns = None;
         while let Some(shared) = guard.as_mut() {
             let last = last_ns.take();
@@ -202,7 +202,8 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         }
     }
 
-    /// Carry out what is in `place`; return when (ns) it ended, None where the run was over before.
+    /// Carry out the operation in `place`; return when (ns) it ended, None if the run was over
+    /// before.
     #[inline]
     fn carry_out<'b>(&'b self, mut guard: Guard<'b, C>, place: u32) -> (Guard<'b, C>, Option<u64>) {
         let Some(shared) = guard.as_mut() else {
@@ -253,7 +254,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         }
     }
 
-    /// Wait for the next due time, if nobody does, or for a change.
+    /// Wait for the next due time, if no other worker does, or for a change.
     fn wait<'b>(&'b self, mut guard: Guard<'b, C>, now_ns: u64) -> Guard<'b, C> {
         let Some(shared) = guard.as_mut() else {
             return guard;
@@ -294,13 +295,13 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
     #[inline]
     fn buffer(&self, place: u32) -> &mut [u8] {
         let buffers = self.caller.buffers();
-        // SAFETY: the place was taken by this thread and is in no call, so nobody else uses its
+        // SAFETY: the place was taken by this thread and is in no call, so no other thread uses its
         // buffer, which lives as long as the workers.
         unsafe { std::slice::from_raw_parts_mut(buffers.pointer(place), buffers.place_bytes()) }
     }
 }
 
-/// Wait for the end of `threads`; where some are stuck in calls, for those that have ended only.
+/// Wait for the end of `threads`; if some are stuck in calls, for those that have ended only.
 fn end(threads: Vec<JoinHandle<()>>, are_some_stuck: bool) {
     for one in threads {
         if are_some_stuck && !one.is_finished() {

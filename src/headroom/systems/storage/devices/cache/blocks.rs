@@ -1,4 +1,4 @@
-//! The blocks of a cache: which are there, which must be written, which are on their way.
+//! The blocks of a cache: which are present, which are dirty, which are being written back.
 //!
 //! Invariant: a block has one slot; a slot can be given to another block only while its block is
 //! clean and not on its way to the device, and is in the list of recency exactly then.
@@ -11,7 +11,7 @@ use super::super::recency::Recency;
 struct Slot {
     block: u64,
     is_dirty: bool,
-    /// Writes of it to the device that are on their way.
+    /// Its writes that are on their way to the device.
     leaving: u32,
 }
 
@@ -45,7 +45,7 @@ impl Blocks {
         }
     }
 
-    /// Return the number of blocks that are there.
+    /// Return the number of blocks present.
     pub fn count(&self) -> usize {
         self.found.len()
     }
@@ -60,7 +60,7 @@ impl Blocks {
         self.pinned
     }
 
-    /// Return whether a block is there.
+    /// Return whether a block is present.
     pub fn contains(&self, block: u64) -> bool {
         self.found.contains_key(&block)
     }
@@ -72,7 +72,7 @@ impl Blocks {
             .is_some_and(|&slot| self.slots[slot as usize].is_pinned())
     }
 
-    /// Note a use of a block; return whether it is there.
+    /// Note a use of a block; return whether it is present.
     pub fn touch(&mut self, block: u64) -> bool {
         let Some(&slot) = self.found.get(&block) else {
             return false;
@@ -84,7 +84,7 @@ impl Blocks {
         true
     }
 
-    /// Keep a block that was read, in the place of the one used longest ago; not where all of them
+    /// Keep a block that was read, in the place of the one used longest ago; not if all of them
     /// must stay.
     pub fn insert(&mut self, block: u64) {
         if self.touch(block) {
@@ -95,7 +95,7 @@ impl Blocks {
         }
     }
 
-    /// Make a block dirty; None where there is no room for it.
+    /// Make a block dirty; None if there is no room for it.
     pub fn write(&mut self, block: u64) -> Option<()> {
         let slot = if let Some(&slot) = self.found.get(&block) {
             if !self.slots[slot as usize].is_pinned() {
@@ -113,7 +113,7 @@ impl Blocks {
         Some(())
     }
 
-    /// Return the first dirty block that is not before `from`, or of all where there is none.
+    /// Return the first dirty block that is not before `from`, or of all if there is none.
     pub fn next_dirty(&self, from: u64) -> Option<u64> {
         let after = self.dirty.range(from..).next();
         after.or_else(|| self.dirty.first()).copied()
@@ -137,7 +137,7 @@ impl Blocks {
         self.dirty.remove(&block);
     }
 
-    /// Note that a block has reached the device; return false where it never left.
+    /// Note that a block has reached the device; return false if it never left.
     pub fn arrived(&mut self, block: u64) -> bool {
         let Some(&index) = self.found.get(&block) else {
             return false;
@@ -154,7 +154,7 @@ impl Blocks {
         true
     }
 
-    /// Forget that a block is dirty: nobody needs its data any more.
+    /// Forget that a block is dirty: its data is no longer needed.
     pub fn forget(&mut self, block: u64) {
         if !self.dirty.remove(&block) {
             return;

@@ -1,12 +1,12 @@
-//! Caches of storage: what was read lately, and what was written and is not on the device yet.
+//! Storage caches: recently read blocks, and written blocks that are not on the device yet.
 //!
-//! Blocks of one size; reads keep theirs by least recent use. A write makes blocks dirty; they
-//! leave in the order of their addresses, neighbours together, round and round (the order of an
-//! elevator). A block that is written again before it left costs no second way to the device: that
-//! is what a write cache saves, beside the time of the client.
+//! All blocks have one size; read blocks are kept by least recent use. A write makes blocks dirty.
+//! Dirty blocks leave in the order of their addresses, neighbours together, in a circular sweep
+//! (the order of an elevator). A block that is written again before it left costs no second device
+//! write: this, together with the client's time, is what a write cache saves.
 //!
-//! The cache does not wait: a model asks whether there is [room](Cache), and lets the writer wait
-//! or write back itself where there is none.
+//! The cache does not wait: a model asks whether there is [room](Cache), and otherwise makes the
+//! writer wait or write back itself.
 //!
 //! Invariant: the dirty blocks, and those on their way, are never given up and never more than
 //! asked for; a block becomes clean when its last way to the device has ended.
@@ -33,11 +33,11 @@ pub struct Parameters {
     pub capacity_bytes: u64,
     /// Most bytes (B) that may wait to be written.
     pub dirty_bytes: u64,
-    /// Share of them above which the cache wants to write back.
+    /// Dirty share above which the cache wants to write back.
     pub high_share: f64,
     /// Share of them at which it stops wanting to.
     pub low_share: f64,
-    /// Most bytes (B) that leave together; what leaves together lies within one such stretch.
+    /// Most bytes (B) that leave together; what leaves together is within one such stretch.
     pub extent_bytes: u64,
     /// Whether clean blocks between dirty ones leave with them, so that one way is enough.
     #[serde(default)]
@@ -46,7 +46,7 @@ pub struct Parameters {
     /// drawn between them, uniformly.
     #[serde(default)]
     pub left_shares: (f64, f64),
-    /// Bytes (B) of the device, from its start on, in which they lie; where any are left, the cache
+    /// Bytes (B) of the device, from its start on, in which they are; if any are left, the cache
     /// has the rest of them, clean, as far as there is room.
     #[serde(default)]
     pub left_range_bytes: u64,
@@ -99,7 +99,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let most = parameters.cache_bytes / parameters.block_bytes;
@@ -140,8 +140,8 @@ impl Cache {
         }
     }
 
-    /// Look for the bytes from `start` to before `end`: return how many must be fetched (B). What
-    /// must be fetched is one stretch, from the first block that is missing to the last.
+    /// Look for the bytes from `start` to before `end`: return how many must be fetched (B). The
+    /// bytes to fetch are one stretch, from the first missing block to the last.
     pub fn missing(&mut self, bytes: (u64, u64)) -> u64 {
         let mut found: Option<(u64, u64)> = None;
         for block in self.blocks_of(bytes) {
@@ -179,7 +179,8 @@ impl Cache {
     pub fn write(&mut self, bytes: (u64, u64)) -> u64 {
         let before = self.blocks.dirty_count();
         for block in self.blocks_of(bytes) {
-            // What finds no room passes through; who asked for what is lacking never comes here.
+            // A write that finds no room passes through; callers with missing blocks never come
+            // here.
             let _ = self.blocks.write(block);
         }
         (self.blocks.dirty_count() - before) as u64 * self.block_bytes
@@ -197,7 +198,7 @@ impl Cache {
         self.is_draining
     }
 
-    /// Send the next dirty blocks to the device; return how many bytes leave (B), 0 where none is
+    /// Send the next dirty blocks to the device; return how many bytes leave (B), 0 if none is
     /// dirty.
     pub fn destage(&mut self) -> u64 {
         let Some(first) = self.blocks.next_dirty(self.hand) else {
@@ -218,7 +219,7 @@ impl Cache {
         self.extent.1
     }
 
-    /// Return the last block that leaves with `first`, the whole of which lies before `border`.
+    /// Return the last block that leaves with `first`, the whole of which is before `border`.
     fn last_of_extent(&self, first: u64, border: u64) -> u64 {
         let can_leave = |block: u64| {
             self.blocks.is_dirty(block) || (self.fills_gaps && self.blocks.contains(block))
@@ -245,7 +246,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Forget bytes that nobody needs any more: they need not reach the device.
+    /// Forget bytes that are no longer needed: they need not reach the device.
     pub fn forget(&mut self, bytes: (u64, u64)) {
         for block in self.blocks_of(bytes) {
             self.blocks.forget(block);

@@ -1,4 +1,4 @@
-//! Caches against a naive one, and against what theory says of least recent use.
+//! Caches compared with a naive implementation, and with the theory of least recent use.
 
 use proptest::prelude::*;
 use rand::RngExt;

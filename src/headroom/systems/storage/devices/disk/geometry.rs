@@ -1,9 +1,9 @@
-//! Where a sector lies: zones, cylinders, tracks, and the angle at which it passes the head.
+//! The position of a sector: zones, cylinders, tracks, and the angle at which it passes the head.
 //!
-//! Sectors are numbered through a track, then through the tracks of a cylinder, then through the
+//! Sectors are numbered along a track, then along the tracks of a cylinder, then along the
 //! cylinders from the outside to the inside; outer tracks hold more (zones). The first sector of
-//! each track lies behind that of the track before by the time that the switch takes (skew), so
-//! that reading on never waits for a turn.
+//! each track is offset from that of the previous track by the switch time (skew), so that
+//! sequential reading never waits for a full rotation.
 //!
 //! Invariant: each sector of the disk has one place, and a run of sectors takes the time of its
 //! sectors and of the switches between its tracks, nothing else.
@@ -32,7 +32,7 @@ pub struct Geometry {
     cylinder_switch_s: f64,
 }
 
-/// What is known of a disk's layout.
+/// Known facts about a disk's layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Sectors that must find room.
@@ -55,7 +55,7 @@ pub struct Shape {
     pub cylinder_switch_s: f64,
 }
 
-/// Where a sector lies.
+/// The position of a sector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// Cylinder, from the outside.
@@ -66,7 +66,7 @@ pub struct Place {
     pub angle: f64,
 }
 
-/// Where a sector lies on its track, in whole numbers.
+/// The position of a sector on its track, in whole numbers.
 struct Spot {
     cylinder: u64,
     head: u64,
@@ -126,7 +126,7 @@ impl Geometry {
         }
     }
 
-    /// Return where `sector` lies.
+    /// Return the position of `sector`.
     pub fn place(&self, sector: u64) -> Place {
         let spot = self.spot(sector);
         let (cylinder, head) = (spot.cylinder as f64, spot.head as f64);
@@ -177,7 +177,7 @@ impl Geometry {
         while count < most {
             let spot = self.spot(first + count);
             if spot.sector == 0 {
-                // The switch to this track; its time counts only where a sector follows.
+                // The switch to this track; its time counts only if a sector follows.
                 let switch_s = self.switch_before_s(&spot);
                 if taken_s + switch_s > time_s {
                     break;

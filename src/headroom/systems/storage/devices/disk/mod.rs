@@ -1,11 +1,11 @@
-//! Mechanical disks: an arm, platters that turn, and a buffer that reads ahead.
+//! Mechanical disks: an arm, rotating platters, and a read-ahead buffer.
 //!
-//! The time of a request follows from where the head is, where the platter stands at that moment,
-//! and how fast the zone passes: nothing is drawn but the angle at which each platter starts.
-//! After Ruemmler & Wilkes (1994), *An introduction to disk drive modeling*.
+//! The time of a request follows from the position of the head, the angle of the platter at that
+//! moment, and the speed of the zone. Only the initial angle of each platter is random. After
+//! Ruemmler & Wilkes (1994), *An introduction to disk drive modeling*.
 //!
-//! Left out: defects and their spare sectors, thermal recalibration, retries, and a disk that
-//! orders its own queue (the model has a queue before the disk for that).
+//! Not modelled: defects and their spare sectors, thermal recalibration, retries, and a disk that
+//! reorders its own queue (the model has a queue in front of the disk for that).
 //!
 //! Invariant: a disk serves one request at a time, each from a moment that is not before the end
 //! of the last one.
@@ -60,11 +60,11 @@ pub struct Parameters {
     pub bus_bytes_per_s: f64,
     /// Segments of the buffer.
     pub segments: u32,
-    /// Bytes of a segment (B); what is read ahead ends where its segment is full.
+    /// Bytes of a segment (B); read-ahead ends when its segment is full.
     pub segment_bytes: u64,
 }
 
-/// What all disks of a group share.
+/// Data shared by all disks of a group.
 #[derive(Debug)]
 struct Design {
     geometry: Geometry,
@@ -78,10 +78,10 @@ struct Design {
     read_ahead_sectors: u64,
 }
 
-/// Reading on without being asked.
+/// Automatic read-ahead.
 #[derive(Clone, Copy, Debug)]
 struct ReadAhead {
-    /// Segment into which it goes.
+    /// Segment that receives it.
     segment: usize,
     /// When its last sector had been read (s).
     since_s: f64,
@@ -129,7 +129,7 @@ impl Disks {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, mut stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let design = Design::new(parameters)?;
@@ -226,7 +226,7 @@ impl Design {
 }
 
 impl Disk {
-    /// Let the disk read on until `now_s`, as it does while nothing is asked of it.
+    /// Let the disk read on until `now_s`, as it does while idle.
     fn read_on(&mut self, design: &Design, now_s: f64) {
         let Some(mut ahead) = self.ahead else { return };
         let end = self.buffer.get(ahead.segment).end;
@@ -261,7 +261,7 @@ impl Disk {
         self.read_from_media(design, now_s, start, (held, end))
     }
 
-    /// Serve a read that is in the buffer whole, and keep reading ahead of it.
+    /// Serve a read that is entirely in the buffer, and keep reading ahead.
     fn buffered(&mut self, design: &Design, segment: usize, end: u64) -> f64 {
         if let Some(ahead) = &mut self.ahead
             && ahead.segment == segment
@@ -271,7 +271,7 @@ impl Disk {
         0.0
     }
 
-    /// Move the head, wait for the platter, read `missing`; keep it, with what was there from
+    /// Move the head, wait for the platter, read `missing`; keep it, with the data present from
     /// `start` on.
     fn read_from_media(
         &mut self,
@@ -290,7 +290,7 @@ impl Disk {
         time_s
     }
 
-    /// Write through to the platter; return the time (s) until the last sector is there.
+    /// Write through to the platter; return the time (s) until the last sector is written.
     fn write(&mut self, design: &Design, now_s: f64, (start, end): (u64, u64)) -> f64 {
         self.ahead = None;
         self.buffer.forget(start, end);
@@ -318,7 +318,7 @@ impl Disk {
         move_s + settle_s + left * design.geometry.rotation_s
     }
 
-    /// Note that the head stands where `sector` has just passed.
+    /// Note that the head is where `sector` has just passed.
     fn stand_at(&mut self, design: &Design, sector: u64) {
         let place = design.geometry.place(sector);
         (self.cylinder, self.head) = (place.cylinder, place.head);

@@ -1,13 +1,13 @@
-//! The seek curve: how long the arm takes to move over a number of cylinders.
+//! The seek curve: the time that the arm takes to move over a number of cylinders.
 //!
 //! Short seeks accelerate and brake, so their time grows with the root of the distance; long ones
 //! coast, so it grows with the distance (Ruemmler & Wilkes 1994, IEEE Computer 27(3), *An
-//! introduction to disk drive modeling*): `a + b sqrt(d)` up to a boundary, `c + e d` beyond it. Here the
-//! two parts meet with the same value and the same slope, so three figures of a data sheet (next
-//! cylinder, mean over all pairs, full stroke) fix the curve.
+//! introduction to disk drive modeling*): `a + b sqrt(d)` up to a boundary, `c + e d` beyond it.
+//! Here the two parts meet with the same value and the same slope, so three values of a data sheet
+//! (next cylinder, mean over all pairs, full stroke) fix the curve.
 //!
 //! Invariant: the curve is 0 at 0, rises with the distance, and its mean over uniform pairs of
-//! cylinders is the one that was asked for.
+//! cylinders is the one that was requested.
 
 /// A seek curve.
 #[derive(Clone, Copy, Debug)]

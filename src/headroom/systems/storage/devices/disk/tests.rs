@@ -1,4 +1,4 @@
-//! Disks against what theory says of them.
+//! Disks compared with theory.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn random_writes_settle_longer() {
     let count = 40_000;
     for _ in 0..count {
         let bytes = anywhere(&mut stream, 4096);
-        // A turn is cut off at random, so what settling adds is seen on average.
+        // A turn is interrupted at random, so the effect of settling is seen on average.
         let pause_s = 4e-3 * stream.random::<f64>();
         reads_s += one.serve(0, 100.0 + reads_s + pause_s, bytes, false);
         writes_s += two.serve(0, 100.0 + writes_s + pause_s, bytes, true);

@@ -1,7 +1,7 @@
-//! The buffer of a disk: segments of what was read lately, and of what was read ahead.
+//! The buffer of a disk: segments of recently read and read-ahead sectors.
 //!
-//! After a read the disk reads on while nothing else is asked of it, so that a sequential reader
-//! finds its next request there. Segments are few; the one that was used longest ago is given up.
+//! After a read the disk keeps reading while it has no other request, so that a sequential reader
+//! finds its next request in the buffer. Segments are few; the least recently used one is evicted.
 //!
 //! Invariant: a sector that was written after it was read is in no segment.
 
@@ -26,7 +26,7 @@ pub struct TrackCache {
 }
 
 impl TrackCache {
-    /// Make `most` segments of `segment_sectors` each; none of either is no buffer.
+    /// Make `most` segments of `segment_sectors` each; zero of either means no buffer.
     pub fn new(most: usize, segment_sectors: u64) -> Self {
         Self {
             segments: Vec::with_capacity(most),
@@ -38,7 +38,7 @@ impl TrackCache {
 
     /// Return the index of the segment that holds `sector` or ends before it.
     pub fn find(&self, sector: u64) -> Option<usize> {
-        // Of a segment that holds it and one that ends there, the former knows more.
+        // Of a segment that holds it and one that ends there, the former has more.
         let reaches = |segment: &Segment| segment.start <= sector && sector <= segment.end;
         let candidates = self
             .segments
@@ -61,7 +61,7 @@ impl TrackCache {
         self.segments[index].last_use = self.uses;
     }
 
-    /// Let segment `index` go on up to `end`; what does not fit is given up at its start.
+    /// Extend segment `index` up to `end`; data that does not fit is dropped at its start.
     pub fn extend(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
@@ -70,7 +70,7 @@ impl TrackCache {
             .max(segment.end.saturating_sub(self.segment_sectors));
     }
 
-    /// Keep what was just read in a new segment; None where there is no buffer.
+    /// Keep the data just read in a new segment; None if there is no buffer.
     pub fn insert(&mut self, start: u64, end: u64) -> Option<usize> {
         if self.most == 0 {
             return None;
@@ -91,7 +91,7 @@ impl TrackCache {
         Some(oldest)
     }
 
-    /// Forget the sectors from `start` to before `end`, and what lies behind them in a segment.
+    /// Forget the sectors from `start` to before `end`, and those behind them in a segment.
     pub fn forget(&mut self, start: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.start < end && start < segment.end {
@@ -99,7 +99,7 @@ impl TrackCache {
                 segment.start = segment.start.min(segment.end);
             }
         }
-        // An empty segment would be found by whoever reads at its end; it holds nothing.
+        // A reader at its end would find an empty segment, which holds nothing.
         for segment in &mut self.segments {
             if segment.start == segment.end {
                 segment.last_use = 0;

@@ -1,8 +1,8 @@
-//! A die of flash: erase blocks, the map of its pages, and greedy garbage collection.
+//! A flash die: erase blocks, the map of its pages, and greedy garbage collection.
 //!
-//! A page cannot be written twice before its block is erased, so a write goes to the next page of
-//! the open block and its old page becomes invalid. When blocks run short, the block with the
-//! fewest valid pages is emptied: they are written again, and the block is erased.
+//! A page cannot be rewritten before its block is erased, so a write goes to the next page of the
+//! open block and its old page becomes invalid. When free blocks run short, the block with the
+//! fewest valid pages is collected: those pages are written again, and the block is erased.
 //!
 //! Invariant: each written page is valid in one place; the valid pages of all blocks are as many as
 //! pages were written and not trimmed.
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// Not written.
 const NOWHERE: u32 = u32::MAX;
 
-/// What a write cost beside its own program.
+/// The cost of a write in addition to its own program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collection {
     /// Pages read and written again.
@@ -32,9 +32,9 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct Die {
     pages_per_block: u32,
-    /// Where each page of the user lies.
+    /// The position of each page of the user.
     map: Vec<u32>,
-    /// Which page of the user lies there.
+    /// The page of the user at each position.
     owner: Vec<u32>,
     blocks: Vec<Block>,
     /// Full blocks by their number of valid pages.
@@ -54,7 +54,7 @@ impl Die {
     ///
     /// # Panics
     ///
-    /// The blocks beside the reserve and the open one must hold more than the user's pages.
+    /// The blocks apart from the reserve and the open one must hold more than the user's pages.
     pub fn new(user_pages: u32, blocks: u32, pages_per_block: u32, reserve: u32) -> Self {
         assert!(
             u64::from(blocks - reserve - 1) * u64::from(pages_per_block) > u64::from(user_pages),
@@ -108,7 +108,7 @@ impl Die {
         (self.written, self.moved)
     }
 
-    /// Count work anew from here on.
+    /// Restart the count of work here.
     pub fn reset_work(&mut self) {
         (self.written, self.moved) = (0, 0);
     }
@@ -139,7 +139,7 @@ impl Die {
         self.next += 1;
         if self.next == self.pages_per_block {
             self.list(self.open);
-            // The reserve is never empty: each collection gives back what it takes.
+            // The reserve is never empty: each collection returns what it takes.
             self.open = self
                 .free
                 .pop_front()

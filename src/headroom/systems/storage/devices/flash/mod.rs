@@ -1,19 +1,20 @@
-//! Flash devices: dies that work side by side, and garbage collection that gets in the way.
+//! Flash devices: dies that work in parallel, and garbage collection that gets in the way.
 //!
-//! Pages of the device go round the dies, so a die has its own map, its own blocks, and collects
-//! its own garbage ([`die`]). A write pays for the collection that it sets off: this is where the
-//! rate of random writes falls off a cliff once the device has been written full.
+//! Pages of the device are striped over the dies, so a die has its own map and its own blocks, and
+//! collects its own garbage ([`die`]). A write pays for the collection that it triggers: this is
+//! why the rate of random writes drops sharply once the device has been written full.
 //!
-//! Planes of a die program together, so the page of a run costs its share of a program; a lone
-//! page costs a whole one. Left out: wear levelling of cold blocks, bad blocks, retries, a pseudo
-//! SLC cache, and suspending an erase for a read.
+//! Planes of a die program together, so a page within a run costs its share of a program operation;
+//! a lone page costs a whole one. Not modelled: wear levelling of cold blocks, bad blocks, retries,
+//! a pseudo SLC cache, and suspending an erase for a read.
 //!
-//! Sources: Agrawal et al. (2008), *Design tradeoffs for SSD performance* (what a device is made
-//! of); Desnoyers (2012), *Analytic modeling of SSD write performance*, and Van Houdt (2013), *A
-//! mean field model for a class of garbage collection algorithms in flash-based solid state
-//! drives* (what its write amplification must be).
+//! Sources: Agrawal et al. (2008), *Design tradeoffs for SSD performance* (the components of a
+//! device); Desnoyers (2012), *Analytic modeling of SSD write performance*, and Van Houdt (2013),
+//! *A mean field model for a class of garbage collection algorithms in flash-based solid state
+//! drives* (the expected write amplification).
 //!
-//! Invariant: see [`die`]; what is read was written or is answered without reading a page.
+//! Invariant: see [`die`]; data that are read were written before, or the read is answered without
+//! reading a page.
 
 pub mod die;
 
@@ -31,7 +32,7 @@ use crate::simulation::kernel::random::stream::Stream;
 pub struct Parameters {
     /// Bytes for the user (B).
     pub capacity_bytes: u64,
-    /// Flash beside that, as a share of it (0.07 is usual for clients, 0.28 for servers).
+    /// Additional flash, as a share of it (0.07 is usual for clients, 0.28 for servers).
     pub over_provisioning: f64,
     /// Dies of all channels.
     pub dies: u32,
@@ -86,7 +87,7 @@ impl Flash {
     ///
     /// # Errors
     ///
-    /// Says which parameter cannot be.
+    /// Returns which parameter is invalid.
     pub fn new(parameters: &Parameters, stream: Stream) -> Result<Self, String> {
         check(parameters)?;
         let pages = parameters.capacity_bytes / u64::from(parameters.page_bytes);
@@ -122,7 +123,7 @@ impl Flash {
         }
     }
 
-    /// Read what a die holds of some bytes; return the time (s).
+    /// Read a die's part of some bytes; return the time (s).
     pub fn read(&self, die: usize, bytes: (u64, u64)) -> f64 {
         let held = self
             .pages_on(die, bytes)
@@ -133,7 +134,7 @@ impl Flash {
         rounds as f64 * self.parameters.read_s
     }
 
-    /// Write what a die holds of some bytes; return the time (s), with the collection it set off.
+    /// Write a die's part of some bytes; return the time (s), with the collection it set off.
     pub fn write(&mut self, die: usize, bytes: (u64, u64)) -> f64 {
         let mut work = Collection::default();
         let mut count = 0_u32;
@@ -187,7 +188,7 @@ impl Flash {
     fn pages_on(&self, die: usize, bytes: (u64, u64)) -> std::ops::Range<u32> {
         let (first, end) = self.pages(bytes);
         let (dies, die) = (u64::from(self.parameters.dies), die as u64);
-        // The first page from `page` on that lies on the die.
+        // The first page from `page` on that is on the die.
         let inside = |page: u64| page / dies + u64::from(page % dies > die);
         let narrow = |page: u64| u32::try_from(inside(page)).unwrap_or(u32::MAX);
         narrow(first)..narrow(end)

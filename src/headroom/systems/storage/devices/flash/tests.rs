@@ -1,4 +1,4 @@
-//! Flash against what theory says of its write amplification, and against itself.
+//! Flash compared with the theory of write amplification, and with itself.
 
 use proptest::prelude::*;
 

@@ -1,22 +1,24 @@
-"""Set the simulated PostMark beside table 1 of Kang and Cheong, and fit what the paper leaves open.
+"""Compare the simulated PostMark with table 1 of Kang and Cheong, and fit the open parameters.
 
-``python -m headroom.systems.storage.devices.models.calibrate`` prints the table of the paper, that
-of the model, and what is fitted to what. The unit of the table is not given: it is taken to be
-milliseconds for the whole run of 100,000 transactions. The numbers of runs follow from the digits
-of the paper: a mean of 3400.35 is a sum of whole numbers over 20, 4412.1875 one over 16.
+``python -m headroom.systems.storage.devices.models.calibrate`` prints the table of the paper, the
+table of the model, and each fitted number with its target. The paper does not give the unit of the
+table: it is assumed to be milliseconds for the whole run of 100,000 transactions. The numbers of
+runs follow from the digits of the paper: a mean of 3400.35 is a sum of whole numbers over 20,
+4412.1875 one over 16.
 
-Four numbers are fitted. Two of the client to NGS: the processor time of an operation to the mean,
-and to the standard deviation how many blocks a full journal must send home. Then two of the array
-to EVA4400, since they have no effect on NGS: the size of its write cache to the mean, and the
-number of its disks, which are whole, to the standard deviation. ``--fit`` does those that are
-fitted to means, with the others of the files; ``--share`` and ``--disks`` try others. Medians,
-extremes, mean absolute deviations and the warm-up follow by themselves.
+Four numbers are fitted. Two belong to the client and are fitted to NGS: the processor time of an
+operation to the mean, and the number of blocks that a full journal must write back to the standard
+deviation. Then two of the array are fitted to EVA4400, because they have no effect on NGS: the size
+of its write cache to the mean, and the number of its disks, a whole number, to the standard
+deviation. ``--fit`` fits the numbers that match means, with the others taken from the files;
+``--share`` and ``--disks`` try other values. Medians, extremes, mean absolute deviations and the
+warm-up are predictions.
 
-What else the digits tell (`below_mean` has the arithmetic): 6 of the 20 runs of NGS lie below
-their mean, one of them by 79 ms, a second one by 37 to 63 ms (a third by 37 at most), the other
-four by 3 to 10 ms on average: two runs or three are fast, the others lie close together. Of
-EVA4400 8 of 16 lie below, and its mean deviation is 0.87 of the standard deviation (divided by n),
-as of a uniform law (0.87; a normal one has 0.80).
+The digits reveal more (`below_mean` has the arithmetic). Of the 20 runs of NGS, 6 lie below their
+mean: one by 79 ms, a second one by 37 to 63 ms (a third by 37 at most), the other four by 3 to 10
+ms on average. So two or three runs are fast, and the others are close together. Of EVA4400, 8 of 16
+lie below, and its mean deviation is 0.87 of the standard deviation (divided by n), as for a uniform
+law (0.87; a normal one has 0.80).
 """
 
 import argparse
@@ -77,7 +79,7 @@ PUBLISHED: Mapping[str, Row] = {
 """Table 1 of Kang and Cheong."""
 MODELS: Mapping[str, PostmarkModel] = {"NGS": NGS, "EVA4400": EVA4400}
 RUNS: Mapping[str, int] = {"NGS": 20, "EVA4400": 16}
-"""How many runs the digits of the paper's means tell."""
+"""The numbers of runs that follow from the digits of the paper's means."""
 BY_DEVIATION = {"checkpoint_share": "NGS", "disks": "EVA4400"}
 """Numbers that are fitted to the standard deviation of a device, by trying some."""
 
@@ -161,10 +163,10 @@ def fitted(
 
 
 def below_mean(row: Row, runs: int) -> list[int]:
-    """Return how many runs can lie below their mean, for times in whole milliseconds.
+    """Return how many runs can be below their mean, for times in whole milliseconds.
 
     The k runs below are together short of k means by half of the sum of absolute deviations, and
-    what they add up to is whole.
+    their sum is a whole number.
 
     Examples
     --------
@@ -189,7 +191,7 @@ def held() -> dict[str, float]:
 
 
 def told(rows: Mapping[str, Row]) -> Iterator[str]:
-    """Yield the lines that set rows of the model beside those of the paper."""
+    """Yield the lines that compare rows of the model with those of the paper."""
     yield "              " + "".join(
         f"{word:>10}" for word in ("mean", "sd", "median", "min", "max", "avgdev")
     )
@@ -204,7 +206,7 @@ def told(rows: Mapping[str, Row]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the table, and with ``--fit`` what is fitted to the means."""
+    """Print the table, and with ``--fit`` the numbers fitted to the means."""
     parser = argparse.ArgumentParser(description="PostMark on the models and in the paper")
     parser.add_argument("--fit", action="store_true", help="fit the numbers anew (minutes)")
     parser.add_argument("--seeds", type=int, default=8, help="runs of each guess of the fit")

@@ -1,4 +1,4 @@
-"""Model functions of devices: what a study names to simulate one, and what it may vary of it."""
+"""Model functions of devices, and the parameters that a study may vary."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ Build: TypeAlias = Callable[[Model, Any, Request], Program]
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind:
-    """A kind of device: its numbers, and how it is built."""
+    """A kind of device: its numbers, and its builder."""
 
     numbers: type[DeviceNumbers]
     build: Build
@@ -65,7 +65,7 @@ class DeviceModel:
     device_parameters
         Numbers of the device.
     place
-        Where its file is, for messages.
+        Location of its file, for messages.
     """
 
     name: str
@@ -85,7 +85,7 @@ class DeviceModel:
 
     @property
     def about(self) -> str:
-        """What the first lines of the parameter file, which are comments, say of the device."""
+        """The first lines of the parameter file, which are comments, about the device."""
         return opening_comment(Path(self.place.rpartition(":")[0]))
 
     def numbers(self, **changed: Value) -> Any:  # noqa: ANN401 - its class follows from the kind
@@ -140,7 +140,7 @@ def checked(
 
 
 def device_parameters(kind: str, path: Path) -> tuple[Parameter, ...]:
-    """Return what the parameter file of a device of a kind declares."""
+    """Return the parameters that the file of a device of a kind declares."""
     found = KINDS[kind]
     return read_parameters(path, types_of(found.numbers), copy_of=f"{found.example}.toml")
 

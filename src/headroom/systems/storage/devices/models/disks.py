@@ -1,4 +1,4 @@
-"""Mechanical disks in a model: one by itself, and an array of them behind controllers."""
+"""Mechanical disks in a model: a single disk, and an array of disks behind controllers."""
 
 from headroom.simulation import Attribute, Model, Program, Station
 from headroom.simulation.language.expression import Operand
@@ -47,7 +47,7 @@ class DiskGroup:
         program.use(self.stations[disk], time)
 
     def use_one(self, program: Program, disk: Attribute, is_write: Operand) -> None:
-        """Let a job do that at the disk whose number an attribute says."""
+        """Let a job do that at the disk whose number is in an attribute."""
         with program.branch("index", by=disk) as chosen:
             for number in range(len(self.stations)):
                 with chosen.case():
@@ -68,7 +68,7 @@ class DiskArray:
     """Disks behind controllers that have a cache for reads and writes.
 
     A write is acknowledged when it is in the cache. Dirty blocks go to the disks from the high
-    water mark on until the low one, by jobs that nobody waits for; a write that finds no room
+    water mark on until the low one, by jobs that no other job waits for; a write that finds no room
     writes back itself until there is some, so a full cache lets writers in as fast as disks take.
 
     Parameters
@@ -191,7 +191,7 @@ class DiskArray:
         return access
 
     def _on_one(self, access: Program, *, is_write: bool) -> None:
-        """Move what lies on one disk, with what redundancy asks for."""
+        """Move data within one disk, with the accesses required by redundancy."""
         layout, group = self._layout, self._group
         access.set(self._disk, layout.call("disk", self._start))
         access.set(group.place, layout.call("place", self._disk, self._start, self._bytes))
@@ -213,7 +213,7 @@ class DiskArray:
     def _on_all(self, access: Program, *, is_write: bool) -> None:
         """Move the stretch of each disk that is touched, all at the same time.
 
-        Parity of what spans several disks is written with it: its strips lie between the data's.
+        Parity of data on several disks is written with it: its strips are between the data's.
         """
         layout, group = self._layout, self._group
         with access.fork() as all_disks:

@@ -1,20 +1,23 @@
-"""The journal of a client's file system: written round and round, committed, reclaimed when full.
+"""The journal of a client's file system: a circular log, committed, reclaimed when full.
 
-Each change of metadata puts a record into the journal. Every so often what is dirty is committed:
-in the ordered mode of ext3 the data go to the device first, while the client works on in the next
-transaction. As long as the journal has room, nothing else is due. Once it is full, room for new
-records is made by a checkpoint: blocks whose records are given up go to their homes on the
-device, and the client waits for that. jbd counts a journal as full when less than 2/7 of it are
-free: it wants a quarter of the journal, and of what is free it counts seven eighths.
+Each change of metadata adds a record to the journal. Dirty data and metadata are committed
+periodically: in the ordered mode of ext3 the data go to the device first, while the client
+continues in the next transaction. As long as the journal has room, nothing else is necessary. Once
+it is full, a checkpoint makes room for new records: blocks whose records are discarded are written
+to their home locations on the device, and the client waits for that. jbd considers a journal full
+when less than 2/7 of it is free: it requires a quarter of the journal, and counts seven eighths of
+the free space.
 
-So runs differ that do the same operations. The journal of a new file system is empty: the first of
-several runs make no checkpoint, or a part of those that all later ones make. That is a state which
-a run leaves to the next. And a commit falls into a run or does not, by the phase of its clock.
+So runs with the same operations can differ. The journal of a new file system is empty: the first
+few runs make no checkpoint, or only some of those that all later runs make. Each run leaves this
+state to the next. In addition, a commit may or may not fall into a run, depending on the phase of
+its clock.
 
-Left out: a commit ahead of time because a transaction has become too large, revoked records, and
-that records are whole blocks, of which a transaction has each once.
+Not modelled: early commits because a transaction has become too large, revoked records, and the
+fact that records are whole blocks, each of which a transaction contains once.
 
-Invariant: records of a run go through the journal in order; what is given up was written before.
+Invariant: records of a run go through the journal in order; the block of a discarded record was
+written before.
 
 Source: Tweedie, *Journaling the Linux ext2fs Filesystem* (1998); jbd of Linux 2.6
 (`__log_space_left`, `jbd_space_needed`).
@@ -32,7 +35,7 @@ PAGE_BYTES = 4 * KIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """What happened on the file system before the run.
+    """The history of the file system before the run.
 
     Parameters
     ----------
@@ -48,12 +51,12 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Below:
-    """What the journal uses: programs and state of the client around it.
+    """The resources of the journal: programs and state of the client around it.
 
     Parameters
     ----------
     touch
-        Program that makes what the request says dirty in the file cache.
+        Program that makes the requested bytes dirty in the file cache.
     write_back_one
         Program that writes a stretch of the file cache to the device.
     carry
@@ -80,9 +83,9 @@ class Journal:
     request
         What jobs carry.
     start
-        Where the journal begins on the device (B).
+        Start of the journal on the device (B).
     earlier
-        What happened before.
+        The history before the run.
     below
         What the journal uses.
     """
@@ -119,7 +122,7 @@ class Journal:
     def record(self, one: Program, home: Expression) -> None:
         """Let a job write a record of the metadata at `home` (B).
 
-        Commits and checkpoints that are due by then are made first.
+        Commits and checkpoints due by then are made first.
         """
         at, client, request = self._at, self._client, self._request
         if client.commit_s > 0:
@@ -136,7 +139,7 @@ class Journal:
         one.call(self._below.touch)
 
     def _checkpoint(self, one: Program, home: Expression) -> None:
-        """Send a block to its home where so much of a full journal has been given up."""
+        """Write a block to its home location once that much of a full journal was discarded."""
         at, client, request = self._at, self._client, self._request
         with (
             one.branch() as full,

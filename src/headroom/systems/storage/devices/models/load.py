@@ -1,13 +1,14 @@
-"""The load on a modelled device: the streams of requests that a measured target gets.
+"""The load on a modelled device: the same streams of requests as on a measured target.
 
-Offsets, lengths, kinds and due times come from the mechanism ``storage.requests``, which gives what
-the measuring engine would carry out with the same seed. A closed stream is as many jobs as its
-depth, each of which takes the next request when its last one is done; a request of an open stream
-arrives when it is due, and waits where the stream has as many outstanding as it may.
+Offsets, lengths, kinds and due times come from the mechanism ``storage.requests``, which gives the
+requests that the storage engine would carry out with the same seed. A closed stream is a number of
+jobs equal to its depth, each of which takes the next request when its last one is done. A request
+of an open stream arrives when it is due, and waits if the stream has reached its limit of
+outstanding requests.
 
-Classes are those of a measured run: reads and writes, or streams where they have names.
+The classes are those of a measured run: reads and writes, or streams if they have names.
 
-Left out: what moves no data (syncs and trims of traces).
+Not modelled: requests that move no data (syncs and trims of traces).
 """
 
 from collections.abc import Callable, Mapping
@@ -66,7 +67,7 @@ _MOST_WEIGHT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a job carries: the request that it wants carried out."""
+    """The attributes of a job: the request to carry out."""
 
     offset: Attribute
     length: Attribute
@@ -81,7 +82,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What is known of a workload before it runs.
+    """Facts about a workload known before it runs.
 
     Parameters
     ----------
@@ -90,10 +91,10 @@ class Shape:
     depth
         Requests that a stream may have outstanding; None for no limit.
     rates
-        Requests of each stream in a millisecond where they have due times, else None; a rate that
-        nobody knows is None.
+        Requests of each stream in a millisecond if they have due times, else None; an unknown rate
+        is None.
     read_share
-        Share of reads; None where nobody knows it.
+        Share of reads; None if unknown.
     requests
         How many there are at most; None for no end.
     """
@@ -141,7 +142,7 @@ def _counted(parameter: Parameter) -> Parameter:
 def add_load(
     model: Model, config: Mapping[str, Value], carry: Program, request: Request, target_bytes: int
 ) -> None:
-    """Let the streams of a workload ask for what `carry` carries out.
+    """Let the streams of a workload request what `carry` executes.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ class _Load:
             )
 
     def _places(self, name: str) -> Pool | None:
-        """Return the places of a stream that may have only so many requests outstanding."""
+        """Return the places of a stream with a limit on its outstanding requests."""
         depth = self._shape.depth
         if depth is None:
             return None
@@ -323,7 +324,7 @@ class _Load:
         self._model.closed_mix(name, members, population=population, start="ready", draw=draw)
 
     def _taken(self, stream: Operand) -> dict[Attribute, Operand]:
-        """Return what a job carries of the next request of a stream; nothing where it has ended."""
+        """Return a job's attributes of the next request of a stream; nothing if it has ended."""
         source, request, fresh = self._source, self._request, self._fresh
         return {
             fresh: source.call("next", stream),
@@ -340,7 +341,7 @@ class _Load:
                 with end.when(self._fresh == 1):
                     walk.call(self._carry)
                 with end.otherwise():
-                    # The trace is over: the job stands by until the others are done.
+                    # The trace is over: the job waits until the others are done.
                     walk.delay(_STANDING_BY_MS)
             return walk
         if places is None:

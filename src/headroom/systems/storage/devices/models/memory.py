@@ -9,7 +9,7 @@ def build_dram(model: Model, numbers: DramNumbers, request: Request) -> Program:
     """Add a device of memory and return the program that carries out a request at it.
 
     A request passes a port, with the time of its command and of its data, and then occupies a
-    channel of the memory: a fixed time and that of its bytes. Nothing depends on where it goes.
+    channel of the memory: a fixed time and that of its bytes. The address does not matter.
     """
     ports = model.station("ports", servers=numbers.ports)
     memory = model.station("memory", servers=numbers.memory_channels)
@@ -24,7 +24,7 @@ def build_flash(model: Model, numbers: FlashNumbers, request: Request) -> Progra
 
     A write is acknowledged when it is in the buffer of the device, which has as many places as
     requests of a page fit in; a place becomes free when its data are programmed. A read waits for
-    the dies that hold its pages, and behind what they are doing: a program, or a collection.
+    the dies that hold its pages, and behind their current work: a program, or a collection.
     """
     return _Flash(model, numbers, request).carry
 

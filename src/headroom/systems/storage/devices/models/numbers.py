@@ -1,6 +1,6 @@
-"""The numbers of devices, in the units of data sheets, and what the native mechanisms make of them.
+"""Device parameters in data-sheet units, and their conversion for the native mechanisms.
 
-Each class is what one parameter file must hold, no more and no less. Names carry the unit.
+Each class lists exactly what one parameter file must hold. Names include the unit.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class DiskNumbers:
         return int(self.capacity_gb * 1e9) // self.sector_bytes * self.sector_bytes
 
     def mechanism(self, disks: int) -> dict[str, object]:
-        """Return what the mechanism ``storage.disks`` is made from.
+        """Return the parameters of the mechanism ``storage.disks``.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class ArrayNumbers(DiskNumbers):
         return self.disk_bytes // strip * strip * data_disks
 
     def layout(self) -> dict[str, object]:
-        """Return what the mechanism ``storage.layout`` is made from."""
+        """Return the parameters of the mechanism ``storage.layout``."""
         return {
             "disks": self.disks,
             "disk_bytes": self.disk_bytes,
@@ -106,14 +106,14 @@ class ArrayNumbers(DiskNumbers):
         }
 
     def cache(self, left_shares: tuple[float, float], left_range_bytes: int) -> dict[str, object]:
-        """Return what the mechanism ``storage.cache`` is made from.
+        """Return the parameters of the mechanism ``storage.cache``.
 
         Parameters
         ----------
         left_shares
-            Least and most share of the write cache that an earlier load has left dirty.
+            Least and greatest share of the write cache left dirty by an earlier load.
         left_range_bytes
-            Bytes from the start of the array in which that lies (B).
+            Range from the start of the array that contains it (B).
         """
         return {
             "cache_bytes": int(self.cache_mib * KIB * KIB),
@@ -182,7 +182,7 @@ class FlashNumbers:
         return int(self.capacity_gb * 1e9) // stripe * stripe
 
     def mechanism(self) -> dict[str, object]:
-        """Return what the mechanism ``storage.flash`` is made from."""
+        """Return the parameters of the mechanism ``storage.flash``."""
         return {
             "capacity_bytes": self.target_bytes,
             "over_provisioning": self.over_provisioning,

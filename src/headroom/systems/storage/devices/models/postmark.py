@@ -1,14 +1,14 @@
-"""PostMark on a modelled device: a client with a file cache that writes back, and the device.
+"""PostMark on a modelled device: a client with a write-back file cache, and the device.
 
-One job walks the operations of the benchmark (the mechanism ``storage.postmark``, which gives those
-of a measured run with the same seed); its walk is a transaction, so its response time is that of a
-transaction. The first walk also makes the files. An operation takes processor time, then touches
-the cache of the file system: what is read and not there is fetched, what is written becomes dirty,
-with the inode and a record of the journal. Jobs that nobody waits for write back from the
-background mark on; a client that finds no room writes back itself, as Linux has it. What the
-device takes for that is all that differs between two devices.
+One job executes the operations of the benchmark (the mechanism ``storage.postmark``, which gives
+those of a measured run with the same seed). Each of its cycles is a transaction, so its response
+time is that of a transaction. The first cycle also creates the files. An operation takes processor
+time, then accesses the cache of the file system: reads that miss are fetched, and written blocks
+become dirty, together with the inode and a journal record. Background jobs write back from the
+background threshold on; a client that finds no room writes back itself, as in Linux. Two devices
+differ only in the time that they take for these requests.
 
-Left out: what the file system reads of its own metadata, and barriers; PostMark never syncs.
+Not modelled: the file system's reads of its own metadata, and barriers; PostMark never syncs.
 """
 
 import math
@@ -53,7 +53,7 @@ class PostmarkModel:
     name
         Name of the model.
     device_kind, device
-        What it runs on; see `device_model`.
+        The device it runs on; see `device_model`.
     runs_before
         Fewest and most runs before this one on the file system.
     """
@@ -70,23 +70,23 @@ class PostmarkModel:
 
     @property
     def place(self) -> str:
-        """Where the file of the device is, for messages."""
+        """The path of the device's file, for messages."""
         return device_model(self.device_kind, self.device).place
 
     @property
     def about(self) -> str:
-        """What the parameter file of the device says of it."""
+        """The device's description in its parameter file."""
         return "PostMark on " + opening_comment(Path(self.place.rpartition(":")[0]))
 
     @property
     def own_metrics(self) -> tuple[Metric, ...]:
-        """Figures of a whole run, which has an end: how long it takes, and how it warms up."""
+        """Metrics of a whole run, which has an end: its duration, and its warm-up."""
         return (RUN_S, WARM_UP_RATIO)
 
     def own_values(self, result: SimulationResult) -> dict[str, float]:
         """Return `own_metrics` of a run."""
         values = {RUN_S.name: float(result.snapshot_times_s[-1])}
-        # The first batch has the making of the files in it, which is no transaction.
+        # The first batch includes the making of the files, which is not a transaction.
         ratio = warm_up_ratio(result.series[0].values[1:])
         return values if ratio is None else values | {WARM_UP_RATIO.name: ratio}
 
@@ -305,7 +305,7 @@ class _Benchmark:
         return one
 
     def _processor_ms(self) -> Expression:
-        """Return the processor time (ms) of an operation, from what it does to how many bytes."""
+        """Return the processor time (ms) of an operation, from its kind and its number of bytes."""
         at, client = self._at, self._client
         moves = (at["kind"] != DELETE) & (at["kind"] != NOTHING)
         pages = (at["bytes"] + PAGE_BYTES) / PAGE_BYTES
@@ -314,7 +314,7 @@ class _Benchmark:
         return 1e-3 * (client.operation_us * (at["kind"] != NOTHING) + own + copied)
 
     def _read(self, one: Program) -> None:
-        """Fetch what is not in the file cache."""
+        """Fetch the blocks that are not in the file cache."""
         at, cache, request = self._at, self._cache, self._request
         with one.branch() as some, some.when(at["bytes"] > 0):
             one.set(request.length, cache.call("missing", at["address"], at["bytes"]))
@@ -335,7 +335,7 @@ class _Benchmark:
         self._journal.record(one, at["inode"])
 
     def _touching(self) -> Program:
-        """Return the program that makes what the job's request says dirty in the file cache."""
+        """Return the program that makes the job's requested bytes dirty in the file cache."""
         touch, cache, request = (
             self._model.program("write to file cache"),
             self._cache,
@@ -357,7 +357,7 @@ class _Benchmark:
         return touch
 
     def _writing_back(self) -> Program:
-        """Return the program that writes back until the file cache does not want to any more."""
+        """Return the program that writes back until the file cache is satisfied."""
         back, cache = self._model.program("write back"), self._cache
         with back.holding(self._jobs), back.network() as mark:
             node = {"write": cache.call("wants_destage"), mark.leave: None}
@@ -379,12 +379,12 @@ class _Benchmark:
                 one.call(self._carry)
                 one.set(request.length, cache.call("destaged", start, length))
             with found.otherwise():
-                # All that is dirty is on its way: who waits for room looks again a little later.
+                # All dirty data is on its way: a waiting writer looks again a little later.
                 one.delay(0.1)
         return one
 
     def _sent(self, one: Program) -> tuple[Attribute, Attribute]:
-        """Keep what was sent in attributes of its own: the device may use those of the request."""
+        """Keep the sent request in separate attributes: the device may use those of the request."""
         start, length = (self._model.attribute(f"sent {word}") for word in ("offset", "bytes"))
         one.set(start, self._request.offset)
         one.set(length, self._request.length)

@@ -1,4 +1,4 @@
-"""The parameters of the modelled PostMark: the benchmark of Kang and Cheong, and its past.
+"""The parameters of the modelled PostMark: the benchmark of Kang and Cheong, and its history.
 
 Invariant: a parameter of the benchmark is that of the measured column, with the paper's value.
 """
@@ -28,7 +28,7 @@ _SET: Mapping[str, tuple[Value, str]] = {
     "postmark_write_block_bytes": (KIB, f"{_PAPER}: blocks of 1 KB"),
     "postmark_bias_read": (3.5, f"{_PAPER}: reads to writes about 3.5 to 6.5"),
 }  # fmt: skip
-"""What the paper has other than PostMark itself, and where it says so."""
+"""The paper's differences from PostMark itself, and where it states them."""
 EARLIER = Parameter(
     name="earlier_load_share",
     type="float",

@@ -1,4 +1,4 @@
-"""Modelled devices against what theory says of them, under loads that the theory knows."""
+"""Modelled devices compared with theory, under loads that the theory covers."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ALL = (DISK, DISK_ARRAY, DRAM_DEVICE, FLASH_DEVICE)
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run gave."""
+    """The results of a run."""
 
     result: SimulationResult
 
@@ -45,7 +45,7 @@ class Seen:
 
 
 def seen(device: DeviceModel, **config: Value) -> Seen:
-    """Return what a device does under a load."""
+    """Return the behaviour of a device under a load."""
     return Seen(simulate(device(**config), seed=1))
 
 

@@ -1,4 +1,4 @@
-"""The load on modelled devices: the requests, moments and classes that a measured target gets."""
+"""The load on modelled devices: the requests, times and classes of a measured target."""
 
 import json
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_reads_and_writes_have_times_of_their_own() -> None:
     means_s = columns["response_s_sum"][-1] / columns["completion_count"][-1]
     read_s, write_s = (means_s[result.classes.names.index(kind)] for kind in ("read", "write"))
     settle_s = 1e-3 * DISK.numbers().write_settle_ms
-    # What must turn past again costs a read as much as a write.
+    # A read loses as much as a write if the sector must come round again.
     assert write_s - read_s == pytest.approx(settle_s, abs=0.5 * settle_s)
 
 

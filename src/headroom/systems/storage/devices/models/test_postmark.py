@@ -1,4 +1,4 @@
-"""PostMark on the models: what must hold of small runs, and what the paper's table 1 says."""
+"""PostMark on the models: properties of small runs, and agreement with the paper's table 1."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def completions(result: SimulationResult, station: str) -> float:
 
 def test_each_operation_takes_the_processor_once() -> None:
     run = simulate(POSTMARK_NGS(**SMALL), seed=1)
-    # A transaction is two operations; a file that is full takes none of them away from it.
+    # A transaction is two operations; a full file takes none of them away.
     count = completions(run, "processor")
     assert count == pytest.approx(500 + 2 * 4_000, rel=0.01)
 
@@ -179,5 +179,5 @@ def test_a_run_tells_its_time_and_its_warm_up_as_a_measured_one_does() -> None:
         <= {postmark_metric.name for postmark_metric in postmark_metrics()}
     )
     assert own["run_s"] == total_s(run)
-    # All that a client waits for is transactions, but for the making of files before them.
+    # All that a client waits for is transactions, except for the making of files before them.
     assert own["run_s"] == pytest.approx(4_000 * run.series[0].values.mean(), rel=0.02)

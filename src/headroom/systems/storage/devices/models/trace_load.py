@@ -1,4 +1,4 @@
-"""Traces as the load of modelled devices: the open file, and how many requests are in it.
+"""Traces as the load of modelled devices: the open file and its number of requests.
 
 Invariant: a file is opened for reading only, once, and stays open as long as the process: models
 name it by its descriptor, as jobs of the measuring engine do.
@@ -18,16 +18,16 @@ from headroom.systems.storage.workloads.trace_files import format_of, trace_path
 
 @dataclass(frozen=True, slots=True)
 class TraceFacts:
-    """What a trace is known to have before it is replayed."""
+    """Facts about a trace known before it is replayed."""
 
     requests: int
     """Reads and writes that a replay gives."""
     read_share: float | None
-    """Share of reads among them; None where a part of the trace is cut, so that nobody knows."""
+    """Share of reads among them; None if a part of the trace is cut, so that it is unknown."""
 
 
 def opened(config: Mapping[str, Value]) -> dict[str, Any]:
-    """Return what the table of a trace lacks: its open file and its format.
+    """Return the missing entries of a trace's table: its open file and its format.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def opened(config: Mapping[str, Value]) -> dict[str, Any]:
     EnvironmentUnfitError
         There is no such file.
     StudyError
-        Its format cannot be told.
+        Its format is not recognised.
     """
     path = trace_path(str(config["trace_file"]), Path()).resolve()
     changed_ns = path.stat().st_mtime_ns
@@ -55,7 +55,7 @@ def _open(path: Path, changed_ns: int) -> int:  # noqa: ARG001 - a changed file 
 
 
 def described(table: Mapping[str, Any], target_bytes: int) -> TraceFacts:
-    """Return what is in the trace of a workload on a device of `target_bytes`.
+    """Return the content of a workload's trace on a device of `target_bytes`.
 
     Raises
     ------

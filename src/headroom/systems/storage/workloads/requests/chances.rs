@@ -1,10 +1,10 @@
-//! How far drawn numbers may be from what is expected of them, for tests.
+//! Statistical tolerances of random numbers, for tests.
 
 /// Check that `count` of `total` independent draws is near the probability `share`.
 ///
 /// # Panics
 ///
-/// Panics where it is more than five standard deviations off: by chance once in 1.7 million.
+/// Panics if it is more than five standard deviations off: by chance once in 1.7 million.
 pub fn assert_share(count: usize, total: usize, share: f64) {
     let deviation = (share * (1.0 - share) / total as f64).sqrt();
     let found = count as f64 / total as f64;
@@ -15,7 +15,7 @@ pub fn assert_share(count: usize, total: usize, share: f64) {
     );
 }
 
-/// Return Pearson's distance of `counts` from what `share` expects of each of them.
+/// Return Pearson's distance of `counts` from the expectation of `share`.
 pub fn chi_square(counts: &[u32], share: impl Fn(usize) -> f64) -> f64 {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let one = |(index, &count): (usize, &u32)| {

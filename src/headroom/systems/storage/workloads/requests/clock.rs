@@ -1,4 +1,4 @@
-//! When the requests of a stream are due.
+//! Due times of the requests of a stream.
 //!
 //! Invariant: due times never fall; a constant rate does not drift, because each due time is
 //! computed from the number of the request and not from the one before.
@@ -15,7 +15,7 @@ pub const NS_PER_S: f64 = 1e9;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// Exponential gaps: many users who know nothing of each other.
+    /// Exponential gaps: many independent users.
     #[default]
     Poisson,
     /// Equal gaps.
@@ -25,7 +25,7 @@ pub enum Law {
 /// Gives the due times of a stream.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// Never: a request is begun as soon as there is a place for it.
+    /// Never: a request is begun as soon as a place is free.
     Closed,
     /// Poisson arrivals.
     Poisson {

@@ -1,4 +1,4 @@
-//! The first requests of a workload as columns, for looking at them.
+//! The first requests of a workload as columns, for inspection.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ use crate::systems::storage::workloads::request::{Kind, Stream};
 /// Requests in the order in which an engine that is never held up would issue them.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// What each asks for; see [`code`].
+    /// The kind of each; see [`code`].
     pub kind: Vec<u64>,
     /// First byte (B).
     pub offset: Vec<u64>,
     /// Length (B).
     pub length: Vec<u64>,
-    /// When it is due (s); not a number where its stream is closed.
+    /// When it is due (s); not a number if its stream is closed.
     pub due_s: Vec<f64>,
     /// Index of its stream.
     pub stream: Vec<u64>,
@@ -25,11 +25,11 @@ pub struct Columns {
     /// How long after its due time (s) a request of each stream must be complete; infinite
     /// without a limit.
     pub allowance_s: Vec<f64>,
-    /// What the source says of the requests, by name.
+    /// The source's counts of the requests, by name.
     pub counters: Vec<(&'static str, u64)>,
 }
 
-/// Return the number that stands for a kind: 0 read, 1 write, 2 sync, 3 sync of data, 4 trim.
+/// Return the number of a kind: 0 read, 1 write, 2 sync, 3 sync of data, 4 trim.
 pub const fn code(kind: Kind) -> u64 {
     match kind {
         Kind::Read => 0,
@@ -44,7 +44,7 @@ pub const fn code(kind: Kind) -> u64 {
 ///
 /// # Errors
 ///
-/// Fails where the workload is wrong, and where what it is read from is.
+/// Fails if the workload or its input is wrong.
 pub fn columns(
     workload: &[u8],
     seed: u64,
@@ -79,7 +79,7 @@ pub fn columns(
 ///
 /// # Errors
 ///
-/// Fails where it is none.
+/// Fails if it is none.
 pub fn parsed(workload: &[u8]) -> Result<Value, WorkloadError> {
     serde_json::from_slice(workload).map_err(|error| {
         let problem = format!("is not valid JSON: {error}");

@@ -1,7 +1,7 @@
-//! Random numbers of a source: one generator for each stream and purpose.
+//! Random numbers of a source: one generator per stream and purpose.
 //!
-//! Invariant: what a stream draws for one purpose depends on (seed, number of the stream, purpose)
-//! alone; so a workload with another share of reads has the same addresses at the same times.
+//! Invariant: the draws of a stream for one purpose depend only on (seed, number of the stream,
+//! purpose); so a workload with another share of reads has the same addresses at the same times.
 
 use rand::Rng;
 use rand_distr::{Distribution as _, Exp1};
@@ -11,7 +11,7 @@ use crate::simulation::kernel::random::stream::{self, Stream as Generator};
 /// Keeps the generators of requests apart from all others that see the same seed.
 const DOMAIN: u64 = 0x7374_6f72_6167_6571;
 
-/// What a random number decides.
+/// The decision that a random number makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -25,7 +25,7 @@ pub enum Purpose {
     Address,
     /// When the request is due.
     Arrival,
-    /// What holds for a whole run, such as where hot blocks lie.
+    /// Decisions for a whole run, such as where hot blocks are.
     Run,
 }
 
@@ -72,7 +72,7 @@ impl Chance {
         word < self.threshold || self.is_sure
     }
 
-    /// Decide with a random number, and with none where there is nothing to decide.
+    /// Decide with a random number, and with none if there is nothing to decide.
     #[inline]
     pub fn draw(self, generator: &mut Generator) -> bool {
         self.is_sure || (self.threshold > 0 && generator.next_u64() < self.threshold)

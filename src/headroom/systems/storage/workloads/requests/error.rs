@@ -1,4 +1,4 @@
-//! What is wrong with a workload, in words for the person who wrote it.
+//! Errors of a workload, worded for the person who wrote it.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct WorkloadError {
     /// Which key of the job is wrong, for example `workload.streams[1].depth`.
     pub key: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: String,
     /// What to write instead.
     pub cure: String,

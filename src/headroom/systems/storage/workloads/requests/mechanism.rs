@@ -1,31 +1,31 @@
-//! The mechanism `storage.requests`: a model draws from the source that a measurement draws from.
+//! The mechanism `storage.requests`: models and measurements draw from the same source.
 //!
 //! Parameters: `workload` (the table that a job of the measuring engine has), `target_bytes` (size
-//! of the simulated target, B) and, where it is not to follow the seed of the run, `seed`.
+//! of the simulated target, B) and optionally `seed`, if it must not follow the seed of the run.
 //!
 //! | function | returns |
 //! | --- | --- |
-//! | `next(stream)` | 1 where there was a further request, which the others tell about; else 0, and so are they |
+//! | `next(stream)` | 1 if there was a further request, which the other functions describe; else 0, as are the others |
 //! | `offset(stream)` | first byte of the last request drawn (B) |
 //! | `length(stream)` | its length (B) |
 //! | `is_read(stream)`, `is_write(stream)`, `is_trim(stream)`, `is_sync(stream)` | 1 or 0 |
-//! | `due(stream)` | when it is due (s); now, where its stream is closed |
-//! | `wait(stream)` | from now until it is due (s); 0 where that is past, or its stream closed |
+//! | `due(stream)` | when it is due (s); now, if its stream is closed |
+//! | `wait(stream)` | from now until it is due (s); 0 if that is past or its stream is closed |
 //! | `allowance(stream)` | from its due time until it would be late (s); infinite without a limit |
 //! | `streams()` | how many streams there are |
 //! | `seat(stream)` | the stream of a job: `stream`, or, below 0, the next one with a place left |
 //! | `depth(stream)` | requests that the stream may have outstanding; infinite without a limit |
 //!
-//! Both columns see the same requests where their sources have the same workload, size and seed.
+//! Both columns see the same requests if their sources have the same workload, size and seed.
 //! Without `seed` the source takes the first number of the mechanism's own random stream as its
 //! seed, which is [`source_seed`] of the run's seed and the key of that stream. A measurement with
-//! the seed r is to give its engine `source_seed(r, key)` with the key of the name `mechanism
+//! the seed r must give its engine `source_seed(r, key)` with the key of the name `mechanism
 //! requests`; then a model with the seed r, whose mechanism is called `requests`, gets the same.
 //!
 //! With `moves_data` requests that move none are left out; with `by_kind` the open streams are given
 //! as two, stream 0 with all reads and stream 1 with all writes (`select`).
 //!
-//! Invariant: what is returned depends on the parameters, the seed and the calls of `next` alone.
+//! Invariant: results depend only on the parameters, the seed and the calls of `next`.
 
 use rand::Rng as _;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub fn source_seed(run: u64, key: u64) -> u64 {
     stream::open(run, key).next_u64()
 }
 
-/// What the mechanism is made from.
+/// The parameters of the mechanism.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -60,7 +60,7 @@ struct Parameters {
 pub struct RequestSource {
     source: Box<dyn Source>,
     last: Vec<Option<Request>>,
-    /// Whether a stream was asked for a request that it did not have any more.
+    /// Whether a stream had no more requests when it was read.
     has_ended: Vec<bool>,
     /// Jobs that have a place in each stream.
     seated: Vec<u32>,
@@ -71,7 +71,7 @@ impl RequestSource {
     ///
     /// # Errors
     ///
-    /// Says in words which parameter is wrong, and the cure.
+    /// The error says which parameter is wrong, with a hint.
     pub fn new(parameters: &Value, mut stream: Generator) -> Result<Self, String> {
         let told = |error: super::WorkloadError| format!("{error}; {}", error.cure);
         let table = Table::new("parameters", parameters).map_err(told)?;

@@ -1,7 +1,7 @@
-//! Where requests come from: the sources that the `workload` table of a job describes.
+//! Sources of requests, as the `workload` table of a job describes them.
 //!
 //! Invariant: the requests of a source are a function of (workload, seed, size of the target); a
-//! stream gives the same ones whenever it is asked.
+//! stream gives the same ones whenever they are requested.
 
 #[cfg(test)]
 mod chances;
@@ -41,7 +41,7 @@ const KINDS: &str = "micro, spc1_like, spc2_like, trace";
 ///
 /// # Errors
 ///
-/// Fails where a key of the workload is unknown, a value cannot be, or a size does not fit the
+/// Fails if a key of the workload is unknown, a value is invalid, or a size does not fit the
 /// target; the error names the key, what is wrong, and the cure.
 pub fn source(workload: &Value, seed: u64, bytes: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let mut table = Table::new("workload", workload)?;

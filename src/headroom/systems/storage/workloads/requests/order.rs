@@ -1,14 +1,14 @@
-//! The order in which an engine that is never held up would issue the requests of a source.
+//! The order in which an engine that is never delayed would issue the requests of a source.
 //!
-//! Invariant: requests with due times come in the order of these, at equal times in that of the
-//! streams; closed streams give one request each in turn, before any open one of a later round.
+//! Invariant: requests with due times come in the order of those times, at equal times in that of
+//! the streams; closed streams give one request each in turn, before any open one of a later round.
 
 use crate::systems::storage::workloads::request::{Request, Source};
 
-/// Return the first `count` requests of a source, each with its stream; fewer where it ends.
+/// Return the first `count` requests of a source, each with its stream; fewer if it ends.
 ///
-/// Closed streams take turns. Where a source has both, a turn of the closed streams goes before
-/// each request of the open ones: there is no time by which to set them against each other.
+/// Closed streams take turns. If a source has both, a turn of the closed streams goes before each
+/// request of the open ones: there is no time by which to set them against each other.
 pub fn merged(source: &mut dyn Source, count: usize) -> Vec<(usize, Request)> {
     let mut heads: Vec<Option<Request>> = Vec::new();
     let mut requests = Vec::new();

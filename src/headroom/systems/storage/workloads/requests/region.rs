@@ -1,4 +1,4 @@
-//! A part of the target in which addresses are drawn.
+//! A part of the target from which addresses are drawn.
 //!
 //! Invariant: a request never crosses the end of its region; every address is a multiple of the
 //! alignment.
@@ -15,7 +15,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Return how many addresses a request of `length` (B) can have; 0 where it does not fit.
+    /// Return how many addresses a request of `length` (B) can have; 0 if it does not fit.
     #[inline]
     pub const fn places(self, length: u64) -> u64 {
         match (self.end - self.first).checked_sub(length) {

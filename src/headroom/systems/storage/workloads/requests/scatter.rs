@@ -2,9 +2,9 @@
 //!
 //! Invariant: a bijection of 0 to count - 1, fixed by its key, in constant memory.
 //!
-//! Source: Black & Rogaway (2002), *Ciphers with arbitrary finite domains* (cycle walking). The
-//! rounds are steps that are bijections of a power of two each: multiplication by an odd number,
-//! addition, and exclusive-or with the own upper half.
+//! Source: Black & Rogaway (2002), *Ciphers with arbitrary finite domains* (cycle walking). Each
+//! step of a round is a bijection on a power of two: multiplication by an odd number, addition, and
+//! exclusive-or with the own upper half.
 
 use crate::simulation::kernel::random::stream::mix;
 

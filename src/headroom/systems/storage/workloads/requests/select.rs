@@ -1,11 +1,11 @@
-//! Other views of a source, for models: reads and writes alone, and apart.
+//! Other views of a source, for models: only reads and writes, and the two separately.
 //!
-//! A model knows a request by its class. Where classes are streams, it asks the streams; where
+//! A model identifies a request by its class. If the classes are streams, it asks the streams. If
 //! they are reads and writes, [`ByKind`] gives the open streams of a source as two: all reads, and
 //! all writes, each in the order of their due times.
 //!
-//! Invariant: what is given is what the source gives, each request once, but for those that move
-//! no data where [`Moving`] leaves them out; what one view is asked for does not depend on when.
+//! Invariant: the requests are those of the source, each once, except for those that move no data
+//! if [`Moving`] leaves them out; the requests of a view do not depend on when they are read.
 
 use std::collections::VecDeque;
 
@@ -42,10 +42,10 @@ impl Source for Moving {
 pub struct ByKind {
     source: Box<dyn Source>,
     streams: [Stream; 2],
-    /// The next request of each stream of the source, once it was asked.
+    /// The next request of each stream of the source, once read.
     heads: Vec<Option<Request>>,
     is_begun: bool,
-    /// Reads and writes that were met while the other was looked for.
+    /// Reads and writes that were met while looking for the other.
     waiting: [VecDeque<Request>; 2],
 }
 

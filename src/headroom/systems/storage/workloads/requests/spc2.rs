@@ -1,4 +1,4 @@
-//! An SPC-2-like workload: large transfers in order, without a claim to be the official one.
+//! An SPC-2-like workload: large sequential transfers; it does not claim to be official.
 //!
 //! ```json
 //! {"kind": "spc2_like", "part": "lfp", "streams": 4, "block_bytes": 1048576, "phase": "read_write"}
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! - `lfp`, processing of large files: blocks of 256 or 1024 KiB, one outstanding request a stream;
-//!   the phase is `write_only`, `read_write` or `read_only`. In the middle one a stream reads a block
-//!   of the first half of its part and writes one of the second half, in turn, as a program does
-//!   that makes one file from another.
+//!   the phase is `write_only`, `read_write` or `read_only`. In `read_write` a stream alternately
+//!   reads a block of the first half of its part and writes one of the second half, like a program
+//!   that converts one file to another.
 //! - `ldq`, large queries of a database: blocks of 64 or 1024 KiB, 99% of them read, 1 or 4
 //!   outstanding requests a stream.
 //! - `vod`, video on demand: blocks of 256 KiB, read only, 8 outstanding requests a stream at most.
@@ -50,7 +50,7 @@ enum Part {
     Vod,
 }
 
-/// What the processing of large files does.
+/// The phase of processing large files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
@@ -70,7 +70,7 @@ struct Written {
     rate_bytes_per_s: Option<f64>,
 }
 
-/// What the streams of a workload have in common.
+/// Data shared by the streams of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     block: u64,
@@ -79,7 +79,7 @@ struct Plan {
     rate_per_s: Option<f64>,
 }
 
-/// What a stream does with its part.
+/// The duty of a stream in its part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Duty {
     Write,
@@ -102,7 +102,7 @@ impl Spc2 {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown or does not belong to the part, and where a value cannot be.
+    /// Fails if a key is unknown or does not belong to the part, or if a value is invalid.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let written: Written = table.read()?;
         let plan = written.plan(table)?;
@@ -197,7 +197,7 @@ impl Written {
     }
 }
 
-/// Return `given`, one of `known`; where there is only one it may be left out.
+/// Return `given`, one of `known`; if there is only one it may be left out.
 fn choice(
     table: &Table,
     name: &str,

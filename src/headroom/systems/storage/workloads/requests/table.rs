@@ -1,7 +1,7 @@
-//! Strict reading of the tables of a workload.
+//! Strict parsing of workload tables.
 //!
-//! Invariant: every key is known and every value has its type; what is not so is an error that
-//! names the key by its path.
+//! Invariant: every key is known and every value has its type; anything else is an error that names
+//! the key by its path.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Fails where it is none.
+    /// Fails if it is none.
     pub fn new(key: &str, value: &Value) -> Result<Self, WorkloadError> {
         let entries = value.as_object().ok_or_else(|| {
             let problem = format!("is {value}, but must be a table");
@@ -53,7 +53,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown or missing, and where a value has another type.
+    /// Fails if a key is unknown or missing, or if a value has another type.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, WorkloadError> {
         let value = Value::Object(self.entries.clone());
         serde_path_to_error::deserialize(value).map_err(|error| self.unread(&error))
@@ -82,7 +82,7 @@ impl Table {
     }
 }
 
-/// Return what serde calls a type in words of everybody.
+/// Return serde's name of a type in plain English.
 fn in_words(expected: &str) -> &str {
     match expected {
         "u64" | "u32" | "usize" => "a whole number that is not negative",
@@ -95,7 +95,7 @@ fn in_words(expected: &str) -> &str {
 ///
 /// # Errors
 ///
-/// Fails where it does not.
+/// Fails if it does not.
 pub fn check_share(table: &Table, name: &str, share: f64) -> Result<f64, WorkloadError> {
     if (0.0..=1.0).contains(&share) {
         return Ok(share);
@@ -111,7 +111,7 @@ pub fn check_share(table: &Table, name: &str, share: f64) -> Result<f64, Workloa
 ///
 /// # Errors
 ///
-/// Fails where it is not.
+/// Fails if it is not.
 pub fn check_positive(table: &Table, name: &str, value: f64) -> Result<f64, WorkloadError> {
     if value.is_finite() && value > 0.0 {
         return Ok(value);
@@ -123,7 +123,7 @@ pub fn check_positive(table: &Table, name: &str, value: f64) -> Result<f64, Work
 ///
 /// # Errors
 ///
-/// Fails where it does not.
+/// Fails if it does not.
 pub fn check_whole(
     table: &Table,
     name: &str,

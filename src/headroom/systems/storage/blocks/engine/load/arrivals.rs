@@ -1,4 +1,4 @@
-//! How requests arrive: streams that have room are asked for as many as they have room for.
+//! Arrivals of requests: each stream with room provides as many requests as fit.
 
 use std::cmp::Reverse;
 
@@ -30,7 +30,7 @@ impl Load {
         }
     }
 
-    /// Return how many requests may be asked of a stream at once, none of them in vain.
+    /// Return how many requests a stream may provide at once, none of them useless.
     #[inline]
     fn room(&self, index: usize) -> usize {
         let stream = &self.streams[index];
@@ -49,7 +49,7 @@ impl Load {
         room.min(usize::try_from(self.requests_left).unwrap_or(usize::MAX))
     }
 
-    /// Take what a stream gave that was asked for `room` requests.
+    /// Take the requests that a stream gave for `room` places.
     #[inline]
     fn receive(&mut self, index: usize, asked: &[Request], room: usize, now_ns: u64) {
         let last_due_ns = asked.last().and_then(|request| request.due_ns);
@@ -74,7 +74,8 @@ impl Load {
         }
     }
 
-    /// Let `requests` of a stream arrive at `at_ns`: into places as long as nobody waits for them.
+    /// Let `requests` of a stream arrive at `at_ns`: into places as long as no request waits for
+    /// them.
     #[inline]
     pub(super) fn arrive(&mut self, index: usize, requests: &[Request], at_ns: u64) {
         if requests.is_empty() {

@@ -1,6 +1,7 @@
-//! How requests begin and end.
+//! Begin and end of requests.
 //!
-//! Streams are asked for more when all that ended at a moment is known, as many as there is room for.
+//! Once all requests that ended at a moment are known, the streams provide as many more as
+//! there is room for.
 
 use super::place::{Arrival, Next};
 use super::{Load, StopReason};

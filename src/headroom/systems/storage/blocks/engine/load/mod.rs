@@ -1,8 +1,8 @@
-//! The load: which request begins next, and what becomes of it.
+//! The load: which request begins next, and its life cycle.
 //!
-//! Requests with a due time arrive at it, whatever the target does, and wait in the queue of
-//! their stream for a place. Requests without one arrive when a place of their stream is free.
-//! The longest waiting request of all streams that have a free place begins first.
+//! Requests with a due time arrive at that time, whatever the target does, and wait in the queue of
+//! their stream for a place. Requests without a due time arrive when a place of their stream is
+//! free. Among all streams with a free place, the request that has waited longest begins first.
 //!
 //! Invariant: every request that arrived waits, is outstanding, has completed or has failed; a
 //! request never begins before it is due, nor a stream has more outstanding than its depth.
@@ -40,9 +40,9 @@ pub struct Load {
     full_until_ns: u64,
     /// Places whose request begins next: it found a place as it arrived.
     ready: Vec<u32>,
-    /// Streams of which a request has ended since streams were last asked for more.
+    /// Streams with a request that has ended since they last provided more.
     with_room: Vec<usize>,
-    /// What a stream gave when it was last asked.
+    /// The last requests of a stream.
     asked: Vec<Request>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
@@ -121,7 +121,7 @@ impl Load {
         self.advance(0);
     }
 
-    /// Let arrive what is due up to `now_ns`.
+    /// Let all requests arrive that are due up to `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         while let Some(&Reverse((due_ns, stream))) = self.due.peek() {
@@ -142,7 +142,7 @@ impl Load {
         }
     }
 
-    /// Return the next due time (ns), or the end of the load where it comes first.
+    /// Return the next due time (ns), or the end of the load if it comes first.
     #[inline]
     pub fn next_event_ns(&self) -> Option<u64> {
         if self.stopped.is_some() {
@@ -154,23 +154,23 @@ impl Load {
     }
 
     /// Put the places whose request begins next into `places`, which is empty: requests that found
-    /// a place as they arrived. After them, [`Load::take_waiting`] has to be asked.
+    /// a place as they arrived. After them, [`Load::take_waiting`] must be called.
     #[inline]
     pub fn take_ready(&mut self, places: &mut Vec<u32>) {
         std::mem::swap(&mut self.ready, places);
     }
 
-    /// Take the request that begins next into a place; None where none can begin now.
+    /// Take the request that begins next into a place; None if none can begin now.
     #[inline]
     pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
         if self.ready.is_empty() {
             return self.take_waiting(content);
         }
-        // Hardly ever more than one: who takes one by one takes each as it comes.
+        // Hardly ever more than one: a consumer that takes them singly takes each as it comes.
         Some(self.ready.remove(0))
     }
 
-    /// Take the longest waiting request into a place; None where none waits that may begin.
+    /// Take the longest waiting request into a place; None if no waiting one may begin.
     #[inline]
     pub fn take_waiting(&mut self, content: &mut dyn Content) -> Option<u32> {
         if self.runnable.is_empty() || self.free.is_empty() {
@@ -204,13 +204,13 @@ impl Load {
         }
     }
 
-    /// Return whether the content has to be told of every request.
+    /// Return whether the content must learn of every request.
     #[inline]
     pub const fn is_careful(&self) -> bool {
         self.is_careful
     }
 
-    /// Return what `place` has to do next.
+    /// Return the next operation of `place`.
     #[inline]
     pub fn operation(&self, place: u32) -> Operation {
         let place = &self.places[place as usize];
@@ -294,7 +294,7 @@ impl Load {
         self.source.fault()
     }
 
-    /// Return what the workload says of the requests that it gave.
+    /// Return the workload's own counts of its requests.
     pub fn source_counters(&self) -> Vec<(&'static str, u64)> {
         self.source.counters()
     }
@@ -304,12 +304,12 @@ impl Load {
         &self.classes
     }
 
-    /// Count all that is noted: before anybody looks at what was counted.
+    /// Count all notes, before any reader looks at the counts.
     pub fn settle(&mut self) {
         self.tallies.iter_mut().for_each(Tally::settle);
     }
 
-    /// Return what was counted, class by class; [`Load::settle`] has to come before.
+    /// Return the counts, class by class; [`Load::settle`] has to come before.
     pub fn tallies(&self) -> &[Tally] {
         debug_assert!(self.tallies.iter().all(Tally::is_settled));
         &self.tallies
@@ -331,7 +331,7 @@ impl Load {
         Some((&oldest.request, oldest.begun_ns))
     }
 
-    /// Return what failed.
+    /// Return the failures.
     pub const fn failures(&self) -> &Failures {
         &self.failures
     }

@@ -1,4 +1,4 @@
-//! Streams and places: where a request is between its arrival and its end.
+//! Streams and places: the state of a request between its arrival and its end.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(super) struct StreamState {
     pub has_ended: bool,
     /// Whether its last request had a due time.
     pub is_timed: bool,
-    /// Whether a request of it has ended since streams were last asked for more.
+    /// Whether one of its requests has ended since streams last provided more.
     pub has_room: bool,
     pub unsynced_count: u64,
     /// How long (ns) after its due time a request may end.
@@ -66,7 +66,7 @@ impl Place {
     };
 }
 
-/// What becomes of a place after a completion.
+/// The next step of a place after a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The request has succeeded; the place is free.

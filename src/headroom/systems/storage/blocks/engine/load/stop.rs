@@ -1,17 +1,17 @@
-//! Why requests stop arriving.
+//! Reasons why requests stop arriving.
 
 /// Why requests stopped arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The time was over.
     Seconds,
-    /// So many requests had arrived.
+    /// The given number of requests had arrived.
     Requests,
-    /// So many bytes were asked for.
+    /// The given number of bytes had been requested.
     Bytes,
     /// The workload was at its end.
     SourceEnded,
-    /// Somebody asked for the end.
+    /// The user requested the end.
     Interrupted,
     /// The target failed again and again.
     TargetFailed,

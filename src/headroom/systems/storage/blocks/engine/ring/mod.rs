@@ -1,5 +1,4 @@
-//! The `io_uring` backend: many requests for each system call, on files and buffers that the kernel
-//! knows beforehand.
+//! The `io_uring` backend: many requests per system call, on registered files and buffers.
 //!
 //! Source: Axboe, *Efficient IO with `io_uring`* (2019); the manual pages of `io_uring_setup`,
 //! `io_uring_enter` and `io_uring_register`.
@@ -21,7 +20,7 @@ use super::error::EngineError;
 use super::trim;
 use crate::systems::storage::workloads::request::Kind;
 
-/// What to do where a ring that worked does not any more.
+/// The hint if a working ring breaks.
 const CURE: &str = "use the interface threads";
 
 /// Return the entry that discards a range (B) of a block device.
@@ -51,7 +50,7 @@ pub struct RingBackend<'a> {
 }
 
 impl<'a> RingBackend<'a> {
-    /// Put `ring` to work; no file stands for operations that do nothing.
+    /// Put `ring` to work; no file means operations that do nothing.
     pub fn new(ring: &'a mut Ring, files: &'a [i32], buffers: &'a mut Buffers) -> Self {
         let mut facts = ring.facts.clone();
         let (mut submitter, submission, completion) = ring.shared.split();
@@ -71,7 +70,7 @@ impl<'a> RingBackend<'a> {
         }
     }
 
-    /// Return what the ring was set up with.
+    /// Return the set-up of the ring.
     pub const fn facts(&self) -> &RingFacts {
         &self.facts
     }
@@ -137,7 +136,7 @@ impl<'a> RingBackend<'a> {
         (place as usize * self.buffers.place_bytes() / self.region_bytes) as u16
     }
 
-    /// Hand over what was pushed and wait for one completion, or until `until_ns`.
+    /// Hand over the pushed operations and wait for one completion, or until `until_ns`.
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.call_count += 1;
         self.submission.sync();

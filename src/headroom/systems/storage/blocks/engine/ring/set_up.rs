@@ -1,8 +1,8 @@
-//! Setting a ring up, with all that makes it cheap as far as the kernel has it.
+//! Sets up a ring with every optimisation that the kernel supports.
 //!
-//! Where the kernel is too old for a flag, a ring is set up with less; so are files and buffers.
-//! Neither a polling kernel thread nor polled completions are used: on few processors the poller
-//! takes the time of what it serves. What was chosen is reported.
+//! If the kernel is too old for a flag, the ring is set up without it; the same holds for files and
+//! buffers. Neither a polling kernel thread nor polled completions are used: with few processors,
+//! the poller takes time from the work it serves. The choice is reported.
 
 use std::io;
 
@@ -14,10 +14,10 @@ use crate::systems::storage::blocks::engine::error::EngineError;
 use crate::systems::storage::blocks::engine::trim;
 use crate::systems::storage::verify::check::file_of;
 
-/// Bytes of one registered buffer at most.
+/// Maximum bytes of one registered buffer.
 const REGION_BYTES: usize = 1 << 30;
 
-/// What a ring was set up with.
+/// The set-up of a ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RingFacts {
     /// Flags of the set-up.
@@ -45,7 +45,7 @@ impl RingFacts {
     }
 }
 
-/// A ring, and what is registered with it.
+/// A ring, and its registered resources.
 pub struct Ring {
     pub(super) shared: IoUring,
     pub(super) facts: RingFacts,
@@ -59,7 +59,7 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// Where the system has no ring for us.
+    /// If the system provides no ring.
     pub fn new(place_count: u32, files: &[i32], buffers: &Buffers) -> Result<Self, EngineError> {
         let (mut ring, flags) = set_up(place_count)?;
         if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
@@ -90,7 +90,7 @@ impl Ring {
     }
 }
 
-/// Return the error of a ring that the system refuses, with the cure for its cause.
+/// Return the error of a ring that the system refuses, with a hint for its cause.
 fn refused(step: &'static str, cause: io::Error) -> EngineError {
     let cure = match cause.raw_os_error() {
         Some(libc::ENOSYS) => {
@@ -109,7 +109,7 @@ fn refused(step: &'static str, cause: io::Error) -> EngineError {
     EngineError::system(step, cause, cure)
 }
 
-/// Have a ring that carries nothing else carry `entry` out, and return its result.
+/// Let a ring without other work carry out `entry`, and return its result.
 #[allow(unsafe_code, reason = "the entries point to no buffers")]
 fn answer(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<i32> {
     // SAFETY: the entry names no memory, and what it names lives until the call returns.

@@ -1,4 +1,4 @@
-//! Times and counts against closed forms and against a reference written another way.
+//! Times and counts, compared with closed forms and an independent reference implementation.
 
 use proptest::prelude::*;
 use serde_json::json;

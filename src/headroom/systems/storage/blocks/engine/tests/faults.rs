@@ -1,4 +1,4 @@
-//! Requests that fail, targets that vanish, operations that do a part, and contents that object.
+//! Failing requests, vanishing targets, partial operations, and contents that reject data.
 
 use serde_json::json;
 

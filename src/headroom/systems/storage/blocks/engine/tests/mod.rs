@@ -1,5 +1,4 @@
-//! Tests of the engine: against closed forms and a reference on a scripted backend with a clock
-//! of its own, and on real files through both interfaces.
+//! Tests of the engine: on a scripted backend, and on real files through both interfaces.
 
 mod accounting;
 mod faults;

@@ -1,4 +1,4 @@
-//! Both interfaces on a real file, and on nothing.
+//! Both interfaces on a real file, and on the null target.
 
 use std::fs::File;
 use std::io::Read;
@@ -33,7 +33,7 @@ impl Nameless {
     }
 }
 
-/// Run on `interface`; None where this machine has no such interface.
+/// Run on `interface`; None if this machine has no such interface.
 fn measure(interface: &str, changes: &serde_json::Value) -> Option<Measured> {
     let mut job = json!({"seed": 3, "interface": interface, "target": {"kind": "nothing"}});
     for (key, value) in changes.as_object().expect("an object") {

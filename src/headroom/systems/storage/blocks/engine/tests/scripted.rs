@@ -1,4 +1,4 @@
-//! A backend that does what a script says, in time of its own; and a source that is a list.
+//! A backend that follows a script in its own time, and a source backed by a list.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::soft::virtual_time::VirtualTime;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
 
-/// What an operation answers, and after which time (ns).
+/// The answer of an operation, and the time (ns) until then.
 pub type Script = Box<dyn FnMut(&Operation) -> (u64, i32)>;
 
 /// A backend without a system.
@@ -47,7 +47,7 @@ impl Scripted {
     }
 }
 
-/// Return what an operation answers that succeeds.
+/// Return the answer of a successful operation.
 pub fn whole(operation: &Operation) -> i32 {
     match operation.kind {
         Kind::Read | Kind::Write => operation.length.cast_signed(),
@@ -131,7 +131,7 @@ pub fn request(kind: Kind, offset: u64, length: u32, due_ns: Option<u64>) -> Req
     }
 }
 
-/// Return `count` reads of 4 KiB, one after the other, due as `due_ns` says.
+/// Return `count` reads of 4 KiB, one after the other, due at `due_ns`.
 pub fn reads(count: u64, due_ns: impl Fn(u64) -> Option<u64>) -> Vec<Request> {
     (0..count)
         .map(|index| request(Kind::Read, 4096 * index, 4096, due_ns(index)))

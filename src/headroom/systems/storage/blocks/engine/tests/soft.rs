@@ -1,4 +1,4 @@
-//! The whole engine on a soft device: what it reports is what the script says.
+//! The whole engine on a soft device: its report equals the script.
 
 use crate::simulation::kernel::run::result::HistogramTable;
 use crate::systems::storage::blocks::engine::{Measured, run};
@@ -136,7 +136,7 @@ fn lost_torn_and_misdirected_writes_are_as_many_as_the_script_has() {
         (truth.lost_count, truth.torn_count, truth.misdirected_count),
         (3, 1, 1)
     );
-    // A lost first write leaves zeros, and a misdirected one too, where it should have gone.
+    // A lost first write leaves zeros, and so does a misdirected one at its intended place.
     let expected = [
         ("lost", 0),
         ("torn", 1),

@@ -1,5 +1,4 @@
-//! Targets that never answer: the run ends, what was measured is kept, and what the system may still
-//! use is left alone.
+//! Targets that never answer: the run ends, keeps its measurements, and leaves memory in use alone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -22,7 +21,7 @@ use crate::systems::storage::blocks::engine::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::blocks::engine::workers::{Shared, Workers};
 
-/// Opens once, for all who wait.
+/// Opens once, for all waiting threads.
 #[derive(Default)]
 struct Gate {
     is_open: Mutex<bool>,
@@ -47,7 +46,7 @@ struct Hanging {
     count: AtomicU64,
     hangs_at: u64,
     gate: Arc<Gate>,
-    /// Is gone when nobody uses the buffers any more.
+    /// Is gone when the buffers are no longer in use.
     _alive: Sender<()>,
 }
 
@@ -119,7 +118,7 @@ fn a_call_that_never_returns_does_not_hold_the_end_of_the_run() {
         problem.contains("a read of 4096 B at offset 40960"),
         "{problem}"
     );
-    // The thread in the call keeps what it uses, until the call returns after all.
+    // The thread in the call keeps its resources, until the call returns after all.
     assert_eq!(ended.alive.try_recv(), Err(TryRecvError::Empty));
     ended.gate.open();
     assert!(ended.alive.recv().is_err());

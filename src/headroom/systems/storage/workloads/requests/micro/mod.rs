@@ -1,34 +1,35 @@
-//! Micro workloads: streams of one pattern each, or of a mix of patterns.
+//! Micro workloads: streams with one access pattern each, or with a mix of patterns.
 //!
 //! ```json
 //! {"kind": "micro", "streams": 4, "depth": 8, "block_bytes": 4096, "read_share": 0.7,
 //!  "pattern": "random", "sequential_share": 0.25, "rate_per_s": 1000.0}
 //! ```
 //!
-//! `streams` is a number of equal streams, or a list of tables; what stands beside the list holds
-//! for every stream that does not say otherwise. A stream with `rate_per_s` is open (each request
-//! has a due time), one without is closed.
+//! `streams` is a number of equal streams, or a list of tables; keys next to the list apply to
+//! every stream that does not override them. A stream with `rate_per_s` is open (each request has a
+//! due time); without it, the stream is closed.
 //!
 //! | key | means | default |
 //! | --- | --- | --- |
 //! | `name`, `count` | name of a stream of the list; how many equal ones (`name-1`, `name-2`, ...) | `stream-1` ..., 1 |
-//! | `depth` | requests outstanding at most | 1; no limit where the stream is open |
+//! | `depth` | requests outstanding at most | 1; no limit if the stream is open |
 //! | `block_bytes` | a size (B), or a list of `{bytes, weight}` | 4096 |
 //! | `read_share`, `trim_share` | shares of reads and trims; the rest is written | 1, 0 |
 //! | `pattern` | `random`, `sequential`, `strided` or `zipf` | `random` |
 //! | `random_share`, `sequential_share`, `strided_share`, `zipf_share` | share of the requests that follow another pattern | 0 |
 //! | `zipf_exponent` | the k-th hottest place has a share in proportion to k^-exponent | 1 |
-//! | `stride_bytes` | from one strided request to the next (B) | needed where one is strided |
+//! | `stride_bytes` | from one strided request to the next (B) | required if the pattern is strided |
 //! | `start` | of sequential and strided streams: stream i of n at i/n of its range (`spread`), at its first byte (`first`), anywhere (`random`) | `spread` |
 //! | `offset_bytes`, `range_bytes` | part of the target (B) | all of it |
 //! | `align_bytes` | addresses are multiples of it (B) | the smallest block |
 //! | `rate_per_s` | requests that the stream offers (1/s); makes it open | closed |
 //! | `arrivals` | gaps of an open stream: `poisson` or `constant` | `poisson` |
 //!
-//! Hot places are scattered over the range by a permutation that holds for the whole run; streams
-//! with the same range share them. A sequential or strided request begins behind the last one of its stream, whatever that was. So
-//! a stream with the pattern `random` and a `sequential_share` of s has sequential runs with a mean
-//! length of 1 / (1 - s), as in other generators of mixed load.
+//! Hot places are scattered over the range by a permutation that is fixed for the whole run;
+//! streams with the same range share them. A sequential or strided request begins after the last
+//! one of its stream, whatever its pattern. So a stream with the pattern `random` and a
+//! `sequential_share` of s has sequential runs with a mean length of 1 / (1 - s), as in other
+//! generators of mixed load.
 //!
 //! Invariant: a request lies inside the range of its stream and at a multiple of its alignment.
 
@@ -60,7 +61,7 @@ impl Micro {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown or a value cannot be.
+    /// Fails if a key is unknown or a value is invalid.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let plans = table::read(table, bytes)?;
         let count = plans.len();
@@ -140,7 +141,7 @@ impl Requests {
     }
 }
 
-/// Draws what requests ask for.
+/// Draws the contents of requests.
 struct Kinds {
     read: Chance,
     read_or_trim: Chance,

@@ -1,7 +1,7 @@
 //! The table of a micro workload.
 //!
-//! Invariant: what passes here can be carried out: every size fits its range, shares add up to at
-//! most one.
+//! Invariant: a table that passes can be carried out: every size fits its range, shares add up to
+//! at most one.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use super::super::error::WorkloadError;
 use super::super::region::Region;
 use super::super::table::{Table, check_positive, check_share, check_whole};
 
-/// Streams that a workload may have; beyond, nobody could read the report.
+/// Streams that a workload may have; a report with more would be unreadable.
 const STREAMS_MAX: u64 = 65_536;
 /// Longest request (B): lengths are kept in 32 bits, and no device takes one in one piece.
 const BLOCK_MAX: u64 = 1 << 30;
 /// Highest rate of a stream (1/s): due times count nanoseconds.
 const RATE_MAX: f64 = 1e9;
 
-/// Where the next request of a stream lies.
+/// The position of a stream's next request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -35,7 +35,7 @@ pub enum Pattern {
     Zipf,
 }
 
-/// Where a sequential or strided stream begins.
+/// The start of a sequential or strided stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -61,7 +61,7 @@ pub enum Blocks {
     Weighted(Vec<WeightedBlock>),
 }
 
-/// A size and how often it comes.
+/// A size and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedBlock {
@@ -127,7 +127,7 @@ impl Default for Written {
 pub struct StreamPlan {
     /// Name.
     pub name: String,
-    /// Requests outstanding at most.
+    /// Maximum outstanding requests.
     pub depth: u32,
     /// Sizes (B) with their weights.
     pub blocks: Vec<(u32, f64)>,
@@ -143,9 +143,9 @@ pub struct StreamPlan {
     pub zipf_exponent: f64,
     /// Distance between two strided requests (B), a multiple of the alignment.
     pub stride: u64,
-    /// Where it begins.
+    /// Its start.
     pub start: Start,
-    /// Where its requests lie.
+    /// The range of its requests.
     pub region: Region,
     /// Rate (1/s) and law; None: closed.
     pub rate: Option<(f64, Law)>,
@@ -155,7 +155,7 @@ pub struct StreamPlan {
 ///
 /// # Errors
 ///
-/// Fails where a key is unknown or a value cannot be.
+/// Fails if a key is unknown or a value is invalid.
 pub fn read(table: &Table, bytes: u64) -> Result<Vec<StreamPlan>, WorkloadError> {
     let mut plans = Vec::new();
     for one in stream_tables(table)? {
@@ -177,7 +177,7 @@ pub fn read(table: &Table, bytes: u64) -> Result<Vec<StreamPlan>, WorkloadError>
     Ok(plans)
 }
 
-/// Lay the table of each stream over the values that stand in the workload itself.
+/// Apply the table of each stream on top of the values in the workload itself.
 fn stream_tables(table: &Table) -> Result<Vec<Table>, WorkloadError> {
     let mut shared: Map<String, Value> = table.entries.clone();
     let streams = shared.remove("streams").unwrap_or(Value::from(1));

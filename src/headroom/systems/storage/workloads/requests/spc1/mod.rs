@@ -1,19 +1,20 @@
-//! An SPC-1-like workload: the mix of a transaction system, without a claim to be the official one.
+//! An SPC-1-like workload: the mix of a transaction system; it does not claim to be official.
 //!
 //! ```json
 //! {"kind": "spc1_like", "bsus": 20, "load_share": 0.8}
 //! ```
 //!
 //! The target is cut into three application storage units (ASU): data store 45%, user store 45%,
-//! log the rest. One business scaling unit (BSU) offers 50 requests in a second by eight streams,
-//! each a Poisson process of its own ([`STREAMS`]). Each BSU has streams of its own: its own
-//! sequential runs, its own walks; 100 BSUs at most share the counters of the leaves that their
-//! walks visit (one context). The sum of a stream over all BSUs is one stream here: a Poisson
-//! process whose requests belong to each BSU with equal probability, which is the same by the
-//! splitting theorem of Poisson processes.
+//! log the rest. One business scaling unit (BSU) offers 50 requests per second in eight streams,
+//! each an independent Poisson process ([`STREAMS`]). Each BSU has its own streams, sequential runs
+//! and walks; up to 100 BSUs share the counters of the leaves that their walks visit (one context).
+//! The sum of a stream over all BSUs is one stream here: a Poisson process whose requests belong to
+//! each BSU with equal probability, which is the same by the splitting theorem of Poisson
+//! processes.
 //!
-//! `load_share` is the step of a ramp: that share of the BSUs is at work, and where it is no whole
-//! number of them, their rate is changed a little so that the offered load is exactly as asked.
+//! `load_share` is the step of a ramp: that share of the BSUs is active. If it is not a whole
+//! number of BSUs, their rate is adjusted slightly so that the offered load is exactly as
+//! requested.
 //!
 //! Sources: Daniel & Faith (2005), *A portable, open-source implementation of the SPC-1 workload*,
 //! IISWC; Gill & Modha (2005), *SARC*, USENIX (matrix of the mix).
@@ -63,7 +64,7 @@ pub struct StreamLaw {
     pub intensity: f64,
     /// Share of reads.
     pub read_share: f64,
-    /// Where its requests lie.
+    /// The range of its requests.
     pub place: Place,
 }
 
@@ -166,7 +167,7 @@ impl Spc1 {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown, a value cannot be, or the target is too small.
+    /// Fails if a key is unknown, a value is invalid, or the target is too small.
     pub fn new(table: &Table, seed: u64, bytes: u64) -> Result<Self, WorkloadError> {
         let written: Written = table.read()?;
         check_whole(table, "bsus", written.bsus, (1, BSUS_MAX))?;

@@ -1,11 +1,11 @@
-//! Sequential runs that end and start anew elsewhere.
+//! Sequential runs that end and start again elsewhere.
 //!
 //! Invariant: a request of a run ends no later than the run.
 
 use super::super::draws;
 use crate::simulation::kernel::random::stream::Stream as Generator;
 
-/// Where runs start and how long they are, in blocks of the ASU.
+/// Start positions and lengths of runs, in blocks of the ASU.
 #[derive(Clone, Copy, Debug)]
 pub struct RunLaw {
     /// Lowest start.
@@ -26,7 +26,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Return the first of the next `blocks`, from a new run where they are not left.
+    /// Return the first of the next `blocks`, from a new run if too few are left.
     pub fn next(&mut self, law: RunLaw, blocks: u32, generator: &mut Generator) -> u64 {
         let blocks = u64::from(blocks);
         if self.next + blocks > self.end {

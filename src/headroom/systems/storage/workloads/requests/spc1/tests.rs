@@ -1,4 +1,4 @@
-//! Tests of the SPC-1-like workload against its published figures.
+//! Tests of the SPC-1-like workload against its published values.
 
 use proptest::prelude::*;
 use serde_json::json;

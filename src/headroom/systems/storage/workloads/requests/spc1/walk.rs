@@ -1,17 +1,17 @@
-//! The hierarchical reuse random walk: requests return to where they were lately, at every scale.
+//! The hierarchical reuse random walk: requests return to recent positions, at every scale.
 //!
 //! A region is cut into leaves of eight blocks. From its leaf the walk chooses a window of 2^h
-//! leaves around it, aligned as a node of a binary tree, and goes to any leaf in it. h is small
-//! mostly: it begins at its lowest value and grows by one with a probability of 0.44, until it
-//! does not or the window holds the region. Where a region is no power of two of leaves, its last
+//! leaves around it, aligned like a node of a binary tree, and goes to any leaf in it. h is usually
+//! small: it starts at its lowest value and grows by one with a probability of 0.44, until it stops
+//! growing or the window holds the region. If a region is not a power of two of leaves, its last
 //! windows are cut at its end (as if the walk drew again until it is inside).
 //!
-//! Reads take the blocks of a leaf in turn. Writes gather on every eighth leaf: half of them on
-//! any block there, half on the block of that leaf that was read last; 15% of them are written
-//! once more by the next write of the same walk.
+//! Reads take the blocks of a leaf in turn. Writes are concentrated on every eighth leaf: half of
+//! them on any block there, half on the block of that leaf that was read last; 15% of them are
+//! written once more by the next write of the same walk.
 //!
 //! For each h the walk is uniform in the cells of a partition, so all leaves are equally likely in
-//! the long run, whatever the size of the region.
+//! the long run, regardless of the size of the region.
 //!
 //! Source: `McNutt` (2000), *The Fractal Structure of Data Reference*, chapter on the hierarchical
 //! reuse model; Daniel & Faith (2005), see the parent module.
@@ -67,7 +67,7 @@ impl Region {
 #[derive(Clone, Debug)]
 pub struct Leaves {
     region: Region,
-    /// Next block to read of each leaf, in pages that are made when they are first needed.
+    /// Next block to read of each leaf, in pages that are allocated when first needed.
     next_reads: Vec<Option<Box<[u8]>>>,
 }
 
@@ -94,7 +94,7 @@ impl Leaves {
         &mut page[(leaf % PAGE) as usize]
     }
 
-    /// Return the block of `leaf` whose turn to be read it is.
+    /// Return the block of `leaf` to read next.
     fn read(&mut self, leaf: u64) -> u64 {
         let next = self.next_read(leaf);
         let block = u64::from(*next);
@@ -108,7 +108,7 @@ impl Leaves {
     }
 }
 
-/// A walk: the leaf where it is, and the block that its next write is to write again.
+/// A walk: its current leaf, and the block that its next write will repeat.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     leaf: u64,

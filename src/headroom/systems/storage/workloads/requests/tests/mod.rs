@@ -1,4 +1,4 @@
-//! Tests of what all sources promise.
+//! Tests of the properties that all sources guarantee.
 
 mod micro;
 mod spc2;

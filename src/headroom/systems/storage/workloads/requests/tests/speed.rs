@@ -1,4 +1,4 @@
-//! How long a request takes to draw. Not a test: it prints figures.
+//! The time to draw a request. Not a test: it prints timings.
 //!
 //! `cargo test --release --lib requests::tests::speed -- --ignored --nocapture`
 

@@ -1,4 +1,4 @@
-//! What is in a trace: the first reading, which also finds every malformed line.
+//! Summary of a trace: the first pass, which also finds every malformed line.
 //!
 //! Invariant: memory grows with the part of the devices that was touched (one bit for 4 KiB) and
 //! with the number of different sizes, never with the length of the trace.
@@ -18,7 +18,7 @@ const PAGE_UNITS: u64 = 1 << 15;
 /// Longest request (B) whose units are marked one by one.
 const MARKED_MAX: u64 = 1 << 30;
 
-/// What is in a trace.
+/// The content of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
     /// Requests.
@@ -47,7 +47,7 @@ pub struct Description {
     pub skipped_count: u64,
 }
 
-/// What a trace says of a device.
+/// The content of a trace for one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceDescription {
     /// Requests.
@@ -57,7 +57,7 @@ pub struct DeviceDescription {
 }
 
 impl Description {
-    /// Return the share of reads among reads and writes; 0 where there are none.
+    /// Return the share of reads among reads and writes; 0 if there are none.
     pub fn read_share(&self) -> f64 {
         match self.read_count + self.write_count {
             0 => 0.0,
@@ -70,7 +70,7 @@ impl Description {
 ///
 /// # Errors
 ///
-/// Fails where a line is malformed, with its number, and where the input fails.
+/// Fails if a line is malformed, with its number, or if the input fails.
 pub fn describe(mut reader: TraceReader<impl BufRead>) -> Result<Description, WorkloadError> {
     let mut found = Description::default();
     let mut touched: Vec<(String, Touched)> = Vec::new();

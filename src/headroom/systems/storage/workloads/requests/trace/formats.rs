@@ -1,4 +1,4 @@
-//! What a line of each format of traces says.
+//! The line formats of traces.
 //!
 //! | format | line | time |
 //! | --- | --- | --- |
@@ -22,7 +22,7 @@ use crate::systems::storage::workloads::request::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// Logs of fio, versions 2 and 3; the first line tells which.
+    /// Logs of fio, versions 2 and 3; the first line gives the version.
     FioIolog,
     /// Text printed by blkparse; requests as they were queued.
     Blkparse,
@@ -35,14 +35,14 @@ pub enum Format {
 /// All formats.
 pub const FORMATS: [Format; 4] = [Format::FioIolog, Format::Blkparse, Format::Msr, Format::Spc];
 
-/// A request as a trace tells it.
+/// A request as given by a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'line> {
     /// When it was begun (ns) on the trace's own clock.
     pub time_ns: u64,
     /// Which device or file it went to.
     pub device: Device<'line>,
-    /// What it asked for.
+    /// Its kind.
     pub kind: Kind,
     /// First byte (B).
     pub offset: u64,
@@ -72,7 +72,7 @@ impl Device<'_> {
     }
 }
 
-/// What a line says; an error says what is wrong with it.
+/// The content of a line; an error says what is wrong with it.
 pub type Said<'line> = Result<Option<Entry<'line>>, &'static str>;
 
 /// Reads lines of one format, one after the other.
@@ -98,11 +98,11 @@ impl Parser {
         }
     }
 
-    /// Return what `line` says: a request, or none.
+    /// Return the content of `line`: a request, or none.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the line.
+    /// Returns the error in the line.
     pub fn read<'line>(&mut self, line: &'line str) -> Said<'line> {
         match self.format {
             Format::FioIolog => self.fio(line),
@@ -215,7 +215,7 @@ fn blkparse(line: &str) -> Said<'_> {
     let has_no_place = rest[0].is_none_or(|word| word.starts_with('['));
     let is_sync = kind == Kind::Sync;
     if has_no_place && !is_sync {
-        // A request without data that is no flush: there is nothing to replay.
+        // A request without data that is not a flush: there is nothing to replay.
         return Ok(None);
     }
     let sectors = |word, problem| {
@@ -237,7 +237,7 @@ fn blkparse(line: &str) -> Said<'_> {
     }))
 }
 
-/// Return what blkparse's flags mean; a flush in front of data is taken as the data alone.
+/// Return the meaning of blkparse's flags; a flush in front of data counts as the data alone.
 fn kind_of_flags(flags: &str, has_data: bool) -> Option<Kind> {
     let is_flush = flags.starts_with('F');
     match flags.trim_start_matches('F').as_bytes().first() {

@@ -1,4 +1,4 @@
-//! Lines of a trace, one after the other, in constant memory.
+//! Lines of a trace, one by one, in constant memory.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl<Input: BufRead> TraceReader<Input> {
         }
     }
 
-    /// Return how many lines were no requests so far.
+    /// Return how many lines so far were not requests.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }
@@ -90,7 +90,7 @@ impl<Input: BufRead> TraceReader<Input> {
     }
 }
 
-/// An entry whose texts are places in its line: one that may leave the loop in which it was read.
+/// An entry whose texts are places in its line, so it can leave the loop that read it.
 struct Places {
     entry: Entry<'static>,
     device: [Range<usize>; 2],

@@ -4,15 +4,14 @@
 //! {"kind": "trace", "format": "msr", "fd": 7, "timing": "as_timed", "time_scale": 0.5}
 //! ```
 //!
-//! The trace is an open file (`fd`: whoever makes the workload opens it; nothing is opened by
-//! name here) or stands in the workload itself (`text`). It is read twice: once to the end before
-//! the first request is given ([`mod@describe`]), so that what is malformed is found before a run and
-//! where each device of the trace begins is known; then again, request by request, in constant
-//! memory.
+//! The trace is an open file (`fd`: the creator of the workload opens it; nothing is opened by name
+//! here) or is in the workload itself (`text`). It is read twice. The first pass, before the first
+//! request is given ([`mod@describe`]), finds malformed lines before a run and the start of each
+//! device in the trace. The second pass reads it request by request, in constant memory.
 //!
-//! The devices of a trace lie one behind the other on the target, in the order of their names. An
-//! address beyond the target is folded: taken modulo its size. How often that happened, and all
-//! else that was changed, is counted ([`replay::Changes`]).
+//! The devices of a trace are placed one after the other on the target, in the order of their
+//! names. An address beyond the target is folded: taken modulo its size. The number of folded
+//! addresses, and of all other changes, is counted ([`replay::Changes`]).
 //!
 //! Invariant: the requests are those of the trace in its order; a request never crosses the end of
 //! the target; due times never fall.
@@ -124,7 +123,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// Fails where a key is unknown, a value cannot be, or a line of the trace is malformed.
+    /// Fails if a key is unknown, a value is invalid, or a line of the trace is malformed.
     pub fn new(table: &Table, bytes: u64) -> Result<Self, WorkloadError> {
         let plan = Plan::new(table, bytes)?;
         let description = plan.describe(table)?;
@@ -271,7 +270,7 @@ fn check_cut(table: &Table, name: &str, value: f64) -> Result<f64, WorkloadError
 ///
 /// # Errors
 ///
-/// Fails where the workload or a line of the trace is wrong.
+/// Fails if the workload or a line of the trace is wrong.
 pub fn look_at(
     workload: &serde_json::Value,
     bytes: u64,

@@ -1,7 +1,7 @@
-//! From what a trace says to what is asked of the target.
+//! Converts trace records to requests to the target.
 //!
 //! Invariant: a request lies inside the target at a multiple of the alignment; due times never
-//! fall; whatever was changed of a request is counted.
+//! fall; every change of a request is counted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::describe::Description;
 use super::formats::{Entry, Format};
 use crate::systems::storage::workloads::request::{Kind, Request};
 
-/// Longest request that is given (B); longer ones are cut.
+/// Longest request returned (B); longer ones are cut.
 const LENGTH_MAX: u64 = 1 << 30;
 
 /// How a trace is replayed.
@@ -22,9 +22,9 @@ pub struct ReplayLaw {
     pub is_timed: bool,
     /// Factor on all times; 0.5 is twice as fast.
     pub time_scale: f64,
-    /// What is cut at the start (s of the trace).
+    /// The part skipped at the start (s of the trace).
     pub start_s: f64,
-    /// What is replayed from there (s of the trace); None: all.
+    /// The part replayed from there (s of the trace); None: all.
     pub duration_s: Option<f64>,
     /// Alignment of addresses and lengths (B).
     pub align: u64,
@@ -74,7 +74,7 @@ impl Changes {
 /// Turns entries into requests.
 pub struct Replay {
     law: ReplayLaw,
-    /// Where each device begins (B) before folding.
+    /// The start (B) of each device before folding.
     bases: BTreeMap<String, u64>,
     first_ns: u64,
     last_due_ns: u64,
@@ -106,7 +106,7 @@ impl Replay {
         }
     }
 
-    /// Return what was changed so far.
+    /// Return the changes so far.
     pub const fn changes(&self) -> Changes {
         self.changes
     }
@@ -116,7 +116,7 @@ impl Replay {
         self.is_over
     }
 
-    /// Return the request that is made of `entry`, None where it is left out.
+    /// Return the request made from `entry`, None if it is left out.
     pub fn request(&mut self, entry: &Entry<'_>) -> Option<Request> {
         let Some(base) = self.base(entry) else {
             self.changes.left_out += 1;
@@ -188,7 +188,7 @@ const fn down(value: u64, align: u64) -> u64 {
     value - value % align
 }
 
-/// Round up, or down where there is nothing above.
+/// Round up, or down if there is nothing above.
 const fn up(value: u64, align: u64) -> u64 {
     match value.checked_next_multiple_of(align) {
         Some(up) => up,

@@ -1,4 +1,4 @@
-//! Tests of traces: a fixture of each format, every format there and back, and folding.
+//! Tests of traces: a fixture of each format, a round trip of every format, and folding.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

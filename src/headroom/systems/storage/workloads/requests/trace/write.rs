@@ -1,7 +1,7 @@
-//! Traces written in each format, so that other programs can replay what is replayed here.
+//! Writes traces in each format, so that other programs can replay the same requests.
 //!
-//! Invariant: what is written is read back as it was, as far as the format can say it: times are
-//! rounded down to its unit, sectors must be whole.
+//! Invariant: written requests are read back unchanged, as far as the format can express them:
+//! times are rounded down to its unit, sectors must be whole.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub struct OwnedEntry {
     pub time_ns: u64,
     /// Device: a file name, `major,minor`, `host.disk` or the number of a unit, by format.
     pub device: String,
-    /// What it asked for.
+    /// Its kind.
     pub kind: Kind,
     /// First byte (B).
     pub offset: u64,
@@ -49,7 +49,7 @@ impl Dialect {
         }
     }
 
-    /// Return the unit (ns) in which it tells time.
+    /// Return the unit (ns) of its times.
     pub const fn unit_ns(self) -> u64 {
         match self {
             Self::FioIolog2 | Self::FioIolog3 => 1000,
@@ -59,7 +59,7 @@ impl Dialect {
     }
 }
 
-/// Return `entries` as text; None where one of them cannot be said in `dialect`.
+/// Return `entries` as text; None if one of them cannot be written in `dialect`.
 pub fn written(entries: &[OwnedEntry], dialect: Dialect) -> Option<String> {
     let mut text = match dialect {
         Dialect::FioIolog2 => "fio version 2 iolog\n".to_owned(),
