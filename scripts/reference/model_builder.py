@@ -15,6 +15,12 @@ BETWEEN_PARTS = {
 }
 """Functions that only other parts of Headroom call."""
 
+SHOWN_ELSEWHERE = {
+    *("ArrivalProcess", "Distribution.draw", "Model.with_servers", "Program.set"),
+    *("canonical_json", "expected_visits", "offered_loads"),
+}
+"""Docstrings whose example the page leaves out, because another section shows the same call."""
+
 FEWEST_KEYWORDS = 3
 """Keywords of a call that the list of parameters shows with their defaults, instead of the call."""
 
@@ -100,8 +106,9 @@ def _entries(
 def _is_one_row(item: object, *, with_example: bool = False) -> bool:
     """Return whether a docstring has nothing to show but its opening, or an example as well."""
     doc = inspect.getdoc(item) or ""
-    titles = ["Parameters", "Returns", "Raises", "Notes", *([] if with_example else ["Examples"])]
-    return not any(section(doc, title) for title in titles)
+    titles = ("Parameters", "Returns", "Raises", "Notes")
+    has_example = bool(_example(item)) and not with_example
+    return not has_example and not any(section(doc, title) for title in titles)
 
 
 def _row_text(item: object) -> str:
@@ -149,12 +156,20 @@ def _doc_section(item: object) -> str:
     for title in ("Returns", "Raises", "Notes"):
         body = section(doc, title)
         if body:
-            parts.append(f"*{title}:* {one_line(body)}\n")
-    heading, prompt, code = IMPORT.sub("", section(doc, "Examples")).partition(">>> ")
+            text = re.sub(r"^SimulationError ", "`SimulationError`: ", one_line(body))
+            parts.append(f"*{title}:* {text}\n")
+    heading, prompt, code = _example(item).partition(">>> ")
     parts.append(f"{heading.strip()}\n" if heading.strip() else "")
     if code:
         parts.append(f"```pycon\n{prompt}{code}\n```\n")
     return _single_backticks("\n".join(part for part in parts if part))
+
+
+def _example(item: object) -> str:
+    """Return the example of a docstring without its imports, empty if it is shown elsewhere."""
+    if getattr(item, "__qualname__", "") in SHOWN_ELSEWHERE:
+        return ""
+    return IMPORT.sub("", section(inspect.getdoc(item) or "", "Examples"))
 
 
 def _parameter_rows(item: object, doc: str) -> list[tuple[str, str]]:
