@@ -166,6 +166,9 @@ def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
     return run_of(simulate(model, seed=seed, completions=setting.completions))
 
 
+SIGN = "\N{MULTIPLICATION SIGN}"
+"""Between the number of runs and their completions in a table."""
+
 Outcome = dict[str, tuple[float, float, float] | None]
 """Metric to estimate, low and high; None where there is no interval."""
 
@@ -366,25 +369,25 @@ def load(path: Path = RESULTS) -> list[Row]:
 
 
 def table(lines: Sequence[Row]) -> str:
-    """Return the lines as a Markdown table."""
-    names = (
-        "model, runs x completions, metric, coverage, of, 95% of it, half-width, efficiency, "
-        "bias, short"
-    )
-    head = f"| {names.replace(', ', ' | ')} |"
-    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    return "\n".join([head, rule, *(_cells(line) for line in lines)])
+    """Return the lines as a Markdown table for each model."""
+    heads = "runs, metric, coverage, of, 95% of it, half-width, efficiency, bias, short"
+    parts = []
+    for model in dict.fromkeys(line.model for line in lines):
+        own = [_cells(line) for line in lines if line.model == model]
+        parts += [f"### {model}", "", f"| {heads.replace(', ', ' | ')} |",
+                  f"| --- | --- |{' ---: |' * 7}", *own, ""]  # fmt: skip
+    return "\n".join(parts[:-1])
 
 
 def _cells(line: Row) -> str:
     low, high = binomial(line.covered, line.experiments)
-    mark = "" if line.truth_source == "exact" else " *"
-    short = f"{100 * line.short / line.experiments:.0f}%"
+    mark = "" if line.truth_source == "exact" else "*"
+    short = f" {100 * line.short / line.experiments:.0f}%" if line.short else ""
     return (
-        f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f}% | "
-        f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f}% | "
-        f"{100 * line.half_width:.2g}% | {line.efficiency:.2f} | {100 * line.bias:+.2f}% | "
-        f"{short} |"
+        f"| {line.setting.replace(' x ', SIGN)} | `{line.metric}`{mark} | "
+        f"{100 * line.coverage:.1f}% | {line.experiments:,} | "
+        f"{100 * low:.0f}-{100 * high:.0f}% | {100 * line.half_width:.2g}% | "
+        f"{line.efficiency:.2f} | {100 * line.bias:+.2f}% |{short} |"
     )
 
 
