@@ -1,7 +1,7 @@
 """How often the 95% interval covers the truth: `python -m benches.coverage`.
 
 For each model and setting 400 experiments, or as many as `--experiments` says, go through the
-analysis as it is shipped, warm-up and all, with seeds of their own. Coverage is the share of
+analysis as it is shipped, warm-up and all, with separate seeds. Coverage is the share of
 experiments whose interval contains the truth. One without figures counts as not covered.
 
 Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.

@@ -1,4 +1,4 @@
-"""Tables of the keys that a msgspec struct accepts: type, default, meaning."""
+"""Lists of the keys that a msgspec struct accepts: type, default, meaning."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -6,13 +6,16 @@ from typing import Any
 import msgspec
 
 from scripts.reference.docstrings import attribute_docs
-from scripts.reference.tables import table
+from scripts.reference.tables import items
 
 
-def fields_table(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:
+def fields_list(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:
     """Return the keys of a table of the study file: type, default, meaning."""
     rows = [row for row in _rows(struct) if row[0] not in without]
-    return table(("key", "type", "default", "meaning"), rows)
+    return items([
+        (f"{key} ({', '.join(filter(None, (kind, default)))})", meaning)
+        for key, kind, default, meaning in rows
+    ])  # fmt: skip
 
 
 def common_keys(structs: Iterable[type[msgspec.Struct]]) -> list[str]:
@@ -45,7 +48,7 @@ def _default_words(item: msgspec.structs.FieldInfo) -> str:
         value = {key: item for key, item in msgspec.to_builtins(value).items() if item}
     if value is None or value in ("", [], {}, ()):
         return ""
-    return f"`{msgspec.json.encode(value).decode()}`"
+    return f"default `{msgspec.json.encode(value).decode()}`"
 
 
 def _type_words(annotation: Any) -> str:  # noqa: ANN401  # any annotation

@@ -36,7 +36,7 @@ def parameter_table(parameters: Iterable[Parameter]) -> str:
 
 
 def difference_table(parameters: Iterable[Parameter], base: dict[str, Parameter]) -> str:
-    """Return what differs from a model with the same parameters: default, range and source."""
+    """Return the differences from a model with the same parameters: default, range, source."""
     rows = []
     for item in parameters:
         name, default, bounds, _, kind = _row(item)

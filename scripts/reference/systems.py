@@ -12,7 +12,7 @@ from headroom.experiment.protocol.reference import Section, reference_of
 from headroom.experiment.protocol.registry import find_system, system_names
 from headroom.experiment.protocol.system import Parameter, System
 from scripts.reference.docstrings import opening
-from scripts.reference.fields import fields_table
+from scripts.reference.fields import fields_list
 from scripts.reference.parameters import (
     FEWEST_OTHER_DEFAULTS,
     FEWEST_SHARED,
@@ -52,11 +52,11 @@ def _system_section(name: str) -> Iterator[str]:
     yield f"## `{name}` (column: {system.column.value})\n"
     yield f"{opening(system)}\n"
     yield "### Keys\n"
-    yield fields_table(system.setup_type)
+    yield fields_list(system.setup_type)
     for struct in _structs_within(system.setup_type):
         yield f"### `{name}`: {_words_of(struct)}\n"
         yield f"{opening(struct)}\n"
-        yield fields_table(struct)
+        yield fields_list(struct)
     reference = reference_of(name)
     if reference.has_parameters:
         yield from _parameters_section(name, _loaded(name, reference.example))
