@@ -45,8 +45,9 @@ prints all three for one model and setting, on other seeds.
 ## Where it falls short, and why
 
 - **Few bursts.** A run without a long burst seems precise. The number of independent bursts
-  decides: 50,000 completions of M/M/1 have enough beyond p99 at a load of 0.8, but not at 0.9. Below
-  six the report calls the runs short for a percentile; below four its interval has no upper bound.
+  decides: 50,000 completions of M/M/1 have enough beyond p99 at a load of 0.8, but not at 0.9.
+  Below six the report calls the runs short for a percentile; below four its interval has no upper
+  bound.
 - **Heavy tails.** The mean of a queue whose service times have a coefficient of variation of 3
   depends on services that most short runs never contain. The shape of their tail shows it.
 - **Many short replications.** Each must first forget its empty start, which takes a good part of

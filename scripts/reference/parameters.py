@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headroom.experiment.protocol.system import Metric, Parameter
-from scripts.reference.tables import table
+from scripts.reference.tables import items, table
 
 _STATISTIC = re.compile(r"(.*_s)_(mean|stdev|mean_deviation|min|max|p\d+(?:_\d+)?)")
 _PERCENTILE = re.compile(r"(.*_p)(\d+(?:_\d+)?)")
@@ -35,15 +35,16 @@ def parameter_table(parameters: Iterable[Parameter]) -> str:
     )
 
 
-def difference_table(parameters: Iterable[Parameter], base: dict[str, Parameter]) -> str:
+def differences(parameters: Iterable[Parameter], base: Mapping[str, Parameter]) -> str:
     """Return the differences from a model with the same parameters: default, range, source."""
     rows = []
     for item in parameters:
         name, default, bounds, _, kind = _row(item)
         _, base_default, base_bounds, _, _ = _row(base[item.name])
         if (default, bounds) != (base_default, base_bounds):
-            rows.append((name, default, bounds if bounds != base_bounds else "", kind))
-    return table(("parameter", "default", "other range", "source"), rows)
+            text = default if bounds == base_bounds else f"{default}, range {bounds}"
+            rows.append((name, f"{text} ({kind})" if kind else text))
+    return items(rows)
 
 
 def other_defaults(

@@ -19,7 +19,7 @@ from scripts.reference.parameters import (
     LEGEND,
     Shown,
     defaults_text,
-    difference_table,
+    differences,
     metric_rows,
     metric_table,
     other_defaults,
@@ -130,8 +130,8 @@ def _model_parameters(
     own = list(parameters[name])
     base = _model_of_the_same_parameters(name, parameters)
     if base != name:
-        yield f"It has the parameters of `{base}`, with these differences:\n"
-        yield difference_table(own, {item.name: item for item in parameters[base]})
+        yield f"It has the parameters of `{base}`, with these defaults and ranges:\n"
+        yield differences(own, {item.name: item for item in parameters[base]})
         return
     references = []
     of_others = {}

@@ -43,7 +43,7 @@ EARLIER = Parameter(
     "drawn uniformly from 0",
 )
 
-_RUNS = "runs before this one on the file system, since it was made"
+_RUNS = "earlier runs on the file system since it was made"
 _RUNS_SOURCE = {
     0: "derived: the digits of the paper's table 1 are those of 20 runs; none is said to be cut",
     4: "derived: the digits of the paper's table 1 are those of 16 runs, 20 less 4 of warming up, "
