@@ -23,7 +23,9 @@ LEGEND = (
     "Empty: none.\n"
     "- *Source*: kind of source of the default; empty for an assumption. The report of a study "
     "prints the full source of each value, as do the files in `src/headroom/systems`.\n"
-    f"- {_ARROWS['high']} and {_ARROWS['low']}: more, or less, of a metric is better.\n"
+    f"- {_ARROWS['high']} and {_ARROWS['low']}: more, or less, of a metric is better. "
+    "No unit: a count, a ratio or a word.\n"
+    "- Keys that are not required may be left out.\n"
 )
 
 
