@@ -199,18 +199,24 @@ QUEUES = tuple((completions, runs) for completions in (1_000, 5_000) for runs in
 
 
 def table(lines: Sequence[Row]) -> str:
-    """Return the lines as a Markdown table."""
+    """Return the lines as a Markdown table, which names values and way of comparing once."""
     effects = " | ".join(f"sees {100 * effect:.0f}%" for effect in EFFECTS)
     head = f"| values | compared | runs | false alarms | {effects} | same if equal |"
     rule = "| --- | --- |" + " ---: |" * (len(EFFECTS) + 3)
-    return "\n".join([head, rule, *(_cells(line) for line in lines)])
+    before = [None, *lines]
+    cells = (_cells(line, last) for line, last in zip(lines, before, strict=False))
+    return "\n".join([head, rule, *cells])
 
 
-def _cells(line: Row) -> str:
+def _cells(line: Row, last: Row | None) -> str:
+    values = "" if last is not None and last.values == line.values else line.values
+    way = (
+        "" if last is not None and (last.values, last.way) == (line.values, line.way) else line.way
+    )
     seen = " | ".join(_percent(count, line.comparisons) for count in line.seen)
     alarms = f"{100 * line.false_alarms / line.comparisons:.1f}%"
     same = _percent(line.same, line.comparisons)
-    return f"| {line.values} | {line.way} | {line.runs} | {alarms} | {seen} | {same} |"
+    return f"| {values} | {way} | {line.runs} | {alarms} | {seen} | {same} |"
 
 
 def queue_table(lines: Sequence[QueueRow]) -> str:

@@ -1,8 +1,8 @@
 """How often the 95% interval covers the truth: `python -m benches.coverage`.
 
-For each model and setting, 400 experiments (or the number given by `--experiments`) run through the
-shipped analysis, including warm-up removal, each with its own seed. Coverage is the share of
-experiments whose interval contains the truth. An experiment without results counts as not covered.
+For each model and setting 400 experiments, or as many as `--experiments` says, go through the
+analysis as it is shipped, warm-up and all, with separate seeds. Coverage is the share of
+experiments whose interval contains the truth. One without figures counts as not covered.
 
 Writes `benches/results/coverage.json`; `--print` prints the table of the stored results instead.
 Positional arguments select models by name, `--setting` selects settings; the other rows stay as
@@ -166,6 +166,9 @@ def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
     seed = FIRST_SEED + SEEDS_APART * number + place
     return run_of(simulate(model, seed=seed, completions=setting.completions))
 
+
+SIGN = "\N{MULTIPLICATION SIGN}"
+"""Between the number of runs and their completions in a table."""
 
 Outcome = dict[str, tuple[float, float, float] | None]
 """Metric to estimate, low and high; None if there is no interval."""
@@ -367,25 +370,25 @@ def load(path: Path = RESULTS) -> list[Row]:
 
 
 def table(lines: Sequence[Row]) -> str:
-    """Return the lines as a Markdown table."""
-    names = (
-        "model, runs x completions, metric, coverage, of, 95% of it, half-width, efficiency, "
-        "bias, short"
-    )
-    head = f"| {names.replace(', ', ' | ')} |"
-    rule = "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    return "\n".join([head, rule, *(_cells(line) for line in lines)])
+    """Return the lines as a Markdown table for each model."""
+    heads = "runs, metric, coverage, of, 95% of it, half-width, efficiency, bias, short"
+    parts = []
+    for model in dict.fromkeys(line.model for line in lines):
+        own = [_cells(line) for line in lines if line.model == model]
+        parts += [f"### {model}", "", f"| {heads.replace(', ', ' | ')} |",
+                  f"| --- | --- |{' ---: |' * 7}", *own, ""]  # fmt: skip
+    return "\n".join(parts[:-1])
 
 
 def _cells(line: Row) -> str:
     low, high = binomial(line.covered, line.experiments)
-    mark = "" if line.truth_source == "exact" else " *"
-    short = f"{100 * line.short / line.experiments:.0f}%"
+    mark = "" if line.truth_source == "exact" else "*"
+    short = f" {100 * line.short / line.experiments:.0f}%" if line.short else ""
     return (
-        f"| {line.model} | {line.setting} | `{line.metric}`{mark} | {100 * line.coverage:.1f}% | "
-        f"{line.experiments:,} | {100 * low:.0f}-{100 * high:.0f}% | "
-        f"{100 * line.half_width:.2g}% | {line.efficiency:.2f} | {100 * line.bias:+.2f}% | "
-        f"{short} |"
+        f"| {line.setting.replace(' x ', SIGN)} | `{line.metric}`{mark} | "
+        f"{100 * line.coverage:.1f}% | {line.experiments:,} | "
+        f"{100 * low:.0f}-{100 * high:.0f}% | {100 * line.half_width:.2g}% | "
+        f"{line.efficiency:.2f} | {100 * line.bias:+.2f}% |{short} |"
     )
 
 

@@ -106,19 +106,24 @@ def load(path: Path = RESULTS) -> list[Row]:
 
 
 def verdict(row: Row) -> str:
-    """Return as text whether the interval contains the answer."""
+    """Return how far the answer is off if the interval does not contain it."""
     if row.is_inside:
-        return "inside"
+        return ""
     return f"differs by {100 * (row.mean / row.answer - 1):+.1f}%"
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text, model by model, under a count."""
-    head, *lines = aligned([HEAD, *map(_cells, rows)]).splitlines()
+    cells = [_cells(row) for row in rows]
+    sources = [one[-1] for one in cells]
+    for place in range(1, len(cells)):
+        if sources[place] == sources[place - 1]:
+            cells[place] = (*cells[place][:-1], "")
+    head, *lines = aligned([HEAD, *cells]).splitlines()
     printed = [*_count(rows), "", head]
     pairs = zip(rows, lines, strict=True)
     for subject, group in groupby(pairs, key=lambda pair: (pair[0].model, pair[0].parameters)):
-        printed += [": ".join(subject), *(line for _row, line in group)]
+        printed += [": ".join(subject), *(line.rstrip() for _row, line in group)]
     return "\n".join(printed)
 
 
@@ -149,7 +154,7 @@ def _count(rows: Sequence[Row]) -> list[str]:
         f"{len(approximations)} approximations: "
         f"{sum(row.is_inside for row in approximations)} inside",
         f"with all services 3% slower, {notices} of the {len(exact)} answers are noticed as wrong",
-        "* not in the project's reference",
+        "no verdict: inside; no source: as above; *: not in the project's reference",
     ]
 
 

@@ -367,15 +367,20 @@ def load() -> list[Row]:
 
 
 def table(lines: Iterable[Row]) -> str:
-    """Return the lines as a table of Markdown."""
-    heads = ("Measured before", "Predicted", "Laws", "Cases", "Refused", "X held", "X width",
+    """Return the lines as a table of Markdown, which names each measurement once."""
+    heads = ("Measured before", "Predicted", "Laws", "Refused", "X held", "X width",
              "X error", "R held", "R width", "Left out", "held")  # fmt: skip
-    text = [f"| {' | '.join(heads)} |", f"| --- | --- | --- |{' ---: |' * 9}"]
-    return "\n".join([*text, *(_line(line) for line in lines)])
+    text = [f"| {' | '.join(heads)} |", f"| --- | --- | --- |{' ---: |' * 8}"]
+    last = ""
+    for line in lines:
+        text.append(_line(line, "" if line.evidence == last else line.evidence))
+        last = line.evidence
+    return "\n".join(text)
 
 
-def _line(one: Row) -> str:
-    cells = [one.evidence, one.load, one.families, str(one.cases), str(one.refused)]
+def _line(one: Row, evidence: str) -> str:
+    refused = f"{one.refused} of {one.cases}" if one.refused else ""
+    cells = [evidence, one.load, one.families.removesuffix(" laws"), refused]
     if one.predicted:
         cells += [
             _percent(one.held[RATE], one.predicted),

@@ -215,17 +215,20 @@ def load() -> list[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the results as a Markdown table: one line per model and metric."""
+    """Return the results as a Markdown table: one line per metric, each model named once."""
     heads = ["model and window", "metric", *(f"n = {count}" for count in GROUPS),
              *(f"pooled, n = {count}" for count in GROUPS)]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    last = ""
     for model, metric in dict.fromkeys((row.model, row.metric) for row in rows):
         by_count = {
             row.replications: row for row in rows if (row.model, row.metric) == (model, metric)
         }
         own = [_percent(by_count[count].coverage) for count in GROUPS]
         pooled = [_percent(by_count[count].pooled_coverage) for count in GROUPS]
-        lines.append(f"| {' | '.join([model, metric, *own, *pooled])} |")
+        shown = "" if model == last else model
+        last = model
+        lines.append(f"| {' | '.join([shown, metric, *own, *pooled])} |")
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 from headroom.cli.app import app, command_names, load
 from headroom.errors import ExitCode
 from scripts.reference.docstrings import one_line
-from scripts.reference.tables import NOTICE, table
+from scripts.reference.tables import NOTICE, items, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: all results are there.",
@@ -52,7 +52,10 @@ def command_line() -> str:
     ]
     counts = Counter(option for _, _, options, _ in commands for option in options)
     common = [option for option, count in counts.items() if count >= COMMON]
-    parts += ["## Common options\n", table(("option", "meaning", "variable"), common)]
+    parts += ["## Common options\n", _options(common)]
+    counts = Counter(argument for _, arguments, _, _ in commands for argument in arguments)
+    common += [argument for argument, count in counts.items() if count >= COMMON]
+    parts += ["## Common arguments\n", items([row for row in common if row in counts])]
     for name, arguments, options, doc in commands:
         parts += _command_section(name, arguments, options, doc, common)
     return "\n".join(parts)
@@ -87,13 +90,20 @@ def _command_section(
 ) -> Iterator[str]:
     words = " ".join(shown.strip("`") for shown, *_ in arguments)
     yield f"## headroom {name}\n"
+    yield f"`{' '.join(filter(None, ['headroom', name, words, '[OPTIONS]']))}`\n"
     yield f"{one_line(doc)}\n"
-    usage = " ".join(filter(None, ["headroom", name, words, "[OPTIONS]"]))
-    yield f"```text\n{usage}\n```\n"
-    yield table(("argument", "meaning"), arguments)
-    yield table(("option", "meaning", "variable"), [row for row in options if row not in common])
+    yield items([row for row in arguments if row not in common])
+    yield _options([row for row in options if row not in common])
     shared = ", ".join(row[0] for row in options if row in common)
     yield f"Common options: {shared}.\n" if shared else ""
+
+
+def _options(rows: list[Row]) -> str:
+    """Return options with their meaning and the variable of the environment that sets them."""
+    return items([
+        (name, f"{meaning} Variable: {variable}." if variable else meaning)
+        for name, meaning, variable in rows
+    ])  # fmt: skip
 
 
 def _metavar(info: ArgumentInfo, parameter: inspect.Parameter) -> str:

@@ -2,7 +2,6 @@
 
 from benches.comparisons import (
     COMPARISONS,
-    EFFECTS,
     MEANING,
     Row,
     load,
@@ -14,15 +13,16 @@ from scripts.reference.tables import NOTICE
 OPENING = f"""# Comparisons: error rates of verdicts
 
 Each line stands for {COMPARISONS:,} simulated comparisons of two systems, judged by the shipped
-analysis at 95%. *False alarms*: equal systems, of which one is called larger or smaller; the
-promise is at most 5%. *Sees 10%*: one takes 10% longer, and is called so. *Same if equal*: equal
-systems are called the same within the default `same_within` of 5%. The standard error of a line
-is half a point at 5%, and one point at 50%. `make bench PART=comparisons` measures all of it again
-in about two minutes of one core; `python -m benches.comparisons --print` prints the stored tables.
+analysis at 95%. The standard error of a line is half a point at 5%, and one point at 50%.
+`make bench PART=comparisons` measures all again in about two minutes of one core;
+`python -m benches.comparisons --print` prints the stored tables.
 
-*Blocks*: runs of one block are pairs, judged by signed ranks. *Apart*: the levels were not
-interleaved, and the medians are compared
-([Statistics](../background/statistics.md#comparing-the-levels-of-a-factor)).
+- *False alarms*: equal systems, of which one is called larger; the promise is at most 5%.
+- *Sees 10%*: one takes 10% longer, and is called so.
+- *Same if equal*: equal systems are called the same within the default `same_within` of 5%.
+- *Blocks*: runs of one block are pairs, judged by signed ranks. *Apart*: the levels were not
+  interleaved, and the medians are compared
+  ([Statistics](../background/statistics.md#comparing-the-levels-of-a-factor)).
 """
 
 READING = """## How to read it
@@ -40,9 +40,9 @@ QUEUES = """## Simulated systems with common seeds
 
 A what-if result is the ratio of two means, from pairs of runs with the same seeds. Signed ranks
 would be wrong there: the mean of a short run of a queue is skewed, so the typical ratio of two runs
-is not the ratio of the means, and the error grows with the number of pairs. The table has two M/M/1
-queues at load 0.8, one with a server that is 5% faster, and counts how often an interval misses the
-exact ratio of the mean response times; 5% would be right. A report marks such short runs.
+is not the ratio of the means, and the error grows with the number of pairs. The table counts how
+often an interval misses the exact ratio of the mean response times of two M/M/1 queues at load 0.8,
+one with a server that is 5% faster; 5% would be right. A report marks such short runs.
 """
 
 
@@ -65,7 +65,7 @@ def comparisons() -> str:
 
 
 def _in_short(rows: list[Row]) -> str:
-    """Return the extremes of the false alarms, and the power of blocks at 10 and 25 runs."""
+    """Return the extremes of the false alarms."""
     lines = [
         "## In short\n",
         "| compared | lines | lowest false alarms | highest |",
@@ -76,12 +76,4 @@ def _in_short(rows: list[Row]) -> str:
         lines.append(
             f"| {way} | {len(shares)} | {100 * min(shares):.1f}% | {100 * max(shares):.1f}% |"
         )
-    heads = " | ".join(f"sees {100 * effect:.0f}%" for effect in EFFECTS)
-    lines += ["", f"| values | compared | runs | {heads} |", "| --- | --- |" + " ---: |" * 5]
-    lines += [_powers(row) for row in rows if row.runs in {10, 25}]
     return "\n".join(lines) + "\n"
-
-
-def _powers(row: Row) -> str:
-    seen = " | ".join(f"{100 * count / row.comparisons:.0f}%" for count in row.seen)
-    return f"| {row.values} | {row.way} | {row.runs} | {seen} |"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benches import terminating
-from benches.coverage import Row, load, table
+from benches.coverage import SIGN, Row, load, table
 from headroom.analysis.run.rare import RARE_SUFFIX
 from scripts.reference.tables import NOTICE
 
@@ -17,73 +17,72 @@ KINDS = ("means", "p95", "p99", "p99.9")
 
 OPENING = """# Coverage: how often the 95% interval is right
 
-An interval that is called 95% should contain the truth in 95 of 100 cases. Whether it does can
-only be measured: with models whose answer is known on paper, and many independent experiments.
-Here each line stands for as many of them as its column *of* says, each put through the whole
-analysis as it is shipped, warm-up and all, with seeds on which nothing was chosen.
-`make bench PART=coverage` measures all anew with 400 each, in about half an hour of two cores;
+An interval that is called 95% should contain the truth in 95 of 100 cases. Each line is a
+measurement of that: many independent experiments (column *of*) on a model with a known answer, put
+through the analysis as shipped, warm-up included, on seeds on which nothing was chosen.
+`make bench PART=coverage` measures all again with 400 each, in about half an hour of two cores;
 `python -m benches.coverage --print` prints the stored table.
 
-How the intervals are made is told in [Statistics](../background/statistics.md), what to do with a
-short run in [Can I trust this number?](../guides/can-i-trust-this-number.md).
+[Statistics](../background/statistics.md) explains how the intervals are made,
+[Can I trust this number?](../guides/can-i-trust-this-number.md) what to do with a short run.
 """
 
-WARNED = """Runs that are not called short on an unsound line cover least: by chance they hold fewer
-long bursts than they should, so they seem long enough, and these are the runs that miss. A line
-near 92% is on one side of the border or the other by chance.
+WARNED = """Runs that are not called short on an unsound line cover least: by chance they hold too
+few long bursts, so they seem long enough. A line near 92% is on either side by chance.
 """
 
 ACCOUNT = """## What is chance
 
-Coverage is itself an estimate. With 400 experiments its standard error is one point, so of a
-hundred lines with a true 95% a few show 92% or 98%; with 120 it is two points. All lines of
-one setting come from the same runs, and the metrics of a model go together: where chance hits, it
-hits several at once. The column *95% of it* is the interval of the coverage (Clopper and Pearson
-1934).
+Coverage is an estimate too, with a standard error of one point for 400 experiments and two for 120:
+of a hundred lines with a true 95%, a few show 92% or 98%. All lines of one setting come from the
+same runs, and the metrics of a model are correlated, so chance hits several at once. *95% of it* is
+the interval of the coverage (Clopper and Pearson 1934).
 
-What is not chance shows in the estimates themselves. An interval misses because the estimate is
-biased, because its stated error is not that of the estimates, or because they are skewed in another
-way. `python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600` prints all three
-for one model and setting, on seeds of its own.
+Apart from chance, an interval misses if the estimate is biased, its stated error is wrong, or the
+estimates are skewed. `python -m benches.probes.coverage_causes "M/M/1, load 0.9" "5 x 10,000" 600`
+prints all three for one model and setting, on other seeds.
 
 ## Where it falls short, and why
 
-- **Few bursts.** A run without a long burst says too little and seems sure, and nothing in it
-  tells. What counts is how many independent bursts the runs hold: 50,000 completions of M/M/1 have
-  enough beyond p99 at a load of 0.8, but not at 0.9. Below six the report says that the runs are
-  short for a percentile; below four its interval has no bound above, so it is wide.
+- **Few bursts.** A run without a long burst seems precise. The number of independent bursts
+  decides: 50,000 completions of M/M/1 have enough beyond p99 at a load of 0.8, but not at 0.9.
+  Below six the report calls the runs short for a percentile; below four its interval has no upper
+  bound.
 - **Heavy tails.** The mean of a queue whose service times have a coefficient of variation of 3
-  rests on services that most short runs never see. The shape of their tail shows it all the same.
-- **Many short replications.** Each must first forget its empty start. Twenty runs of 2,500 spend a
-  good part of their length on that; one long run or a few are the better use of the same budget.
-  At high loads a few experiments in a hundred have no steady state by MSER, so they get no
-  interval at all and count as not covered here: an answer refused, not a wrong one.
-- **Stopping by precision.** A rule that stops when the interval is narrow prefers the moments when
-  it is too narrow by chance. Looking only at numbers of replications that grow by half keeps that
-  loss small.
+  depends on services that most short runs never contain. The shape of their tail shows it.
+- **Many short replications.** Each must first forget its empty start, which takes a good part of
+  twenty runs of 2,500; a few long runs use the same budget better. At high loads a few
+  experiments in a hundred have no steady state by MSER, so they get no interval and count as not
+  covered here.
+- **Stopping by precision.** A rule that stops when the interval is narrow prefers intervals that
+  are too narrow by chance. Looking only at numbers of replications that grow by half limits that.
 """
 
 COLUMNS = """## All lines
 
-*Coverage*: share of the experiments whose interval contains the truth. *Of*: how many
-experiments. *Half-width*: of the interval, on average, relative to the truth. *Efficiency*: that
-half-width over 1.96 standard deviations of the estimates, which is what an interval would need that
-knew them; 1 is the best possible. *Bias*: mean of the estimates, relative to the truth. *Short*:
-share of the experiments whose runs were called too short for the metric. A star marks metrics
-without a formula; their truth is the mean of all long runs of the table.
+| column | meaning |
+| --- | --- |
+| *runs* | replications and completions of each, or the precision that ends them |
+| *coverage* | share of the experiments whose interval contains the truth |
+| *of* | experiments |
+| *half-width* | of the interval, on average, relative to the truth |
+| *efficiency* | half-width over 1.96 standard deviations of the estimates; 1 is the best possible |
+| *bias* | mean of the estimates, relative to the truth |
+| *short* | share of the experiments whose runs were called too short for the metric; empty: none |
+
+Metrics with a star have no formula; their truth is the mean of all long runs of the table.
 """
 
 
 TERMINATING = f"""
 ## Runs with a natural end
 
-Coverage of terminating runs: queues that start empty and end at a given time, with services of 1 s
-on average. Each line stands for {terminating.REPLICATIONS:,} replications in disjoint groups of n;
-the truth is that of all of them. *Pooled*: the percentile of all responses of a group together,
-with its sectioning interval. It is not reported, because it covers too little where the load comes
-near the capacity. Means and medians near the capacity cover less than 95% too: Student's interval
-is symmetric, and a few replications of a long queue are skewed.
-`python -m benches.terminating` measures all anew in four minutes of a core.
+Queues that start empty and end at a given time, with services of 1 s on average. Each line has
+{terminating.REPLICATIONS:,} replications in disjoint groups of n; the truth is that of all of them.
+*Pooled*: the percentile of all responses of a group together, with its sectioning interval; it is
+not reported, because it covers too little near the capacity. Means and medians also cover less than
+95% there: Student's interval is symmetric, and a few replications of a long queue are skewed.
+`python -m benches.terminating` measures all again in four minutes of a core.
 """
 
 
@@ -97,10 +96,7 @@ def coverage() -> str:
 
 def _in_short(lines: Sequence[Row]) -> str:
     """Return coverage and efficiency by setting: lowest, median and highest of all models."""
-    names = (
-        "runs x completions, metrics, lines, lowest, median, highest, in 92-98%, "
-        "median efficiency, worst"
-    )
+    names = "runs, metrics, lines, lowest, median, highest, in 92-98%, median efficiency, worst"
     rows = ["## In short", "", f"| {names.replace(', ', ' | ')} |",
             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for setting in dict.fromkeys(line.setting for line in lines):
@@ -113,7 +109,7 @@ def _in_short(lines: Sequence[Row]) -> str:
                 and line.experiments >= FEWEST_EXPERIMENTS
             ]
             if chosen:
-                rows.append(f"| {setting} | {kind} | {_cells(chosen)} |")
+                rows.append(f"| {setting.replace(' x ', SIGN)} | {kind} | {_cells(chosen)} |")
     return "\n".join(rows) + "\n"
 
 
@@ -138,7 +134,7 @@ def _cells(lines: Sequence[Row]) -> str:
     middle = len(lines) // 2
     return (
         f"{len(shares)} | {100 * shares[0]:.1f}% | {100 * shares[middle]:.1f}% | "
-        f"{100 * shares[-1]:.1f}% | {within} of {len(shares)} | {efficiency}"
+        f"{100 * shares[-1]:.1f}% | {within} | {efficiency}"
     )
 
 
@@ -149,8 +145,8 @@ def warnings(lines: Sequence[Row]) -> str:
     rows = [
         "## Is the warning right?",
         "",
-        f"A line is *unsound* where it covers less than {100 * low:.0f}%. There the runs should "
-        f"be called short, elsewhere not. Of the {len(judged)} lines of response times:",
+        f"A line is *unsound* if it covers less than {100 * low:.0f}%: its runs should be called "
+        f"short, others not. Of the {len(judged)} lines of response times:",
         "",
         "| lines | number | experiments called short | those cover | the others cover |",
         "| --- | ---: | ---: | ---: | ---: |",

@@ -1,4 +1,4 @@
-"""Tables of the keys that a msgspec struct accepts: type, default, meaning."""
+"""Lists of the keys that a msgspec struct accepts: type, default, meaning."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -6,13 +6,16 @@ from typing import Any
 import msgspec
 
 from scripts.reference.docstrings import attribute_docs
-from scripts.reference.tables import table
+from scripts.reference.tables import items
 
 
-def fields_table(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:
+def fields_list(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:
     """Return the keys of a table of the study file: type, default, meaning."""
     rows = [row for row in _rows(struct) if row[0] not in without]
-    return table(("key", "type", "default", "meaning"), rows)
+    return items([
+        (f"{key} ({', '.join(filter(None, (kind, default)))})", meaning)
+        for key, kind, default, meaning in rows
+    ])  # fmt: skip
 
 
 def common_keys(structs: Iterable[type[msgspec.Struct]]) -> list[str]:
@@ -44,16 +47,18 @@ def _default_words(item: msgspec.structs.FieldInfo) -> str:
     if isinstance(value, msgspec.Struct):
         value = {key: item for key, item in msgspec.to_builtins(value).items() if item}
     if value is None or value in ("", [], {}, ()):
-        return "none"
-    return f"`{msgspec.json.encode(value).decode()}`"
+        return ""
+    return f"default `{msgspec.json.encode(value).decode()}`"
 
 
 def _type_words(annotation: Any) -> str:  # noqa: ANN401  # any annotation
-    """Return a type in the words of TOML, with its bounds.
+    r"""Return a type in the words of TOML, with its bounds.
 
     Examples
     --------
     >>> from typing import Annotated, Literal
+    >>> _type_words(Annotated[int, msgspec.Meta(ge=1, le=10)]) == "integer, 1\N{EN DASH}10"
+    True
     >>> _type_words(Annotated[int, msgspec.Meta(ge=1, lt=10)])
     'integer, at least 1, below 10'
     >>> _type_words(list[Literal["a", "b"]] | None)
@@ -81,5 +86,7 @@ def _schema_words(schema: dict[str, Any]) -> str:
         return " or ".join(kind)
     if kind == "array":
         return f"list of {_schema_words(schema.get('items', {}))}".replace("of table", "of tables")
-    bounds = [f"{word} {schema[key]:,}" for key, word in _BOUNDS.items() if key in schema]
+    bounds = [f"{word} {schema[key]:,g}" for key, word in _BOUNDS.items() if key in schema]
+    if {"minimum", "maximum"} <= schema.keys():
+        bounds = [f"{schema['minimum']:,}\N{EN DASH}{schema['maximum']:,}"]
     return ", ".join(["table" if kind == "object" else kind, *bounds])

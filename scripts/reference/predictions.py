@@ -14,43 +14,45 @@ minutes of processor time; `--print` prints the stored table.
 
 - *Observed laws*: a demand that falls with utilization and rises with clients, wake-up from idle,
   batching, group commit, a hot row, as on the systems of the published errors in
-  [Fit and predict](../guides/fit-and-predict.md). *Other laws* were not: cores that two
+  [Fit and predict](../guides/fit-and-predict.md). *Other laws* were not observed: cores that two
   threads share, coherency (Gunther's law), a cache that clients fill.
 - *Knee*: clients / think time is the saturated throughput. *Twice*: twice that. *No think*: all
   clients at once.
 - Measurements scatter by 3%; neighbours change the demand by 15% between measurement and test,
   by 5% if both alternate.
-- The published errors were measured on real systems; none of them was fitted to these servers.
-  The rules that infer the kind of evidence were adjusted on smaller runs of the same
-  families; the table has other seeds.
+- The published errors come from real systems, none of them fitted to these servers. The rules that
+  infer the kind of evidence were adjusted on smaller runs of the same families, with other seeds.
 """
 
 ACCOUNT = """## Where it falls short
 
 - **Observed laws at the knee and at twice the load, from processor time**: 90%. Locks and flushes
   take no processor time, so low load does not show them. A burst with the target clients does.
-- **Laws that change the demand little**: the interval of low load is far wider than the errors
-  here, and holds all of them. It also covers systems with hot rows, whose predictions were off
-  three to six times, and which low load cannot identify. Measure a burst instead of narrowing it.
-- **Response times below saturation** depend on the demand much more than the throughput: their
-  intervals are wide even if that of the throughput is narrow.
-- The shares depend on the servers and changes chosen for this page. Your system has its own.
+- **Laws that change the demand little**: the interval of low load is far wider than the errors,
+  because it also covers systems with hot rows, whose predictions were off three to six times, and
+  which low load cannot identify. Measure a burst instead of narrowing it.
+- **Response times below saturation** depend on the demand much more than the throughput, so their
+  intervals are wider.
+- The shares depend on the servers and changes chosen here. Your system has its own.
 """
 
 COLUMNS = """## All lines
 
-*X held*, *R held*: intervals of throughput and response time that contain the truth. *Width*:
-median half-width as a factor either way: 2 means from half to double. *Error*: median error, too.
-*Refused*: the fit gave no parameters. *Left out*: the factor that 95% of the errors of all other
-families stay within, a published error made from this page; the last column is how often it holds
-the family left out of it.
+- *X held*, *R held*: intervals of throughput and response time that contain the truth.
+- *Width*: median half-width as a factor either way: 2 means from half to double. *Error*: median
+  error, as a factor too. *Refused*: cases in which the fit gave no parameters.
+- *Left out*: the factor that 95% of the errors of all other families stay within, a published error
+  made from this page; the last column is how often it holds the family left out.
 """
 
 
 def predictions() -> str:
     """Return the page."""
     lines = load()
-    return "\n".join([NOTICE, OPENING, _in_short(lines), ACCOUNT, COLUMNS, table(lines)]) + "\n"
+    cases = {line.families: line.cases for line in lines}
+    counts = " or ".join(f"{count} cases of {families}" for families, count in cases.items())
+    columns = f"{COLUMNS}- Each line has {counts}.\n"
+    return "\n".join([NOTICE, OPENING, _in_short(lines), ACCOUNT, columns, table(lines)]) + "\n"
 
 
 def _in_short(lines: Sequence[Row]) -> str:

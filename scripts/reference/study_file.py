@@ -4,7 +4,7 @@ import msgspec
 
 from headroom.experiment.study import study
 from scripts.reference.docstrings import opening
-from scripts.reference.fields import common_keys, fields_table
+from scripts.reference.fields import common_keys, fields_list
 from scripts.reference.tables import NOTICE
 
 _TABLES: list[tuple[type[msgspec.Struct], str]] = [
@@ -40,18 +40,19 @@ def study_file() -> str:
         NOTICE,
         "# Study file\n",
         "A study is a folder with a `study.toml`. Unknown keys are refused with file, line and "
-        "the likely correction. `headroom schema` prints the same as a JSON schema, for editors.\n",
+        "the likely correction; keys that are not required may be left out. `headroom schema` "
+        "prints the same as a JSON schema, for editors.\n",
     ]
     for struct, title in _TABLES:
-        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_table(struct)]
+        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_list(struct)]
     kinds = [struct for struct, _ in _CLAIMS]
     common = common_keys(kinds)
     own = {f"`{item.encode_name}`" for item in msgspec.structs.fields(kinds[0])}
     parts += [
         "## `[[claim]]`\n",
         "Every claim has a `kind` and these keys:\n",
-        fields_table(kinds[0], without=own - set(common)),
+        fields_list(kinds[0], without=own - set(common)),
     ]
     for struct, title in _CLAIMS:
-        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_table(struct, without=common)]
+        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_list(struct, without=common)]
     return "\n".join(parts)

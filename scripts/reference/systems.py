@@ -12,11 +12,17 @@ from headroom.experiment.protocol.reference import Section, reference_of
 from headroom.experiment.protocol.registry import find_system, system_names
 from headroom.experiment.protocol.system import Parameter, System
 from scripts.reference.docstrings import opening
-from scripts.reference.fields import fields_table
+from scripts.reference.fields import fields_list
 from scripts.reference.parameters import (
+    FEWEST_OTHER_DEFAULTS,
     FEWEST_SHARED,
-    difference_table,
+    LEGEND,
+    Shown,
+    defaults_text,
+    differences,
+    metric_rows,
     metric_table,
+    other_defaults,
     parameter_table,
     shared,
 )
@@ -34,8 +40,7 @@ def systems() -> str:
     parts.append(
         "`[experiment.system]` names a system; its other keys belong to that system. A plug-in "
         "adds systems with the entry point group `headroom.systems`.\n\n"
-        "*Source* is the kind of source of a default. The report of a study prints the full "
-        "source of each value, as do the files in `src/headroom/systems`.\n"
+        f"{LEGEND}"
     )
     for name in system_names():
         parts += _system_section(name)
@@ -47,11 +52,11 @@ def _system_section(name: str) -> Iterator[str]:
     yield f"## `{name}` (column: {system.column.value})\n"
     yield f"{opening(system)}\n"
     yield "### Keys\n"
-    yield fields_table(system.setup_type)
+    yield fields_list(system.setup_type)
     for struct in _structs_within(system.setup_type):
         yield f"### `{name}`: {_words_of(struct)}\n"
         yield f"{opening(struct)}\n"
-        yield fields_table(struct)
+        yield fields_list(struct)
     reference = reference_of(name)
     if reference.has_parameters:
         yield from _parameters_section(name, _loaded(name, reference.example))
@@ -91,7 +96,9 @@ def _metrics_section(title: str, system: System) -> Iterator[str]:
 
 def _section(section: Section) -> str:
     title = f"### {section.title}\n\n" if section.title else ""
-    return f"{title}{section.text}\n\n{table(section.header, section.rows)}"
+    is_of_metrics = section.header == ("metric", "unit", "better", "meaning")
+    rows = metric_rows(section.rows) if is_of_metrics else table(section.header, section.rows)
+    return f"{title}{section.text}\n\n{rows}"
 
 
 def _registered_models() -> Iterator[str]:
@@ -103,35 +110,46 @@ def _registered_models() -> Iterator[str]:
         ).parameters()
         for entry in entries
     }
-    earlier = [name for name in system_names() if reference_of(name).has_parameters]
-    for name in earlier:
-        parameters[name] = _loaded(name, reference_of(name).example).parameters()
+    shown: dict[str, Shown] = {}
+    for name in system_names():
+        if reference_of(name).has_parameters:
+            parameters[name] = _loaded(name, reference_of(name).example).parameters()
+            shown[name] = Shown(own=[item.name for item in parameters[name]])
     for entry in entries:
         yield f"### Registered model `{entry.name}`\n"
         loaded = entry.load()
-        yield f"{getattr(loaded, 'about', None) or opening(loaded)}\n"
-        yield from _model_parameters(entry.name, parameters, earlier)
-        earlier.append(entry.name)
+        text = getattr(loaded, "about", None) or opening(loaded)
+        yield f"{text.removeprefix('Return ')}\n"
+        yield from _model_parameters(entry.name, parameters, shown)
 
 
 def _model_parameters(
-    name: str, parameters: Mapping[str, Sequence[Parameter]], earlier: Sequence[str]
+    name: str, parameters: Mapping[str, Sequence[Parameter]], shown: dict[str, Shown]
 ) -> Iterator[str]:
-    """Yield the parameters of a model; those shared with an earlier model by name only."""
+    """Yield the parameters of a model; those that an earlier model has as well by reference."""
     own = list(parameters[name])
     base = _model_of_the_same_parameters(name, parameters)
     if base != name:
-        yield f"It has the parameters of `{base}`, with these differences:\n"
-        yield difference_table(own, {item.name: item for item in parameters[base]})
+        yield f"It has the parameters of `{base}`, with these defaults and ranges:\n"
+        yield differences(own, {item.name: item for item in parameters[base]})
         return
     references = []
+    of_others = {}
     while True:
-        closest = max(earlier, key=lambda other: len(shared(own, parameters[other])), default=name)
+        closest = max(shown, key=lambda other: len(shared(own, parameters[other])), default=name)
         common = shared(own, parameters[closest]) if closest != name else []
         if len(common) < FEWEST_SHARED:
             break
-        references.append(f"As in `{closest}`: {', '.join(f'`{item}`' for item in common)}.\n")
+        references.append(shown[closest].reference(closest, common))
+        of_others[f"those as in `{closest}`"] = common
         own = [item for item in own if item.name not in common]
+    for other in shown:
+        differing = other_defaults(own, {item.name: item for item in parameters[other]})
+        if len(differing) >= FEWEST_OTHER_DEFAULTS:
+            references.append(defaults_text(other, differing))
+            of_others[f"its other defaults than in `{other}`"] = [item.name for item in differing]
+            own = [item for item in own if item not in differing]
+    shown[name] = Shown(own=[item.name for item in own], of_others=of_others)
     yield parameter_table(own)
     yield from references
 

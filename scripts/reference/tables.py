@@ -5,8 +5,8 @@ from collections.abc import Sequence
 NOTICE = "<!-- Written by `make docs` from the code; edit the code instead. -->\n"
 
 
-def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    r"""Return a Markdown table, empty if there are no rows.
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    r"""Return a Markdown table without its empty columns; nothing if there are no rows.
 
     Examples
     --------
@@ -14,10 +14,26 @@ def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     | a | b |
     | --- | --- |
     | 1 | x\|y |
+    >>> print(table(("a", "b"), [("1", "")]), end="")
+    | a |
+    | --- |
+    | 1 |
     """
     if not rows:
         return ""
-    lines = [header, tuple("---" for _ in header), *rows]
+    used = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    lines = [[line[place] for place in used] for line in (header, ["---"] * len(header), *rows)]
     escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
-    escaped[1] = ["---" for _ in header]
     return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+
+
+def items(rows: Sequence[Sequence[str]]) -> str:
+    r"""Return names and meanings as a Markdown list; nothing if there are no rows.
+
+    Examples
+    --------
+    >>> print(items([("`a`", "First."), ("`b`", "Second\nline.")]), end="")
+    - `a`: First.
+    - `b`: Second line.
+    """
+    return "".join(f"- {name}: {text}\n".replace("\n", " ").rstrip() + "\n" for name, text in rows)

@@ -49,7 +49,7 @@ def status(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Tell how far a study has come: finished, open and failed points per experiment."""
+    """Show the progress of a study: finished, open and failed points per experiment."""
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if session.journal_of(plan).exists():
         with session.existing_journal(plan) as journal:

@@ -124,7 +124,7 @@ def run(
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Run a study, or carry on with one that was cut off; then analyse it and write its report."""
+    """Run a study, or resume an interrupted one; then analyse it and write its report."""
     with watched() as watch:
         plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:

@@ -42,8 +42,8 @@ class Overload:
 def offered_loads(model: Model) -> dict[str, float]:
     """Return the load that open classes offer to each station, per server (1 is full).
 
-    Speeds, breakdowns and batches are taken into account; a station of infinite servers has the
-    load 0. Quantities that only a run determines count with their minimum, as in `expected_visits`.
+    Speeds, breakdowns and batches count; a station of infinite servers has the load 0. Quantities
+    that only a run determines count with their minimum, as in `expected_visits`.
 
     Examples
     --------

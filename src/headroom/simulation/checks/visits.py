@@ -60,17 +60,16 @@ class Visits:
     counts
         Class -> station -> mean number of visits.
     demands
-        Class -> station -> mean service demand (time unit of the model), before the speeds of the
+        Class -> station -> mean service time (time unit of the model), before the speeds of the
         servers.
     pool_times
-        Class -> pool -> mean tokens x time held (time unit), waiting left out.
+        Class -> pool -> mean tokens x time held (time unit), without waiting.
     is_exact
-        Class -> whether nothing had to be counted as less than it may be.
+        Class -> whether no value is only a lower bound.
     groups
         Sets of stations among which jobs choose by the length of queues.
     times
-        Class -> least mean time (time unit) of one walk, waiting left out; parallel work does not
-        count.
+        Class -> minimum mean time (time unit) of one walk, without waiting and parallel work.
     may_be_lost
         Class -> whether a station may reject its jobs permanently.
     """

@@ -18,7 +18,7 @@ from headroom.simulation.language.expression import Attribute, Expression, Opera
 class ComputedArrivals:
     """Arrivals that a source computes; made by `computed_arrivals`.
 
-    The source carries attributes of its own, which the jobs that it sends inherit.
+    Its jobs inherit the attributes of the source.
     """
 
     wait: Expression
@@ -69,8 +69,8 @@ def computed_arrivals(
     """Return arrivals that a source computes one after the other, for `Model.open_class`.
 
     For each arrival the source computes `sets` in order, then `goes_on`, then `wait`; after that
-    time the job arrives with these attributes, and the source computes the next one. The response
-    time of the job thus counts from the computed time, whatever the system does.
+    time the job arrives with these attributes, whatever the system does, and the source computes
+    the next one.
 
     Parameters
     ----------

@@ -92,10 +92,9 @@ class Token:
 class Expression:
     """A number that each job computes; made from attributes, states, draws and operators.
 
-    Known are ``+ - * / % //``, ``< <= > >= == !=``, ``& | ~`` (and, or, not), the functions
-    `minimum`, `maximum`, `floor` and `draw`, and those of mechanisms (`Mechanism.call`). A
-    `Distribution` next to an expression is drawn each time. An expression has no truth value in
-    Python: only a running job knows it.
+    Operators are ``+ - * / % //``, ``< <= > >= == !=`` and ``& | ~`` (and, or, not); functions are
+    `minimum`, `maximum`, `floor`, `draw` and those of mechanisms (`Mechanism.call`). A
+    `Distribution` in an expression is drawn each time. An expression has no truth value in Python.
 
     Examples
     --------

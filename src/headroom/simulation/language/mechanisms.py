@@ -47,21 +47,20 @@ class Mechanism:
     ) -> Expression:
         """Return the result of `function`, for the job that computes the expression.
 
-        It is called each time the expression is computed: for a service when the service begins,
-        for a delay, a branch or `Program.set` when the job comes to the step. Durations come back
-        in the time unit of the model. An error of the function ends the run.
+        It is called each time the expression is computed: for a service when it begins, else when
+        the job comes to the step. Durations come back in the model's time unit. An error of the
+        function ends the run.
 
         Parameters
         ----------
         function
             Name of a function of this kind of mechanism.
         arguments
-            Its arguments, in order: attributes, numbers, distributions (drawn each time) or
-            expressions.
+            Attributes, numbers, distributions (drawn each time) or expressions.
         mean
-            Mean of the result, or a similar distribution, for analyses without a run:
-            `Model.visits`, the check of loads, the solvers. A number counts as the mean of an
-            exponential time. None: they report it as unknown. It changes no run.
+            Mean of the result (as of an exponential time), or a similar distribution, for analyses
+            without a run: `expected_visits`, the check of loads, the solvers. None: unknown to
+            them.
 
         Examples
         --------

@@ -52,8 +52,8 @@ def computed_draw(
     Parameters
     ----------
     index
-        Number of the class in the order of the members of the mix, from 0; any other value ends the
-        run with an error.
+        Position of the class among the members of the mix, from 0; any other value ends the run
+        with an error.
     sets
         Attributes that the job has from then on, and the value of each.
 

@@ -72,13 +72,12 @@ class Network:
         Parameters
         ----------
         name
-            Name of the node, its own within the network.
+            Unique name within the network.
         to
-            Targets of its routes: one node; or several with a probability each
-            (``{"disk": 0.5, net.leave: 0.5}``); or with a condition each, the first that is true
-            being taken and None standing last for otherwise (``{"big": size > 9, "small": None}``);
-            or with the station or pool whose jobs are counted, for the policies
-            ``"shortest_queue"`` and ``"two_choices"``; or a list, for ``"round_robin"``,
+            One node; or several with a probability each (``{"disk": 0.5, net.leave: 0.5}``), with a
+            condition each, of which the first true one is taken and a last None means otherwise
+            (``{"big": size > 9, "small": None}``), or with the station or pool whose jobs
+            ``"shortest_queue"`` and ``"two_choices"`` count; or a list, for ``"round_robin"``,
             ``"hash"``, ``"index"`` and equal probabilities.
         policy, by
             How a route is chosen, as in `Program.branch`.

@@ -36,7 +36,7 @@ PoolOrder: TypeAlias = Literal["fcfs", "priority"]
 
 @dataclass(frozen=True, slots=True)
 class Station:
-    """Servers with one queue; made by `Model.station`, whose parameters are its fields."""
+    """Servers with one queue; made by `Model.station`, with its parameters as fields."""
 
     name: str
     servers: int

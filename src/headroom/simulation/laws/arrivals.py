@@ -47,7 +47,7 @@ class ArrivalProcess:
         Squared coefficient of variation of the gaps, None if gaps have no common law.
     dispersion
         Index of dispersion for counts over long times, variance / mean: 1 for Poisson arrivals,
-        more for bursts. None if unknown.
+        more for bursts; None if unknown.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def mmpp(*, rates: Values, switch_rates: Matrix) -> ArrivalProcess:
     rates
         Rate of arrivals in each state (>= 0, one above 0).
     switch_rates
-        Rate of the jumps from state (row) to state (column). The diagonal is 0, or minus the sum
-        of the others in its row, as in a generator matrix. Each state must lead to each other.
+        Rate of the jumps from state (row) to state (column). The diagonal is 0, or minus the sum of
+        its row, as in a generator matrix. Each state must lead to each other.
 
     Notes
     -----
@@ -140,8 +140,8 @@ def bursty(
     burst_rate
         Arrivals per time unit during a burst (>= mean_rate).
     burst_mean, calm_mean
-        Mean length of a burst, and of the calm between two bursts (> 0). The rate between
-        bursts follows; it must not come out negative.
+        Mean length of a burst, and of the calm between bursts (> 0). The rate in between follows
+        and must not be negative.
 
     Examples
     --------
@@ -179,17 +179,15 @@ def on_off(*, mean_rate: float, dispersion: float, burst_mean: float) -> Arrival
     mean_rate
         Arrivals per time unit in the long run (> 0).
     dispersion
-        Index of dispersion for counts over long times, variance / mean of the arrivals in a
-        long window (> 1).
+        Index of dispersion for counts: variance / mean of the arrivals in a long window (> 1).
     burst_mean
         Mean length of a burst (> 0).
 
     Notes
     -----
-    An interrupted Poisson process. With the ends of bursts at rate r = 1/burst_mean, silences
-    end at the rate s that solves dispersion = 1 + 2 mean_rate r / (s (r + s)), the two-state case
-    of the formula in Fischer & Meier-Hellstern (1993); in a burst arrivals come at the rate
-    mean_rate (r + s) / s.
+    An interrupted Poisson process. Bursts end at rate r = 1/burst_mean, silences at the rate s that
+    solves dispersion = 1 + 2 mean_rate r / (s (r + s)) (Fischer & Meier-Hellstern 1993, two
+    states); in a burst arrivals come at the rate mean_rate (r + s) / s.
 
     Examples
     --------
@@ -219,7 +217,7 @@ def changing_rate(*, times: Values, rates: Values, period: float | None = None) 
     times
         Start of each piece, rising; the first is 0.
     rates
-        Rate in each piece (>= 0, one above 0). The last one holds indefinitely, or to the period.
+        Rate in each piece (>= 0, one above 0). The last one lasts indefinitely, or to the period.
     period
         Time at which the pieces start again (above the last time); None for once.
 

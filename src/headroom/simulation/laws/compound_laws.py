@@ -102,8 +102,7 @@ def mixture(laws: Sequence[Distribution], weights: Values) -> Distribution:
 def from_moments(mean: float, c2: float) -> Distribution:
     """Return a law with exactly this `mean` (> 0) and `c2` (0, or 1e-9 and more).
 
-    Queues depend on a service time mostly through these two, so a law that meets them is the
-    natural choice if nothing else is known.
+    Queues depend on a service time mostly through these two.
 
     Notes
     -----

@@ -52,8 +52,8 @@ def discrete(values: Values, weights: Values) -> Distribution:
 def replay(values: Values, at_end: Literal["repeat", "stop"] = "repeat") -> Distribution:
     """Return the recorded `values` (>= 0) one after the other, in their order.
 
-    After the last value the replay starts again (``"repeat"``), or there is no further value
-    (``"stop"``): then a run that needs one ends with an error.
+    After the last value the replay starts again (``"repeat"``), or a run that needs another one
+    ends with an error (``"stop"``).
 
     Examples
     --------
@@ -86,8 +86,8 @@ def geometric(mean: float, low: int = 1) -> Distribution:
 def zipf(count: int, exponent: float) -> Distribution:
     """Return Zipf's law on 1 to `count`: the k-th value in proportion to k^-exponent.
 
-    Drawn by rejection-inversion (Hoermann & Derflinger 1996): exact for any `count` up to 2^53
-    and any `exponent` above 0, in constant memory.
+    Rejection-inversion (Hoermann & Derflinger 1996): exact for `count` up to 2^53 and `exponent`
+    above 0, in constant memory.
 
     Examples
     --------

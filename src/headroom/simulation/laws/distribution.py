@@ -92,8 +92,7 @@ class Distribution:
         seed
             Seed of the random numbers, 0 to 2^64 - 1.
         sampling
-            ``"fast"``, or ``"inversion"`` with a fixed number of uniform numbers U a draw, or
-            ``"antithetic"``, the same with 1 - U.
+            As in `simulate`.
 
         Examples
         --------
@@ -295,8 +294,8 @@ def bounded_pareto(low: float, high: float, shape: float) -> Distribution:
 def normal(mean: float, deviation: float) -> Distribution:
     """Return the normal distribution, drawn again while negative.
 
-    `mean` (>= 0) and `deviation` (> 0) are those before the truncation; the attribute ``mean`` of
-    the result is the mean after it.
+    `mean` (>= 0) and `deviation` (> 0) apply before the truncation, the attribute ``mean`` of the
+    result after it.
 
     Examples
     --------

@@ -51,13 +51,13 @@ class Fit:
     log_likelihood, aic
         Of the fitted law; None for ``"empirical"``.
     ks_distance, ks_p
-        Kolmogorov-Smirnov: the largest gap between the distribution functions, and how often
-        samples of the law itself show as large a one.
+        Kolmogorov-Smirnov: largest gap between the distribution functions, and how often samples of
+        the law itself show such a gap.
     ad_statistic, ad_p
-        Anderson-Darling, which weighs the tails more; `ad_p` is None if `bootstrap` is 0.
+        Anderson-Darling, with more weight on the tails; `ad_p` is None if `bootstrap` is 0.
     bootstrap
-        Number of samples behind the p-values; 0 if `ks_p` is approximate, which is too high,
-        because it leaves out that the law was fitted.
+        Number of samples behind the p-values; if 0, `ks_p` is approximate and too high, since it
+        ignores the fit.
     ranking
         Family and AIC of all that were compared, best first.
     left_out
@@ -122,14 +122,14 @@ def from_samples(
     Parameters
     ----------
     values
-        Ten or more measurements (>= 0), in the model's time unit, independent of each other.
+        Ten or more independent measurements (>= 0), in the model's time unit.
     family
         ``"exponential"``, ``"uniform"``, ``"normal"`` (cut at 0), ``"gamma"``, ``"lognormal"``,
         ``"weibull"``, ``"hyperexponential"``, ``"pareto"``, ``"bounded_pareto"``, ``"erlang"``,
         or ``"empirical"`` for the values themselves. By default the one with the lowest AIC.
     bootstrap
-        Number of samples behind the p-values, 0 for none. By default 199 up to 1000 values, 99
-        up to 10 000, and none beyond, where every simple law is rejected.
+        Number of samples behind the p-values. By default 199 up to 1000 values, 99 up to 10 000, 0
+        beyond, where every simple law is rejected.
     seed
         Seed of these samples, 0 or more.
 

@@ -15,12 +15,12 @@ class EventTrace:
     time_s
         When (s), never falling.
     kind
-        0 enters the system, 1 has done its work, 2 enters a station, 3 its service begins or
-        continues, 4 its service ends, 5 its service is interrupted, 6 waits for a place at a
-        station, 7 has the place, 8 waits for tokens, 9 is granted tokens, 10 gives tokens back, 11
-        is lost or given up, 12 a try has failed.
+        0 enters the system, 1 has done its work, 2 enters a station, 3 service begins or continues,
+        4 service ends, 5 service is interrupted, 6 waits for a place at a station, 7 has the place,
+        8 waits for tokens, 9 is granted tokens, 10 returns tokens, 11 is lost or given up, 12 a try
+        failed.
     job
-        Number of the job; the number of a job that has left is used again.
+        Number of the job; reused after it has left.
     klass
         Index of its class.
     resource

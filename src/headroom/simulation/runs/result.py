@@ -25,34 +25,31 @@ class Table:
     names
         One name per resource; a pair of a station (or pool) and a class is ``cpu.class.users``.
     capacity
-        Shape (resources,). Servers of a station (infinity if unlimited), tokens of a pool; for a
-        class its population, infinity when open. A class of a mix has its share of the population
-        by weight, so that the classes sum up to it; more jobs than that may be of it at a time.
+        Shape (resources,). Servers, tokens or population; infinity if unlimited or open. A class of
+        a mix has its share of the population by weight, although more jobs may be of it at a time.
     columns
         Name to array of shape (snapshots, resources), cumulative since time zero. Stations:
         ``arrival_count``, ``completion_count``, ``wait_s_sum``, ``response_s_sum``, ``busy_s``
         (server-seconds at work), ``jobs_s`` (job-seconds in the station), ``queue_s`` (job-seconds
-        waiting), ``abandon_count`` and ``abandon_s_sum`` (visits given up before their end, and
-        their times), ``blocked_s`` (server-seconds held by jobs that wait for a place further on),
-        ``down_s`` (server-seconds broken), ``reject_count`` (jobs that found no place and failed;
-        they are not in ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s``
-        (token-seconds), ``queue_s``, ``abandon_count``. If jobs may leave a queue (patience,
-        time-outs, cancelled arms) or a capacity changes, also ``left_count`` (visits given up in
-        the queue), ``left_wait_s_sum`` and ``served_wait_s_sum`` (the two parts of ``wait_s_sum``:
-        of jobs that left the queue, and of all others) and ``capacity_s`` (available
-        server-seconds; 0 with unlimited servers); pools have ``request_count`` (grants and requests
-        given up), ``left_wait_s_sum``, ``served_wait_s_sum`` and ``capacity_s`` (token-seconds).
-        Classes: ``arrival_count``, ``completion_count``, ``response_s_sum``, ``jobs_s``,
-        ``lost_count`` and ``lost_s_sum`` (jobs that failed outside of any attempt),
-        ``failed_try_count``, and the time spent in delays (``delay_s``), waiting for arms or
-        replies (``join_s``) and outside of full stations (``outside_s``). The columns ``age_s`` and
-        ``queue_age_s`` are not cumulative but the state at the snapshot: how long the jobs present,
-        or waiting, have been so far, all together. At every snapshot ``jobs_s`` is
+        waiting), ``abandon_count`` and ``abandon_s_sum`` (visits given up, and their times),
+        ``blocked_s`` (server-seconds held by jobs that wait for a place further on), ``down_s``
+        (server-seconds broken), ``reject_count`` (jobs that found no place and failed, not in
+        ``arrival_count``). Pools: ``grant_count``, ``wait_s_sum``, ``held_s`` (token-seconds),
+        ``queue_s``, ``abandon_count``. If jobs may leave a queue or a capacity changes, both also
+        have ``left_wait_s_sum`` and ``served_wait_s_sum`` (the parts of ``wait_s_sum`` of jobs that
+        left, and of all others) and ``capacity_s`` (available server- or token-seconds; 0 with
+        unlimited servers); stations have ``left_count`` (visits given up in the queue), pools
+        ``request_count`` (grants and requests given up). Classes: ``arrival_count``,
+        ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
+        (jobs that failed outside of any attempt), ``failed_try_count``, and the time in delays
+        (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
+        (``outside_s``). ``age_s`` and ``queue_age_s`` are not cumulative: the total time so far of
+        the jobs present, or waiting, at the snapshot. Except for rounding, ``jobs_s`` is
         ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus ``age_s``, and
-        ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``, exactly except for rounding.
+        ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``.
     maxima
-        Name to array of shape (resources,): largest value over the whole run. Stations:
-        ``queue_len``, ``jobs``; pools: ``queue_len``, ``held``; classes: ``jobs``.
+        Name to array of shape (resources,): largest value of the run. Stations: ``queue_len``,
+        ``jobs``; pools: ``queue_len``, ``held``; classes: ``jobs``.
     """
 
     names: tuple[str, ...]
@@ -68,7 +65,7 @@ class Samples:
     Parameters
     ----------
     times_s
-        Shape (samples,), fewer than 4096. If there would be more, the distance doubles.
+        Shape (samples,), fewer than 4096; the distance doubles if there would be more.
     stations, pools, classes
         Cumulative statistics at these times.
     """
@@ -193,23 +190,23 @@ class SimulationResult:
     occupancies
         Jobs present, one entry per station.
     samples
-        Statistics at equal distances in time, if requested.
+        `Samples`, if requested.
     intervals
         Statistics of intervals, if requested.
     trace
-        First events, if requested.
+        `EventTrace`, if requested.
     counters
         ``events``, ``visits`` (station visits completed), ``simulated_s`` and
         ``processor_s`` (processor time of the run).
     holds
-        For each pool the stations that jobs use while they hold its tokens, from the programs.
+        For each pool the stations that jobs use while they hold its tokens.
     nested
-        For each pool the other pools that jobs acquire while they hold its tokens.
+        For each pool the other pools that they acquire meanwhile.
     blockers
         For each station the stations with few places that may hold up its servers.
     unawaited
-        The stations (``"station"``) and pools (``"pool"``) to which only work comes that no job
-        waits for: started programs, and work after a reply.
+        Stations (``"station"``) and pools (``"pool"``) that serve only started programs and what
+        follows a reply, for which no job waits.
     """
 
     snapshot_times_s: FloatArray

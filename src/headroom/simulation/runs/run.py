@@ -90,8 +90,8 @@ def simulate(
 ) -> SimulationResult:
     """Run `model` once.
 
-    The result depends on the model and the seed alone, to the last bit, on every machine. Other
-    threads run meanwhile.
+    The result depends on model and seed alone, to the last bit, on every machine. Other threads run
+    meanwhile.
 
     Parameters
     ----------
@@ -100,20 +100,19 @@ def simulate(
     seed
         Seed of all random streams, 0 to 2**64 - 1.
     completions, time
-        Number of completed jobs (all classes together), or time (in the model's unit), at which to
-        stop, whichever comes first. Either replaces the model's own limits.
+        Stop after this number of jobs (all classes together), or at this time (in the model's
+        unit), whichever comes first. Either replaces the model's own limits.
     sample_every
-        Interval of simulated time (in the model's unit) at which to keep the statistics, as
-        `SimulationResult.samples`.
+        Interval (in the model's time unit) of `SimulationResult.samples`.
     interval_ends
-        Keep the statistics of the intervals that end at these times (in the model's unit), rising
-        and above 0, as `SimulationResult.intervals`; the last interval ends with the run.
+        Ends of `SimulationResult.intervals` (in the model's time unit), rising and above 0; the
+        last interval ends with the run.
     trace
-        Number of first events to keep, as `SimulationResult.trace`.
+        Number of events in `SimulationResult.trace`.
     sampling
-        How variates are made: ``"fast"``, or by ``"inversion"`` of one random number each, so that
-        runs of one seed stay in step if a law changes its shape, or ``"antithetic"``, the same with
-        1 - U, for pairs of runs whose mean varies less.
+        ``"fast"``; ``"inversion"`` of one random number a variate, so that runs of one seed stay in
+        step if a law changes its shape; or ``"antithetic"``, the same with 1 - U, for pairs of runs
+        whose mean varies less.
 
     Warns
     -----

@@ -27,15 +27,15 @@ class MetricTable(_Table, frozen=True):
     name: MetricName
     """Name of the metric; different from those of every run."""
     unit: str = "1"
-    """Unit of what the program prints, such as `s`, `ms`, `MiB`, `1/s`, `%`; `1` for a count or a
-    ratio. The value is kept in the base unit (s, B, 1/s, 1), and the name must say that one."""
+    """Unit of the printed number, e.g. `s`, `ms`, `MiB`, `1/s`, `%`; `1` for a count or ratio.
+    Values are kept in the base unit (s, B, 1/s, 1), which the name must give."""
     scale: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """Factor of the printed number before its unit: 512 with the unit `B` for sectors."""
     better: Direction = "none"
     """Which direction is better."""
     offered: str = ""
-    """Parameter with the offered value of this metric, in the base unit: for a load generator, its
-    rate. A point that reaches significantly less is saturated."""
+    """Parameter with the offered value in the base unit, e.g. the rate of a load generator. A point
+    significantly below it is saturated."""
     description: str = ""
     """One sentence for the report."""
     origin: str = msgspec.field(default="stdout", name="from")
@@ -113,8 +113,8 @@ class CommandSetup(_Table, frozen=True):
     )
     """Exit codes of the program that mean success."""
     redact: list[str] = []
-    """Regular expressions: their matches in the message of a failure are stored as `***`, in
-    addition to passwords, tokens, keys and other usual secrets."""
+    """Regular expressions whose matches in failure messages are stored as `***`, like passwords,
+    tokens, keys and other usual secrets."""
     metrics: list[MetricTable] = msgspec.field(default_factory=list, name="metric")
     """Additional metrics, from the output of the program."""
     inputs: list[PathPattern] = []
@@ -123,7 +123,7 @@ class CommandSetup(_Table, frozen=True):
     """Variables of the environment whose values results depend on, in addition to those in
     `env`."""
     ignore: list[PathPattern] = []
-    """Files of the study's folder that results do not depend on, such as what the program writes:
-    names, folders, globs."""
+    """Files, folders and globs of the study's folder that results do not depend on, such as
+    output."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""

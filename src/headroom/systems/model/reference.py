@@ -13,6 +13,7 @@ from headroom.systems.model.metrics import (
 from headroom.systems.model.share_metrics import share_metrics_of_all
 
 _HEADER = ("metric", "unit", "better", "meaning")
+_OF_THE_TIME = "Share of the time in the system spent "
 
 
 def _metrics(metrics: Iterable[Metric], *, text: str, title: str = "") -> Section:
@@ -43,8 +44,11 @@ def _sections() -> Iterator[Section]:
     yield Section(
         text="The time in the system of each class divides into these shares, for the stations `S` "
         "and pools `P` of its program (up to 400 pairs); they add up to 1",
-        header=("metric", "unit", "meaning"),
-        rows=[(f"`{item.name}`", item.unit, item.description) for item in share_metrics_of_all()],
+        header=("metric", "time spent"),
+        rows=[
+            (f"`{item.name}`", item.description.removeprefix(_OF_THE_TIME))
+            for item in share_metrics_of_all()
+        ],
     )
 
 

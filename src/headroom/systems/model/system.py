@@ -55,14 +55,14 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     model: str = ""
     """Name of a registered model, instead of a file."""
     completions: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Completions after which a run ends, instead of the model's own stopping rule."""
+    """Completions after which a run ends, instead of the model's rule."""
     time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Simulated time (s) after which a run ends, instead of the model's own stopping rule."""
+    """Simulated time (s) after which a run ends, instead of the model's rule."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Simulated time (s) between two values of the time series that the first replication of each
-    point keeps; the report draws them. If they would be too many, a multiple of it."""
+    """Simulated time (s) between values of the time series that the first replication of each point
+    keeps for the report; a multiple if they are too many."""
     time_limit_s: Annotated[float, msgspec.Meta(gt=0, le=1e7)] | None = None
-    """Wall time (s) that one replication may take; after it, it is ended and counts as failed."""
+    """Wall time (s) after which a replication is ended and counts as failed."""
 
 
 @dataclass(frozen=True, slots=True)

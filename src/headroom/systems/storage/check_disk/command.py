@@ -80,9 +80,8 @@ def check_disk(
 ) -> None:
     """Check a disk: how fast it is, whether it keeps its speed, and which of several is faster.
 
-    The command makes its own files in a folder and removes them at the end; existing files are not
-    touched. The results stay in a separate folder: the same command again runs only the missing
-    parts.
+    Test files are made in a folder and removed at the end; existing files are not touched. The
+    results stay in a separate folder: the same command again measures only what is missing.
     """
     disks = [_disk_at(path) for path in paths]
     if len({disk.path for disk in disks}) < len(disks):

@@ -55,7 +55,7 @@ DEVICE = (
     *_of_kind("write"),
     Parameter(name="idle_weight", type="float", unit="1", default=1.0, low=1e-3, high=1.0,
               source=_DEFAULT, description="Weight of the last idle time in the running mean that "
-              "determines waking up; 1: only the last one counts"),
+              "determines waking up"),
     _seconds("idle_most_s", 10e-3, "Idle time beyond which waking up takes no longer", low=1e-9),
     Parameter(name="stalls_per_s", type="float", unit="1/s", default=0.0, low=0.0, high=1e6,
               source=_DEFAULT, description="How often the device stalls"),

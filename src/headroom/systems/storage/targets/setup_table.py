@@ -21,15 +21,15 @@ class TargetTable(_Table, frozen=True):
     """`[experiment.system.targets.NAME]`: the target of a load."""
 
     kind: TargetKind
-    """`file`: a new file in the folder `path`, or the file `path`; `folder`: several files,
-    or the files of PostMark, in the folder `path`; `block_device`: the device `path`; `nothing`: no
-    target at all, which shows what the tool itself costs; `soft`: a device made of a script."""
+    """`file`: a new file in the folder `path`, or the file `path`; `folder`: several files, or
+    those of PostMark, in the folder `path`; `block_device`: the device `path`; `nothing`: no
+    target, to show the cost of the tool; `soft`: a device made of a script."""
     path: str = ""
-    """Folder, file or device; `{memory}` and `{disk}` stand for folders of this machine in memory
-    and on a disk, `{study}` for that of the study. Empty for `nothing` and `soft`."""
+    """Folder, file or device; `{memory}` and `{disk}` are folders in memory and on a disk,
+    `{study}` that of the study. Empty for `nothing` and `soft`."""
     bytes: Bytes | None = None
-    """Size of what is made, 1 GiB without it; a device, or a file that is there, is used so far,
-    and as a whole without it."""
+    """Size of new files (default 1 GiB), or the used part of a device or existing file (default
+    all)."""
     files: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
     """Files that make up a `folder` as target of requests."""
     script: SoftScript = SoftScript()
@@ -44,8 +44,8 @@ class VerifyTable(_Table, frozen=True):
     reads_back: bool = True
     """Read everything that was written at the end of each run."""
     log_folder: str = ""
-    """Folder on another device for a log of acknowledged writes, for a check after a crash; the log
-    of a run that ended without a fault is removed."""
+    """Folder on another device for a log of acknowledged writes, for a check after a crash; removed
+    after a run without a fault."""
 
 
 class StorageSetup(_Table, frozen=True):
@@ -58,10 +58,10 @@ class StorageSetup(_Table, frozen=True):
     sample_every_s: Annotated[float, msgspec.Meta(gt=0, le=3600)] = 0.1
     """Distance (s) of the samples of a run over time."""
     drain_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 10.0
-    """Time (s) after the end of the load in which requests still start, and then the same time to
-    wait for them; the others count in `stuck_count`, and the run says so."""
+    """Time (s) after the end of the load for due requests to start, and again for their answers;
+    the rest count in `stuck_count`, with a note."""
     silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
-    """How long (s) a target may answer nothing while it is opened, its files are laid out or
-    requests are with it, before the run ends."""
+    """Time (s) without an answer to opening, laying out files or requests after which the run
+    ends."""
     verify: VerifyTable | None = None
     """Write blocks with their position, and check them when read back."""

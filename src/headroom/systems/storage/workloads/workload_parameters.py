@@ -58,8 +58,8 @@ _MICRO = (
            "representative point", "Length of a request"),
     _number("read_share", ("1", 1.0, 0.0, 1.0), _PAPER, "Share of reads among the requests"),
     _number("trim_share", ("1", 0.0, 0.0, 1.0), _ASSUMED,
-            "Share of trims among the requests: holes in a file, discards of a block device; what "
-            "reads and trims leave is written"),
+            "Share of trims (holes in a file, discards of a block device); the rest after reads "
+            "and trims is writes"),
     _word("pattern", "random", ("random", "sequential", "zipf", "strided"), _PAPER,
           "Order of the offsets"),
     _number("random_share", ("1", 0.0, 0.0, 1.0), _PAPER,
@@ -79,8 +79,8 @@ _MICRO = (
     _number("range_share", ("1", 1.0, 0.0, 1.0), _ASSUMED,
             "Length of the range of offsets, as a share of the target"),
     _word("load", "closed", ("closed", "open"), _ASSUMED,
-          "closed: as many requests as the depth are always outstanding; open: requests are due "
-          "at their own times, and response times count from there"),
+          "closed: depth requests are always outstanding; open: requests are due at their own "
+          "times, from which response times count"),
     _number("rate", ("1/s", 100.0, 1e-3, 1e9), _ASSUMED, "Requests per second of an open load"),
     _word("law", "poisson", ("poisson", "constant"), _ASSUMED,
           "Gaps between the requests of an open load"),
@@ -95,7 +95,7 @@ _SPC1_LIKE = (
     _number("load_share", ("1", 1.0, 0.001, 1.0), "SPC-1-like: ramp of 10 to 100%",
             "Requested share of the full load"),
     _word("spc1_variant", "published", ("published", "version_1"), "SPC-1-like",
-          "Which of two published generators: they differ in walks and in starts of runs"),
+          "Published generator: they differ in walks and starts of runs"),
 )  # fmt: skip
 _SPC2_LIKE = (
     _word("spc2_part", "lfp", ("lfp", "ldq", "vod"), "SPC-2-like",
@@ -145,8 +145,8 @@ _SNIA_LIKE = (
     Parameter(name="snia_mixes", type="str", unit="", default=MIXES, source=_SNIA,
               description="Mixes of a round: reads in a hundred requests, with commas"),
     Parameter(name="snia_sizes", type="str", unit="", default=SIZES, source=_SNIA,
-              description="Sizes of a round, with commas; one that the target cannot take is left "
-              "out of these"),
+              description="Sizes of a round, with commas; without those that the target cannot "
+              "take"),
     _count("snia_rounds", ("1", 25, 5, 1000), "TKperf stops after 25 rounds", "Rounds at most"),
 )  # fmt: skip
 _RUN = (

@@ -39,11 +39,11 @@ EARLIER = Parameter(
     source="assumed: runs followed each other after pauses of unknown length. The model leaves the "
     "write cache about as full as its high mark, whatever it found, and an array without load "
     "empties it; so a run finds it anywhere between that and empty",
-    description="Largest share of the high mark that an earlier run has left dirty in an array; "
-    "the share of a run is drawn uniformly from 0 on",
+    description="Largest share of the high mark that an earlier run leaves dirty in an array; "
+    "drawn uniformly from 0",
 )
 
-_RUNS = "runs before this one on the file system, since it was made"
+_RUNS = "earlier runs on the file system since it was made"
 _RUNS_SOURCE = {
     0: "derived: the digits of the paper's table 1 are those of 20 runs; none is said to be cut",
     4: "derived: the digits of the paper's table 1 are those of 16 runs, 20 less 4 of warming up, "
