@@ -10,7 +10,7 @@ import re
 import sys
 import tokenize
 import tomllib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -173,9 +173,9 @@ def python_passages(text: str) -> Iterator[Passage]:
 
 def _statements_and_strings(tree: ast.AST) -> Iterator[Any]:
     """Yield strings that are statements, and all other strings, each of them once."""
-    waiting: list[ast.AST] = [tree]
+    waiting: deque[ast.AST] = deque([tree])
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         if _string_of(node) is None:
             waiting += ast.iter_child_nodes(node)
         else:
@@ -258,8 +258,9 @@ def passages(path: Path) -> list[Passage]:
 def hits(path: Path, found: Iterable[Passage], phrases: Iterable[Phrase]) -> Iterator[Hit]:
     """Yield the phrases in the passages of a file, in the order of its lines."""
     for passage in found:
+        text = passage.text
         for phrase in phrases:
-            for match in phrase.pattern.finditer(passage.text):
+            for match in phrase.pattern.finditer(text):
                 yield Hit(
                     path=path,
                     line=passage.line_of(match.start()),
