@@ -486,6 +486,18 @@ class RunOrder(_Evidence, frozen=True, kw_only=True):
     """Pairs of runs that there might be."""
 
 
+DemandKind: TypeAlias = Literal[
+    "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
+]
+"""Where a prediction lies, seen from the measurements of the demands: within the measured loads,
+perhaps measured in turn; beyond them; other clients or utilization than those of a burst, or than
+pulses of all clients; saturated with the clients of a burst, perhaps measured in turn."""
+
+PredictionKind: TypeAlias = DemandKind | Literal["published", "simulated", "chained", "unknown"]
+"""The same of a point with fitted parameters; or the method publishes errors of its predictions;
+the sources were simulated; they are predictions themselves; no error of the method is known."""
+
+
 class NoComparison(_Evidence, frozen=True, kw_only=True):
     """Why no level is compared: the base level was not run, or Headroom failed."""
 

@@ -16,8 +16,10 @@ from headroom.analysis.evidence import (
     LimitEvidence,
     NoComparison,
     NoKnee,
+    PredictionKind,
     RunOrder,
 )
+from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -410,19 +412,14 @@ class LoadRange(_Result, frozen=True, kw_only=True):
 class Prediction(_Result, frozen=True, kw_only=True):
     """The basis of the results of a point with fitted parameters."""
 
-    kind: str
-    """Kind of evidence, or ``"published"``, ``"simulated"``, ``"unknown"``."""
-    text: str
-    """The errors that the intervals include."""
-    title: str = ""
-    """Where the point is, seen from the measured ones."""
+    kind: PredictionKind
+    metrics: list[str] = []
+    """Of ``published``: endings of the metrics whose intervals count the error of the method."""
     measured: LoadRange | None = None
     predicted: LoadRange | None = None
     factor: float | None = None
     """Times, either way, within which 95% of the errors of a demand of this kind lie."""
     source: str = ""
-    next: str = ""
-    """What to measure for a narrower interval."""
 
 
 class DiskFigure(_Result, frozen=True, kw_only=True):
@@ -535,6 +532,8 @@ class FittedValue(_Result, frozen=True, kw_only=True):
     high: float | None = None
     standard_error: float | None = None
     note: str = ""
+    """What the method says of it, in words."""
+    evidence: list[ParameterEvidence] = []
     is_determined: bool = True
     """False if the points leave at least one end of the interval open."""
 
@@ -581,6 +580,12 @@ class FitSet(_Result, frozen=True, kw_only=True):
     parameters: list[FittedValue]
     residuals: list[FitResidual] = []
     notes: list[str] = []
+    """What the method says, in words."""
+    evidence: FitEvidence | None = None
+    left_out: dict[str, int] = {}
+    """Source experiment to the number of its points without results."""
+    taken: dict[str, Value] = {}
+    """Parameters of the load that another experiment has."""
     candidates: list[FitCandidate] = []
     profiles: list[FitProfile] = []
     origin: Literal["measured", "simulated", "predicted"] = "simulated"

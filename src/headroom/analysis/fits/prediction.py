@@ -42,9 +42,6 @@ from headroom.experiment.protocol.system import Column, Parameter, Value
 from headroom.experiment.study.plan import PlannedExperiment, Point
 
 _TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
-_NO_METHOD = (
-    "No error of this method is known: the intervals count the scatter of the simulation alone"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ def with_prediction(
         return _with_demands(result, experiment, point, fit, fitted)
     if isinstance(fit.method, HasPublishedErrors) and fitted.origin == "measured":
         return _with_published(result, fit.method.published_errors)
-    return msgspec.structs.replace(result, prediction=Prediction(kind="unknown", text=_NO_METHOD))
+    return msgspec.structs.replace(result, prediction=Prediction(kind="unknown"))
 
 
 def margin_of(point: PointResult, metric: str) -> Margin | None:
@@ -346,53 +343,28 @@ def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> Po
         estimates[name] = with_margin(
             estimate, fit=Sides(), method=sides, degrees=error.count - 1.0
         )
-    shown = list(dict.fromkeys(one.metric for one in used))
-    text = (
-        f"The intervals of {', '.join(shown)} count the published errors of this method; those of "
-        "other metrics count the scatter of the simulation alone"
-        if shown
-        else _NO_METHOD
+    prediction = Prediction(
+        kind="published" if used else "unknown",
+        metrics=list(dict.fromkeys(one.metric for one in used)),
+        source="; ".join(dict.fromkeys(one.source for one in used)),
     )
-    source = "; ".join(dict.fromkeys(one.source for one in used))
-    return msgspec.structs.replace(
-        result,
-        estimates=estimates,
-        prediction=Prediction(kind="published", text=text, source=source),
-    )
+    return msgspec.structs.replace(result, estimates=estimates, prediction=prediction)
 
 
 def _prediction(fitted: FittedSet, reach: Reach | None, load: Load) -> Prediction:
     measured, predicted = _range_of(fitted.loads), _range_of([load])
     if reach is None:
-        simulated = (
-            "The sources were simulated: the intervals count what their points allow, and no "
-            "error of the method"
-        )
-        chained = (
-            "The sources are predictions themselves: the intervals count what their points "
-            "allow, but not the error of the sources"
-        )
-        is_chained = fitted.origin == "predicted"
         return Prediction(
-            kind="unknown" if is_chained else "simulated",
-            text=chained if is_chained else simulated,
+            kind="chained" if fitted.origin == "predicted" else "simulated",
             measured=measured,
             predicted=predicted,
         )
-    clients = "the target number of clients" if load.clients is None else f"{load.clients} clients"
-    factor = math.exp(_half_width(reach))
     return Prediction(
         kind=reach.kind,
-        text=(
-            f"Demands fitted to such measurements were off by a factor of up to {factor:.2f} in "
-            "95% of cases, and the intervals count that"
-        ),
-        title=reach.error.title,
         measured=measured,
         predicted=predicted,
-        factor=factor,
+        factor=math.exp(_half_width(reach)),
         source=reach.error.source,
-        next=reach.error.next.format(clients=clients),
     )
 
 
