@@ -126,7 +126,7 @@ def test_each_replication_of_a_day_is_one_observation(tmp_path: Path) -> None:
     assert summary.nature.kind == "terminating"
     assert "users changes up to the end of the run at 40 min" in summary.nature.because
     assert summary.cut is not None
-    assert (summary.cut.cut_s, summary.cut.note, summary.run_length) == (0.0, "", None)
+    assert (summary.cut.cut_s, summary.cut.evidence, summary.run_length) == (0.0, None, None)
     for metric in ("throughput", "response_s_mean", "response_s_p95"):
         sample = summary.samples[metric]
         found = sample.interval()

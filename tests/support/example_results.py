@@ -13,10 +13,12 @@ import pytest
 from headroom.analysis.evidence import (
     Allowed,
     CurveEvidence,
+    Fault,
     IntervalEvidence,
     LevelEstimate,
     NoKnee,
     Step,
+    WarmUpEvidence,
 )
 from headroom.analysis.results import (
     Bottleneck,
@@ -105,7 +107,11 @@ def _warm_up(mean: float, *, is_steady: bool) -> WarmUpCut:
         cut_s=35.0,
         run_s=200.0,
         is_steady=is_steady,
-        note="" if is_steady else "the series still rises at the end",
+        evidence=(
+            None
+            if is_steady
+            else WarmUpEvidence(code="still_settles", run_s=200.0, metric="response_s")
+        ),
         times_s=times,
         values=values,
         metric="response_s",
@@ -157,7 +163,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
         ),
         warm_up=_warm_up(response, is_steady=is_steady),
         distributions=[_histogram(response, 50_000)],
-        little=LittleCheck(passed=True, worst_gap=0.004, place="database"),
+        little=LittleCheck(passed=True, worst_gap=0.004, kind="station", name="database"),
         seeds=[1000 + users * 10 + step for step in range(3)],
     )
 
@@ -392,7 +398,9 @@ def failing_experiment() -> ExperimentResult:
         failed=3,
         errors=["deadlock: web waits for connections, connections waits for web\n  hint: more"],
     )
-    faulty = msgspec.structs.replace(model_point(60, 2), faults=["driver saturated"], failed=1)
+    faulty = msgspec.structs.replace(
+        model_point(60, 2), faults=[Fault(code="reported", message="driver saturated")], failed=1
+    )
     return msgspec.structs.replace(
         model_experiment(),
         name="trouble",

@@ -486,6 +486,85 @@ class RunOrder(_Evidence, frozen=True, kw_only=True):
     """Pairs of runs that there might be."""
 
 
+WarmUpCode: TypeAlias = Literal[
+    "too_long", "no_series", "few_completions", "still_settles", "rare_classes", "saturated"
+]
+"""What there is to say of a warm-up: it is longer than the run; there is no series to find one in;
+too few completions; half of the run is cut, and a series still settles; some classes complete too
+rarely, the others have a steady state; the point is saturated."""
+
+
+class WarmUpEvidence(_Evidence, frozen=True, kw_only=True):
+    """What there is to say of the warm-up of a point, besides its length."""
+
+    code: WarmUpCode
+    run_s: float = 0.0
+    """Length of the shortest run."""
+    cut_s: float = 0.0
+    """Of ``too_long``: the warm-up."""
+    metric: str = ""
+    """Of ``still_settles``: the series."""
+    needed: int = 0
+    """Of ``few_completions`` and ``rare_classes``: completions of a run."""
+    classes: tuple[str, ...] = ()
+    """Of ``rare_classes``: those that are not reported."""
+    overloaded: tuple[Literal["station", "pool"], str] | None = None
+    """Kind and name of a resource whose queue grows in every run: the load may be too much."""
+
+
+LawPlace: TypeAlias = Literal["system", "class", "station", "pool"]
+FaultCode: TypeAlias = Literal[
+    "reported", "little", "little_of_queue", "utilization_law", "busy", "nothing_left", "warm_up"
+]
+"""Why a run does not count: the system says so; Little's law fails for a place, or for its queue;
+a station is busy for longer than jobs are there outside its queue; a resource is busy for longer
+than time passes; the warm-up takes all of it; the point has no steady state."""
+
+
+class Fault(_Evidence, frozen=True, kw_only=True):
+    """Why runs of a point do not count."""
+
+    code: FaultCode
+    kind: LawPlace = "system"
+    """Of a law: where it fails."""
+    name: str = ""
+    message: str = ""
+    """Of ``reported``: the words of the system."""
+    cut_s: float | None = None
+    """Of ``nothing_left``: the warm-up."""
+    warm_up: WarmUpEvidence | None = None
+    times: int = 1
+    """How often it came."""
+
+
+class AppliedChange(_Evidence, frozen=True, kw_only=True):
+    """What a change makes of a station, a pool or a parameter."""
+
+    kind: Literal["station", "pool", "parameter"]
+    name: str
+    aspect: Literal["servers", "tokens", "speed", "value"]
+    before: Value | None = None
+    """None if not known, and of a speed."""
+    after: Value | None = None
+    """None where only the factor is known."""
+    factor: float | None = None
+    """What multiplies the old value; None where the change gives a new one."""
+
+
+class NoEffect(_Evidence, frozen=True, kw_only=True):
+    """Why a change has no effects to show."""
+
+    code: Literal["no_steady_state", "failed", "steady_then", "few_pairs"]
+    """The changed system has no steady state; a replication failed; it has a steady state, and
+    the point itself has none; too few sound replications on both sides."""
+    warm_up: WarmUpEvidence | None = None
+    """Of ``no_steady_state``."""
+    message: str = ""
+    """Of ``failed``."""
+    served_per_s: float | None = None
+    """Of ``steady_then``: throughput (1/s)."""
+
+
 DemandKind: TypeAlias = Literal[
     "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
 ]

@@ -10,14 +10,19 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from headroom.analysis.evidence import (
+    AppliedChange,
     ClaimEvidence,
     ComparisonEvidence,
     CrossingEvidence,
+    Fault,
+    LawPlace,
     LimitEvidence,
     NoComparison,
+    NoEffect,
     NoKnee,
     PredictionKind,
     RunOrder,
+    WarmUpEvidence,
 )
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
@@ -207,8 +212,8 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
 
     change: str
     """As `headroom what-if --change` takes it."""
-    text: str
-    """In words, with the numbers before and after."""
+    applied: list[AppliedChange] = []
+    """The same with the numbers before and after."""
     done: int
     failed: int
     effects: list[Effect] = []
@@ -218,7 +223,7 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
     """Where the changed system is saturated."""
     reached: list[Estimate] = []
     """Metrics that grow without bound at the point itself, and settle after the change."""
-    note: str = ""
+    why_empty: NoEffect | None = None
     """Why there are no effects."""
 
 
@@ -229,7 +234,8 @@ class WarmUpCut(_Result, frozen=True, kw_only=True):
     cut_s: float
     run_s: float
     is_steady: bool
-    note: str = ""
+    evidence: WarmUpEvidence | None = None
+    """Why there is no steady state, or what a reader should know of one; None if nothing."""
     correlation_s: float = 0.0
     """Correlation time (s) after the cut: how long the system remembers; 0 where unknown."""
     times_s: list[float] = []
@@ -285,7 +291,7 @@ class RunLength(_Result, frozen=True, kw_only=True):
     """How long the runs of a point are against the time that the system remembers.
 
     With too few bursts, see `headroom.analysis.run.run_length`, an interval covers the truth less
-    often than it says; `note` then names the metrics, and how much would do.
+    often than it says.
     """
 
     correlation_s: float
@@ -299,7 +305,9 @@ class RunLength(_Result, frozen=True, kw_only=True):
     is_short: bool
     metrics: list[str] = []
     """Response times whose intervals cover less often than they say."""
-    note: str = ""
+    heavy: list[str] = []
+    """Those of them with a tail too heavy; the others show too few bursts."""
+    runs: int = 1
 
 
 class Distribution(_Result, frozen=True, kw_only=True):
@@ -369,7 +377,8 @@ class LittleCheck(_Result, frozen=True, kw_only=True):
 
     passed: bool
     worst_gap: float
-    place: str
+    kind: LawPlace
+    name: str
     tolerance: float = 0.0
 
 
@@ -443,7 +452,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     planned: int = 0
     """Replications that the point needs in all, as far as that is known now."""
     errors: list[str] = []
-    faults: list[str] = []
+    faults: list[Fault] = []
     remarks: list[str] = []
     """Why the figures may mislead a reader, with the number of runs that say so."""
     notes: list[str] = []

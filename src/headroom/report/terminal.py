@@ -35,6 +35,7 @@ from headroom.report.replication_table import render_replications
 from headroom.report.saturation import SATURATED, is_unbounded
 from headroom.report.screen import Screen
 from headroom.report.sentences.claims import claim_figure, claim_sentence
+from headroom.report.sentences.runs import fault_words
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
@@ -159,7 +160,7 @@ def _messages(point: PointResult) -> list[tuple[str, str]]:
     fault = "Fault" if point.estimates else "Missing"
     return [
         *(("Failed", message) for message in dict.fromkeys(point.errors)),
-        *((fault, message) for message in dict.fromkeys(point.faults)),
+        *((fault, message) for message in dict.fromkeys(map(fault_words, point.faults))),
     ]
 
 

@@ -1,8 +1,17 @@
 """Wording of what fits and runs leave to be said: a few snapshots of each family."""
 
+import msgspec
 import pytest
 
-from headroom.analysis.results import FitSet, FittedValue, LoadRange, Prediction
+from headroom.analysis.evidence import AppliedChange, Fault, NoEffect, WarmUpEvidence
+from headroom.analysis.results import (
+    FitSet,
+    FittedValue,
+    LoadRange,
+    Prediction,
+    RunLength,
+    WhatIfResult,
+)
 from headroom.experiment.protocol.fit_method import (
     LeastSquaresEvidence,
     ParameterEvidence,
@@ -15,6 +24,8 @@ from headroom.report.sentences.fits import (
     prediction_place,
     prediction_step,
 )
+from headroom.report.sentences.runs import fault_words, run_length_words
+from headroom.report.sentences.what_if import changes_words, no_effect_words
 
 
 def test_predictions() -> None:
@@ -73,3 +84,84 @@ def test_fits() -> None:
         "70% of the largest throughput of 3 points",
         "the load is that of the other experiment: rate = 20",
     ]
+
+
+SETTLES = WarmUpEvidence(code="still_settles", run_s=400.0, metric="class.writers.response_s")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault(code="reported", message="the driver was late", times=3),
+         "the driver was late (3 times)"),
+        (Fault(code="little", kind="class", name="read"),
+         "Little's law fails for class read: the time that jobs spent there is not that of the "
+         "jobs that left and of those still present"),
+        (Fault(code="little_of_queue", kind="pool", name="tokens"),
+         "Little's law fails for the queue of pool tokens: the time that jobs waited is not that "
+         "of the jobs served and of those still waiting"),
+        (Fault(code="busy", kind="station", name="cpu"),
+         "station cpu has more busy time than elapsed time"),
+        (Fault(code="nothing_left", cut_s=12.5),
+         "nothing is left of a run after a warm-up of 12.5 s"),
+        (Fault(code="warm_up", warm_up=SETTLES),
+         "no steady state within 400 s by the response time of class writers: it still settles "
+         "when half of the run is cut; run longer, unless the load is more than the system can "
+         "serve"),
+        (Fault(code="warm_up", warm_up=msgspec.structs.replace(SETTLES, metric="response_s",
+                                                               overloaded=("pool", "tokens"))),
+         "no steady state within 400 s by the response time: it still settles when half of the "
+         "run is cut; run longer, or the load is more than pool tokens can serve"),
+        (Fault(code="warm_up",
+               warm_up=WarmUpEvidence(code="rare_classes", needed=50, classes=("writers",))),
+         "the response time of class writers is not reported: fewer than 50 completions in a run"),
+        (Fault(code="warm_up", warm_up=WarmUpEvidence(code="too_long", run_s=74.0, cut_s=1e6)),
+         "the warm-up of 1,000,000 s is longer than the run (74.0 s)"),
+    ],
+)  # fmt: skip
+def test_faults(fault: Fault, words: str) -> None:
+    assert fault_words(fault) == words
+
+
+def test_short_runs() -> None:
+    length = RunLength(
+        correlation_s=1.0, times_in_a_run=20.0, times_in_all=100.0, completions_needed=12_000,
+        is_short=True, metrics=["response_s_p99", "class.a.response_s_p99"], runs=5,
+    )  # fmt: skip
+    assert run_length_words(length) == (
+        "short: too few bursts for response_s_p99, whose intervals cover less often than 95%; run "
+        "at least 12,000 completions in each replication"
+    )
+    heavy = msgspec.structs.replace(length, heavy=["response_s_p99"], runs=1)
+    assert run_length_words(heavy) == (
+        "short: a tail too heavy for response_s_p99, whose intervals cover less often than 95%; "
+        "run at least 12,000 completions to see whether it ends"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (AppliedChange(kind="station", name="web 2", aspect="servers", factor=2.0),
+         '"web 2" 2 times the servers'),
+        (AppliedChange(kind="station", name="cpu", aspect="speed", factor=2.0),
+         "cpu 2 times as fast"),
+        (AppliedChange(kind="pool", name="slots", aspect="tokens", after=8.0), "slots 8 tokens"),
+        (AppliedChange(kind="parameter", name="hit_ratio", aspect="value", before=0.5, after="0.9"),
+         "hit_ratio 0.5 to 0.9"),
+        (AppliedChange(kind="parameter", name="codec", aspect="value", after="xz"), "codec to xz"),
+        (AppliedChange(kind="parameter", name="rate", aspect="value", factor=2.0), "rate 2 times"),
+    ],
+)  # fmt: skip
+def test_changes(change: AppliedChange, words: str) -> None:
+    assert changes_words(WhatIfResult(change="", applied=[change], done=5, failed=0)) == words
+
+
+def test_changes_without_effects() -> None:
+    steady = NoEffect(code="steady_then", served_per_s=31.4)
+    tried = WhatIfResult(change="", done=5, failed=0, why_empty=steady)
+    assert no_effect_words(tried) == (
+        "it has a steady state then, which it lacks now: 31.4 /s are served"
+    )
+    few = msgspec.structs.replace(tried, why_empty=NoEffect(code="few_pairs"))
+    assert no_effect_words(few) == "too few sound replications to compare"
