@@ -16,6 +16,7 @@ from headroom.analysis.evidence import (
     Fault,
     IntervalEvidence,
     LevelEstimate,
+    NoInterval,
     NoKnee,
     Step,
     WarmUpEvidence,
@@ -74,7 +75,7 @@ def estimate(
         stdev=abs(value) * 0.05,
         minimum=value * 0.9,
         maximum=value * 1.1,
-        note="" if side is not None else "one replication has no interval",
+        reason=None if side is not None else NoInterval(code="one_replication"),
     )
 
 

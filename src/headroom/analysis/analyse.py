@@ -473,7 +473,7 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
         MeasuredPoint(
             point.levels,
             samples.get(metric),
-            point.absent.get(metric, ""),
+            point.absent.get(metric),
             runs,
             margin_of(point, metric),
         )

@@ -16,6 +16,61 @@ class _Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all evidence."""
 
 
+NoIntervalCode: TypeAlias = Literal[
+    "one_replication",
+    "few_for_median",
+    "few_for_extreme",
+    "few_for_spread",
+    "few_for_shift",
+    "few_pairs",
+    "zero_divisor",
+    "divisor_near_zero",
+    "zero_inside",
+    "not_positive",
+    "both_unbounded",
+    "same_values",
+    "one_outlier",
+    "no_upper_end",
+    "no_formula",
+]
+"""Why a value has no interval: there is one replication; too few for a median, an extreme, a
+spread, a shift, or signed ranks of pairs; the divisor is zero, or its interval includes zero; an
+interval of a ratio of medians includes zero; a value is not above zero, so that differences decide;
+both sides grow without bound; all replications gave one value, or all but one; a prediction may
+have no steady state, or no formula says how it depends on the fitted parameters."""
+
+
+class NoInterval(_Evidence, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a value has no interval, with the numbers that say so."""
+
+    code: NoIntervalCode
+    count: int | None = None
+    """Of ``few_...``: replications, or pairs of runs."""
+    needed: int | None = None
+    """Of ``few_...``: how many are needed."""
+    other_count: int | None = None
+    """Of ``few_for_shift``: replications of the other side."""
+    confidence: float | None = None
+    """Of ``few_for_median``."""
+    extreme_of: int | None = None
+    """Of ``few_for_extreme``: over how many replications."""
+
+
+class Absent(_Evidence, frozen=True, kw_only=True):
+    """Why a point with results lacks a metric."""
+
+    code: Literal["few_observations", "few_bursts", "saturated"]
+    """The shortest run has too few observations for a percentile; the runs show too few bursts
+    beyond it; the point is saturated."""
+    percent: float | None = None
+    needed: float | None = None
+    """Observations in each run, or bursts in all."""
+    beyond: int | None = None
+    """Of ``few_observations``: how many of them are beyond the percentile."""
+    found: float | None = None
+    """Observations of the shortest run, or bursts."""
+
+
 NoKneeCode: TypeAlias = Literal[
     "few_replications",
     "few_levels",
@@ -74,7 +129,7 @@ class IntervalEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", t
     """Of a knee: whether its interval ends with the levels."""
     without: list[float] = []
     """Of a knee: levels without results."""
-    note: str = ""
+    reason: NoInterval | None = None
     """Why there is no interval."""
 
 
@@ -84,7 +139,7 @@ class SignEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="
     allowed: Allowed
     place: Literal["inside", "above", "below", "unclear"]
     """Where the ratio would lie, seen from what is allowed."""
-    note: str = ""
+    reason: NoInterval | None = None
     """Why nothing is decided, if replications are too few."""
 
 
@@ -117,7 +172,7 @@ class Step(_Evidence, frozen=True, kw_only=True):
     value: float | None
     low: float | None
     high: float | None
-    note: str = ""
+    reason: NoInterval | None = None
     """Why there is no interval."""
 
 
@@ -206,8 +261,10 @@ class MissingEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", ta
     """Points that the levels select."""
     is_quick: bool = False
     """Whether the quick variant leaves it out on purpose."""
+    absent: Absent | None = None
+    """Of ``no_results``: why the point has none, where that is known."""
     message: str = ""
-    """The failure, or the reason why a point has no results."""
+    """Of ``defect``: what failed."""
 
 
 class UnboundedPair(_Evidence, frozen=True, kw_only=True):
@@ -468,8 +525,10 @@ class ComparisonEvidence(_Evidence, frozen=True, kw_only=True):
     """Of ``unbounded``: the saturated levels; of ``missing``: the level without results."""
     by_differences: bool = False
     """Whether differences decide, because a value is not above zero and has no ratio."""
-    message: str = ""
-    """Of ``missing`` and ``few_runs``: why there are no results, or no interval."""
+    absent: Absent | None = None
+    """Of ``missing``: why there are no results, where that is known."""
+    reason: NoInterval | None = None
+    """Of ``few_runs``: why there is no interval."""
 
 
 class RunOrder(_Evidence, frozen=True, kw_only=True):
@@ -489,13 +548,13 @@ class RunOrder(_Evidence, frozen=True, kw_only=True):
 WarmUpCode: TypeAlias = Literal[
     "too_long", "no_series", "few_completions", "still_settles", "rare_classes", "saturated"
 ]
-"""What there is to say of a warm-up: it is longer than the run; there is no series to find one in;
-too few completions; half of the run is cut, and a series still settles; some classes complete too
-rarely, the others have a steady state; the point is saturated."""
+"""The warm-up is longer than the run; no series shows it; completions are too few; a series still
+settles when half of the run is cut; some classes complete too rarely, and the others have a steady
+state; the point is saturated."""
 
 
 class WarmUpEvidence(_Evidence, frozen=True, kw_only=True):
-    """What there is to say of the warm-up of a point, besides its length."""
+    """A finding about the warm-up of a point, or the reason why it has no steady state."""
 
     code: WarmUpCode
     run_s: float = 0.0
@@ -538,7 +597,7 @@ class Fault(_Evidence, frozen=True, kw_only=True):
 
 
 class AppliedChange(_Evidence, frozen=True, kw_only=True):
-    """What a change makes of a station, a pool or a parameter."""
+    """A change of a station, a pool or a parameter, with the numbers before and after."""
 
     kind: Literal["station", "pool", "parameter"]
     name: str
@@ -546,9 +605,9 @@ class AppliedChange(_Evidence, frozen=True, kw_only=True):
     before: Value | None = None
     """None if not known, and of a speed."""
     after: Value | None = None
-    """None where only the factor is known."""
+    """None if only the factor is known."""
     factor: float | None = None
-    """What multiplies the old value; None where the change gives a new one."""
+    """Multiplies the old value; None if the change gives a new one."""
 
 
 class NoEffect(_Evidence, frozen=True, kw_only=True):

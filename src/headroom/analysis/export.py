@@ -183,9 +183,8 @@ def _effect_columns(effect: Effect | None) -> Row:
 
 
 def _evidence(tried: WhatIfResult, effect: Effect | None) -> str:
-    if effect is not None:
-        return effect.note
-    return tried.why_empty.code if tried.why_empty else ""
+    reason = tried.why_empty if effect is None else effect.reason
+    return "" if reason is None else reason.code
 
 
 def _points(

@@ -13,7 +13,7 @@ from math import inf, isfinite
 
 import msgspec
 
-from headroom.analysis.evidence import Fault, WarmUpEvidence
+from headroom.analysis.evidence import Absent, Fault, WarmUpEvidence
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
@@ -96,7 +96,7 @@ class PointSummary:
     samples: dict[str, Sample] = field(default_factory=dict)
     merged: dict[str, Bins] = field(default_factory=dict)
     run_length: RunLength | None = None
-    absent: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, Absent] = field(default_factory=dict)
     saturation: Saturation | None = None
     nature: RunsAnalysed = STEADY_STATE
     course: Course | None = None
@@ -225,7 +225,7 @@ def _saturated(
 
 def _values_of(
     windows: Sequence[Window], bins: Sequence[Mapping[str, Bins]], column: Column
-) -> tuple[list[dict[str, float]], dict[str, str]]:
+) -> tuple[list[dict[str, float]], dict[str, Absent]]:
     """Return the metrics of each run, and why some are absent that the runs are too short for."""
     pairs = list(zip(windows, bins, strict=True))
     if column is not Column.MEASURE:
@@ -379,10 +379,10 @@ def analyse_point(
 
 def _absent(
     summary: PointSummary, needed: Collection[str], samples: Mapping[str, Sample]
-) -> dict[str, str]:
+) -> dict[str, Absent]:
     """Return why metrics that are needed are not there."""
     if summary.saturation is not None:
-        return {name: "the point is saturated" for name in needed if name not in samples}
+        return {name: Absent(code="saturated") for name in needed if name not in samples}
     return {name: why for name, why in summary.absent.items() if name in needed}
 
 

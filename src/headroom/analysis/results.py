@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from headroom.analysis.evidence import (
+    Absent,
     AppliedChange,
     ClaimEvidence,
     ComparisonEvidence,
@@ -19,6 +20,7 @@ from headroom.analysis.evidence import (
     LimitEvidence,
     NoComparison,
     NoEffect,
+    NoInterval,
     NoKnee,
     PredictionKind,
     RunOrder,
@@ -72,7 +74,7 @@ class Estimate(_Result, frozen=True, kw_only=True):
     the median (order-statistic interval) in the measure column, and for percentiles of merged
     histograms the pooled percentile (interval from its batches). Where a run keeps no batches of a
     metric, a mean has a Student-t interval over the replications. `low` and `high` are None where
-    `count` is too small for an interval; `note` then says so.
+    `count` is too small for an interval; `reason` then says so.
     """
 
     metric: str
@@ -91,7 +93,7 @@ class Estimate(_Result, frozen=True, kw_only=True):
     maximum: float
     mean_deviation: float | None = None
     """Mean distance of the replications from their mean; None in results of older versions."""
-    note: str = ""
+    reason: NoInterval | None = None
     margin: Margin | None = None
     """Of a prediction with fitted parameters: `low` and `high` are then its prediction interval."""
 
@@ -172,7 +174,8 @@ class Effect(_Result, frozen=True, kw_only=True):
     variance_reduction: float | None
     """Variance that independent replications would have given, over that of the pairs; None
     if nothing varies or the pairs cancel all chance."""
-    note: str = ""
+    reason: NoInterval | None = None
+    """Why the ratio has no interval."""
 
 
 class Saturation(_Result, frozen=True, kw_only=True):
@@ -483,7 +486,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     latency: LatencyMap | None = None
     """Of measured replications that count responses by time; None for most of very many points."""
     little: LittleCheck | None = None
-    absent: dict[str, str] = {}
+    absent: dict[str, Absent] = {}
     """Metrics that were requested and that the runs are too short for, with the reason."""
     seeds: list[int] = []
     is_added: bool = False
@@ -845,7 +848,8 @@ class PredictedPair(_Result, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     verdict: Verdict
-    note: str = ""
+    reason: NoInterval | None = None
+    """Why the ratio has no interval."""
 
 
 class PrintedPoint(_Result, frozen=True):

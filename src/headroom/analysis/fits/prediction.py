@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.fits.demand_errors import Reach, reach_of
 from headroom.analysis.fits.loads import load_of
 from headroom.analysis.fits.model_answers import ModelAnswers, answer_source
@@ -265,7 +266,7 @@ def with_margin(estimate: Estimate, *, fit: Sides, method: Sides, degrees: float
         low=interval.low,
         high=min(interval.high or 0.0, 1.0) if is_full_at_1 else interval.high,
         method="prediction" if interval.low is not None else "none",
-        note=interval.note or estimate.note,
+        reason=interval.reason or estimate.reason,
         margin=margin,
     )
 
@@ -287,15 +288,14 @@ def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENC
         Of the interval; the margin is stretched to it.
     """
     if margin.fit_above is None or margin.method_above is None:
-        note = "no upper end: by what the points allow, there may be no steady state"
-        return _open(interval, note)
+        return _open(interval, NoInterval(code="no_upper_end"))
     added = Sides(margin.fit_below, margin.fit_above).joined(
         Sides(margin.method_below, margin.method_above)
     )
     if added == Sides():
         return interval
     if interval.low is None or interval.high is None or interval.value <= 0.0:
-        return _open(interval, interval.note)
+        return _open(interval, interval.reason)
     degrees = margin.degrees or math.inf
     stretch = _quantile(degrees, confidence) / _quantile(degrees, CONFIDENCE)
     run = Sides(
@@ -307,7 +307,7 @@ def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENC
         low=interval.value * math.exp(-whole.below),
         high=interval.value * math.exp(whole.above),
         method="none",
-        note=interval.note,
+        reason=interval.reason,
     )
 
 
@@ -319,14 +319,14 @@ def _log_distance(low: float, high: float) -> float:
     return math.log(high / low) if low > 0.0 else math.inf
 
 
-def _open(interval: Interval, note: str) -> Interval:
-    return Interval(value=interval.value, low=None, high=None, method="none", note=note)
+def _open(interval: Interval, reason: NoInterval | None) -> Interval:
+    return Interval(value=interval.value, low=None, high=None, method="none", reason=reason)
 
 
 def _without_interval(estimate: Estimate) -> Estimate:
     """Return an estimate of which the model does not say how it depends on the demands."""
-    note = "no prediction interval: formulas do not say how it follows from the fitted parameters"
-    return msgspec.structs.replace(estimate, low=None, high=None, method="none", note=note)
+    reason = NoInterval(code="no_formula")
+    return msgspec.structs.replace(estimate, low=None, high=None, method="none", reason=reason)
 
 
 def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> PointResult:

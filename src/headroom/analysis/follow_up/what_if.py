@@ -385,7 +385,7 @@ def _effect(
         variance_reduction=reduction
         if reduction is not None and math.isfinite(reduction)
         else None,
-        note=interval.note,
+        reason=interval.reason,
     )
 
 

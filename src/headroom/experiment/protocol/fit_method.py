@@ -198,7 +198,7 @@ class Target:
 
 
 class ParameterEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What the points say of a fitted value, besides its interval."""
+    """A finding about a fitted value, apart from its interval."""
 
     code: Literal["only_number", "open_below", "open_above", "few_replications", "unstable"]
     """Every other whole number is refuted; the profile is flat to the lower, or to the upper end

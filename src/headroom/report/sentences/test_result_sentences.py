@@ -3,7 +3,14 @@
 import msgspec
 import pytest
 
-from headroom.analysis.evidence import AppliedChange, Fault, NoEffect, WarmUpEvidence
+from headroom.analysis.evidence import (
+    Absent,
+    AppliedChange,
+    Fault,
+    NoEffect,
+    NoInterval,
+    WarmUpEvidence,
+)
 from headroom.analysis.results import (
     FitSet,
     FittedValue,
@@ -24,6 +31,7 @@ from headroom.report.sentences.fits import (
     prediction_place,
     prediction_step,
 )
+from headroom.report.sentences.intervals import absent_words, no_interval_words
 from headroom.report.sentences.runs import fault_words, run_length_words
 from headroom.report.sentences.what_if import changes_words, no_effect_words
 
@@ -165,3 +173,29 @@ def test_changes_without_effects() -> None:
     )
     few = msgspec.structs.replace(tried, why_empty=NoEffect(code="few_pairs"))
     assert no_effect_words(few) == "too few sound replications to compare"
+
+
+def test_values_without_an_interval() -> None:
+    few = NoInterval(code="few_for_median", count=5, needed=6, confidence=0.95)
+    assert no_interval_words(few) == (
+        "5 replications give no 95% interval of the median: run 6 or more"
+    )
+    extreme = NoInterval(code="few_for_extreme", count=85, needed=86, extreme_of=16)
+    assert no_interval_words(extreme) == (
+        "85 replications give no interval of the extreme of 16: run 86 or more"
+    )
+    assert no_interval_words(NoInterval(code="zero_divisor")) == "the divisor is zero"
+    assert no_interval_words(None) == ""
+
+
+def test_absent_metrics() -> None:
+    bursts = Absent(code="few_bursts", percent=99.9, needed=20.0, found=4.0)
+    assert absent_words(bursts) == (
+        "p99.9 needs 20 independent bursts beyond it, and runs of this length show about 4; run 5 "
+        "times as long"
+    )
+    short = Absent(code="few_observations", percent=95.0, needed=200, beyond=10, found=150)
+    assert absent_words(short) == (
+        "p95 needs 200 observations in each run, 10 of them beyond it; the shortest run has 150"
+    )
+    assert absent_words(Absent(code="saturated")) == "the point is saturated"
