@@ -38,6 +38,7 @@ from headroom.analysis.results import (
     StudyResult,
     WarmUpCut,
 )
+from headroom.experiment.study.study import Replications
 from tests.support.example_comparisons import compared, predicting
 from tests.support.example_verdicts import limit_evidence
 
@@ -217,7 +218,7 @@ def model_experiment() -> ExperimentResult:
                 description="Mean service time of one query.",
             ),
         ],
-        replications="10 per point",
+        replications=Replications(count=10),
     )
 
 
@@ -361,7 +362,7 @@ def measured_experiment() -> ExperimentResult:
         responses=["wall_s", "size_bytes", "peak_memory_bytes"],
         points=[measured_point(*row) for row in rows],
         facts={"launcher_overhead_s": 0.0012, "clock_resolution_s": 1e-9},
-        replications="5 to 40, until the interval of wall_s is within 2%",
+        replications=Replications(metric="wall_s", half_width=0.02, maximum=40),
     )
 
 

@@ -28,6 +28,7 @@ from headroom.analysis.evidence import (
 )
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.study import Replications
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
 Basis: TypeAlias = Literal["fitted", "arithmetic", "simulator", "own", ""]
@@ -257,7 +258,10 @@ class RunsAnalysed(_Result, frozen=True, kw_only=True):
     """
 
     kind: Literal["terminating", "steady-state"]
+    is_declared: bool = False
+    """Whether the study says so."""
     because: str = ""
+    """Otherwise, why the runs end, in the words of the system."""
 
 
 class WindowUsed(_Result, frozen=True, kw_only=True):
@@ -815,8 +819,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """Where parameters are fitted from other experiments: how, and what came of it."""
     facts: dict[str, float | str] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
-    replications: str = ""
-    """The stopping rule as text."""
+    replications: Replications | None = None
+    """The stopping rule."""
     measured: Measured | None = None
     """None for simulations, and before the first measurement."""
     precision_metric: str = ""

@@ -82,7 +82,7 @@ def test_a_finished_study_has_an_estimate_for_every_point(journal: Journal) -> N
     assert [point.estimates["throughput"].value for point in points] == [11.0, 21.0, 31.0]
     assert result.generated == "2025-01-01T00:00:02Z"
     assert result.experiments[0].responses == ["throughput"]
-    assert result.experiments[0].replications == "3 replications of each point"
+    assert result.experiments[0].replications == Replications(count=3)
 
 
 def test_the_same_journal_gives_the_same_result_byte_for_byte(journal: Journal) -> None:

@@ -3,11 +3,12 @@
 Invariant: restates `PointResult`; what the system says of the first kind is always a caution.
 """
 
-from headroom.analysis.results import LittleCheck, PointResult, RunsAnalysed
+from headroom.analysis.results import LittleCheck, PointResult
 from headroom.report.disturbances import disturbance_cautions
 from headroom.report.saturation import saturation_words
 from headroom.report.sentences.bottleneck import bottleneck_text
 from headroom.report.sentences.runs import (
+    analysis_words,
     fault_words,
     place_words,
     run_length_words,
@@ -43,23 +44,6 @@ def remarks_of(point: PointResult) -> list[str]:
     if point.run_length and point.run_length.is_short:
         remarks.append(f"Run length: {run_length_words(point.run_length)}.")
     return remarks
-
-
-def analysis_words(analysed: RunsAnalysed) -> str:
-    """Return how the runs of a point were analysed, and why.
-
-    Examples
-    --------
-    >>> analysis_words(RunsAnalysed(kind="terminating", because="the study says so"))
-    'Terminating runs (the study says so): each replication is one observation, nothing is cut.'
-    """
-    if analysed.kind == "terminating":
-        return (
-            f"Terminating runs ({analysed.because}): each replication is one observation, "
-            "nothing is cut."
-        )
-    because = f" ({analysed.because})" if analysed.because else ""
-    return f"Runs of a steady state{because}."
 
 
 def page_remarks(point: PointResult) -> list[str]:

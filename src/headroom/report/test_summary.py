@@ -134,7 +134,7 @@ def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -
 
 def test_nothing_but_points_without_figures_says_nothing_else() -> None:
     experiment = msgspec.structs.replace(
-        model_experiment(), points=[_unsteady_point()], knees=[], replications=""
+        model_experiment(), points=[_unsteady_point()], knees=[], replications=None
     )
     assert [finding.text for finding in find(experiment)] == [
         "The only point has no figures: no steady state; see the messages below."

@@ -1,8 +1,10 @@
 """What went wrong with the runs of a point, their warm-up and their length, as sentences."""
 
 from headroom.analysis.evidence import Fault, LawPlace, WarmUpEvidence
-from headroom.analysis.results import RunLength
+from headroom.analysis.results import RunLength, RunsAnalysed
+from headroom.experiment.study.study import Replications
 from headroom.quantities import format_quantity
+from headroom.report.words import count_noun
 
 _METRICS_NAMED = 3
 
@@ -104,3 +106,35 @@ def run_length_words(length: RunLength) -> str:
         + (" in each replication" if length.runs > 1 else "")
         + (" to see whether it ends" if is_heavy else "")
     )
+
+
+def stopping_words(rule: Replications) -> str:
+    """Return how often each point runs.
+
+    Examples
+    --------
+    >>> stopping_words(Replications(count=10))
+    '10 replications of each point'
+    >>> stopping_words(Replications(metric="throughput", half_width=0.02))
+    'until the 95% interval of throughput is within 2%, 5 to 100 replications'
+    """
+    if rule.count is not None or rule.metric is None or rule.half_width is None:
+        return f"{count_noun(rule.count or rule.minimum, 'replication')} of each point"
+    return (
+        f"until the 95% interval of {rule.metric} is within {100 * rule.half_width:g}%, "
+        f"{rule.minimum} to {rule.maximum} replications"
+    )
+
+
+def analysis_words(analysed: RunsAnalysed) -> str:
+    """Return how the runs of a point were analysed, and why.
+
+    Examples
+    --------
+    >>> analysis_words(RunsAnalysed(kind="terminating", is_declared=True))
+    'Terminating runs (the study says so): each replication is one observation, nothing is cut.'
+    """
+    because = "the study says so" if analysed.is_declared else analysed.because
+    if analysed.kind == "terminating":
+        return f"Terminating runs ({because}): each replication is one observation, nothing is cut."
+    return f"Runs of a steady state{f' ({because})' if because else ''}."

@@ -19,6 +19,7 @@ from headroom.analysis.results import (
     RunLength,
     WhatIfResult,
 )
+from headroom.analysis.statistics.undecidable import TooFewReplications, Undecidable
 from headroom.experiment.protocol.fit_method import (
     LeastSquaresEvidence,
     ParameterEvidence,
@@ -32,6 +33,7 @@ from headroom.report.sentences.fits import (
     prediction_step,
 )
 from headroom.report.sentences.intervals import absent_words, no_interval_words
+from headroom.report.sentences.plans import undecidable_lines
 from headroom.report.sentences.runs import fault_words, run_length_words
 from headroom.report.sentences.what_if import changes_words, no_effect_words
 
@@ -199,3 +201,15 @@ def test_absent_metrics() -> None:
         "p95 needs 200 observations in each run, 10 of them beyond it; the shortest run has 150"
     )
     assert absent_words(Absent(code="saturated")) == "the point is saturated"
+
+
+def test_questions_that_a_plan_can_never_decide() -> None:
+    questions = (
+        Undecidable(question="comparison", needs=9, metrics=10, base="ram"),
+        Undecidable(question="claim", needs=4, claim="faster"),
+    )
+    few = TooFewReplications(planned=3, key="quick.replications.count", questions=questions)
+    assert undecidable_lines({"disk": few, "net": few}) == [
+        "disk, net: 3 replications can never be enough for the comparison of 10 metrics with ram "
+        '(needs 9), claim "faster" (needs 4); set quick.replications.count = 9'
+    ]
