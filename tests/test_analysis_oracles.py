@@ -217,7 +217,9 @@ def test_a_growing_queue_is_named_where_the_servers_are_not_known() -> None:
     assert not cut.is_steady
     verdict = limit_without_steady_state(runs, Column.MEASURE)
     assert verdict is None
-    assert "or the load is more than device can serve" in with_overload(cut, runs, verdict).note
+    evidence = with_overload(cut, runs, verdict).evidence
+    assert evidence is not None
+    assert evidence.overloaded == ("station", "device")
 
 
 def test_an_overloaded_pool_is_found_in_the_runs_and_named() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.fits.demand_errors import published, reach_of
 from headroom.analysis.fits.prediction import widened
 from headroom.analysis.fits.test_fits import analysed, opened, planned, run_all
@@ -284,4 +285,4 @@ def test_errors_add_by_their_squares() -> None:
     assert wide.high > interval.high
     endless = widened(run, msgspec.structs.replace(margin, method_above=None))
     assert (endless.low, endless.high) == (None, None)
-    assert "no steady state" in endless.note
+    assert endless.reason == NoInterval(code="no_upper_end")

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from headroom.analysis.evidence import Fault
 from headroom.analysis.run.operational_laws import check_laws
 from headroom.analysis.run.test_operational_laws import laws_of
 from headroom.analysis.run.windows import open_window
@@ -87,7 +88,7 @@ def test_no_run_is_refused_for_what_its_edges_cut(
         for share in (0.0, 0.3, 0.7):
             assert laws_of(run, share * run.snapshot_times_s[-1]).faults == (), (seed, share)
         faults = laws_of(with_responses_too_long(run)).faults
-        assert any("Little's law fails for station cpu" in fault for fault in faults)
+        assert Fault(code="little", kind="station", name="cpu") in faults
 
 
 def test_the_gap_of_n_and_x_times_r_is_what_the_edges_account_for() -> None:
@@ -95,7 +96,7 @@ def test_the_gap_of_n_and_x_times_r_is_what_the_edges_account_for() -> None:
     report = laws_of(run_of(simulate(with_a_slow_class(), seed=1, completions=3000)))
     worst = report.worst()
     assert worst is not None
-    assert worst.place == "class reports"
+    assert (worst.kind, worst.name) == ("class", "reports")
     assert worst.gap > 0.1
     assert worst.gap == pytest.approx(worst.tolerance, rel=1e-9)
     assert worst.passed

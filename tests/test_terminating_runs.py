@@ -126,7 +126,7 @@ def test_each_replication_of_a_day_is_one_observation(tmp_path: Path) -> None:
     assert summary.nature.kind == "terminating"
     assert "users changes up to the end of the run at 40 min" in summary.nature.because
     assert summary.cut is not None
-    assert (summary.cut.cut_s, summary.cut.note, summary.run_length) == (0.0, "", None)
+    assert (summary.cut.cut_s, summary.cut.evidence, summary.run_length) == (0.0, None, None)
     for metric in ("throughput", "response_s_mean", "response_s_p95"):
         sample = summary.samples[metric]
         found = sample.interval()
@@ -223,7 +223,7 @@ def test_a_study_may_force_either_analysis(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(head + system + tail[tail.index("[experiment.repl") :])
     constant = make_plan(load_study(tmp_path), quick=False).experiments[0]
     summary = summarise(constant, runs_of(constant))
-    assert (summary.nature.kind, summary.nature.because) == ("terminating", "the study says so")
+    assert (summary.nature.kind, summary.nature.is_declared) == ("terminating", True)
 
 
 def test_a_curve_that_repeats_often_has_a_steady_state(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_sizing_looks_at_the_windows_of_a_study(tmp_path: Path) -> None:
     )  # fmt: skip
     plan = plan_of(subject, [subject.config], Replications(count=3), seed=1)
     summary = summarise(plan.experiments[0], runs_of(plan.experiments[0], count=3))
-    assert summary.nature.because == "the study says so"
+    assert summary.nature.is_declared
     assert "window.peak.response_s_p95" in summary.samples
 
 

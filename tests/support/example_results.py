@@ -13,10 +13,13 @@ import pytest
 from headroom.analysis.evidence import (
     Allowed,
     CurveEvidence,
+    Fault,
     IntervalEvidence,
     LevelEstimate,
+    NoInterval,
     NoKnee,
     Step,
+    WarmUpEvidence,
 )
 from headroom.analysis.results import (
     Bottleneck,
@@ -35,6 +38,7 @@ from headroom.analysis.results import (
     StudyResult,
     WarmUpCut,
 )
+from headroom.experiment.study.study import Replications
 from tests.support.example_comparisons import compared, predicting
 from tests.support.example_verdicts import limit_evidence
 
@@ -72,7 +76,7 @@ def estimate(
         stdev=abs(value) * 0.05,
         minimum=value * 0.9,
         maximum=value * 1.1,
-        note="" if side is not None else "one replication has no interval",
+        reason=None if side is not None else NoInterval(code="one_replication"),
     )
 
 
@@ -105,7 +109,11 @@ def _warm_up(mean: float, *, is_steady: bool) -> WarmUpCut:
         cut_s=35.0,
         run_s=200.0,
         is_steady=is_steady,
-        note="" if is_steady else "the series still rises at the end",
+        evidence=(
+            None
+            if is_steady
+            else WarmUpEvidence(code="still_settles", run_s=200.0, metric="response_s")
+        ),
         times_s=times,
         values=values,
         metric="response_s",
@@ -157,7 +165,7 @@ def model_point(users: int, servers: int, *, is_steady: bool = True) -> PointRes
         ),
         warm_up=_warm_up(response, is_steady=is_steady),
         distributions=[_histogram(response, 50_000)],
-        little=LittleCheck(passed=True, worst_gap=0.004, place="database"),
+        little=LittleCheck(passed=True, worst_gap=0.004, kind="station", name="database"),
         seeds=[1000 + users * 10 + step for step in range(3)],
     )
 
@@ -210,7 +218,7 @@ def model_experiment() -> ExperimentResult:
                 description="Mean service time of one query.",
             ),
         ],
-        replications="10 per point",
+        replications=Replications(count=10),
     )
 
 
@@ -354,7 +362,7 @@ def measured_experiment() -> ExperimentResult:
         responses=["wall_s", "size_bytes", "peak_memory_bytes"],
         points=[measured_point(*row) for row in rows],
         facts={"launcher_overhead_s": 0.0012, "clock_resolution_s": 1e-9},
-        replications="5 to 40, until the interval of wall_s is within 2%",
+        replications=Replications(metric="wall_s", half_width=0.02, maximum=40),
     )
 
 
@@ -392,7 +400,9 @@ def failing_experiment() -> ExperimentResult:
         failed=3,
         errors=["deadlock: web waits for connections, connections waits for web\n  hint: more"],
     )
-    faulty = msgspec.structs.replace(model_point(60, 2), faults=["driver saturated"], failed=1)
+    faulty = msgspec.structs.replace(
+        model_point(60, 2), faults=[Fault(code="reported", message="driver saturated")], failed=1
+    )
     return msgspec.structs.replace(
         model_experiment(),
         name="trouble",

@@ -23,7 +23,6 @@ from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.fits.prediction import margin_of, with_prediction
 from headroom.analysis.follow_up.refine import with_refined
-from headroom.analysis.follow_up.stopping import in_words
 from headroom.analysis.follow_up.tried import with_tried_verdict
 from headroom.analysis.follow_up.what_if import StoredWhatIfs, compared_metrics, untried_count
 from headroom.analysis.pictures import PICTURES_AT_MOST, SERIES_AT_MOST, evenly
@@ -251,7 +250,7 @@ def _result(
         parameters=[_parameter(use) for use in experiment.parameters],
         fit=fit_result(experiment),
         facts=_facts(experiment.spec.name, environments),
-        replications=in_words(experiment.spec.replications),
+        replications=experiment.spec.replications,
         measured=measured_when(experiment, selection),
         precision_metric=experiment.spec.replications.metric or "",
         precision=experiment.spec.replications.half_width,
@@ -473,7 +472,7 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
         MeasuredPoint(
             point.levels,
             samples.get(metric),
-            point.absent.get(metric, ""),
+            point.absent.get(metric),
             runs,
             margin_of(point, metric),
         )

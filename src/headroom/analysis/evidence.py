@@ -16,6 +16,61 @@ class _Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all evidence."""
 
 
+NoIntervalCode: TypeAlias = Literal[
+    "one_replication",
+    "few_for_median",
+    "few_for_extreme",
+    "few_for_spread",
+    "few_for_shift",
+    "few_pairs",
+    "zero_divisor",
+    "divisor_near_zero",
+    "zero_inside",
+    "not_positive",
+    "both_unbounded",
+    "same_values",
+    "one_outlier",
+    "no_upper_end",
+    "no_formula",
+]
+"""Why a value has no interval: there is one replication; too few for a median, an extreme, a
+spread, a shift, or signed ranks of pairs; the divisor is zero, or its interval includes zero; an
+interval of a ratio of medians includes zero; a value is not above zero, so that differences decide;
+both sides grow without bound; all replications gave one value, or all but one; a prediction may
+have no steady state, or no formula says how it depends on the fitted parameters."""
+
+
+class NoInterval(_Evidence, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a value has no interval, with the numbers that say so."""
+
+    code: NoIntervalCode
+    count: int | None = None
+    """Of ``few_...``: replications, or pairs of runs."""
+    needed: int | None = None
+    """Of ``few_...``: how many are needed."""
+    other_count: int | None = None
+    """Of ``few_for_shift``: replications of the other side."""
+    confidence: float | None = None
+    """Of ``few_for_median``."""
+    extreme_of: int | None = None
+    """Of ``few_for_extreme``: over how many replications."""
+
+
+class Absent(_Evidence, frozen=True, kw_only=True):
+    """Why a point with results lacks a metric."""
+
+    code: Literal["few_observations", "few_bursts", "saturated"]
+    """The shortest run has too few observations for a percentile; the runs show too few bursts
+    beyond it; the point is saturated."""
+    percent: float | None = None
+    needed: float | None = None
+    """Observations in each run, or bursts in all."""
+    beyond: int | None = None
+    """Of ``few_observations``: how many of them are beyond the percentile."""
+    found: float | None = None
+    """Observations of the shortest run, or bursts."""
+
+
 NoKneeCode: TypeAlias = Literal[
     "few_replications",
     "few_levels",
@@ -74,7 +129,7 @@ class IntervalEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", t
     """Of a knee: whether its interval ends with the levels."""
     without: list[float] = []
     """Of a knee: levels without results."""
-    note: str = ""
+    reason: NoInterval | None = None
     """Why there is no interval."""
 
 
@@ -84,7 +139,7 @@ class SignEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="
     allowed: Allowed
     place: Literal["inside", "above", "below", "unclear"]
     """Where the ratio would lie, seen from what is allowed."""
-    note: str = ""
+    reason: NoInterval | None = None
     """Why nothing is decided, if replications are too few."""
 
 
@@ -117,7 +172,7 @@ class Step(_Evidence, frozen=True, kw_only=True):
     value: float | None
     low: float | None
     high: float | None
-    note: str = ""
+    reason: NoInterval | None = None
     """Why there is no interval."""
 
 
@@ -206,8 +261,10 @@ class MissingEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", ta
     """Points that the levels select."""
     is_quick: bool = False
     """Whether the quick variant leaves it out on purpose."""
+    absent: Absent | None = None
+    """Of ``no_results``: why the point has none, where that is known."""
     message: str = ""
-    """The failure, or the reason why a point has no results."""
+    """Of ``defect``: what failed."""
 
 
 class UnboundedPair(_Evidence, frozen=True, kw_only=True):
@@ -468,8 +525,10 @@ class ComparisonEvidence(_Evidence, frozen=True, kw_only=True):
     """Of ``unbounded``: the saturated levels; of ``missing``: the level without results."""
     by_differences: bool = False
     """Whether differences decide, because a value is not above zero and has no ratio."""
-    message: str = ""
-    """Of ``missing`` and ``few_runs``: why there are no results, or no interval."""
+    absent: Absent | None = None
+    """Of ``missing``: why there are no results, where that is known."""
+    reason: NoInterval | None = None
+    """Of ``few_runs``: why there is no interval."""
 
 
 class RunOrder(_Evidence, frozen=True, kw_only=True):
@@ -484,6 +543,97 @@ class RunOrder(_Evidence, frozen=True, kw_only=True):
     """Pairs of runs that stood side by side."""
     blocks: int = 0
     """Pairs of runs that there might be."""
+
+
+WarmUpCode: TypeAlias = Literal[
+    "too_long", "no_series", "few_completions", "still_settles", "rare_classes", "saturated"
+]
+"""The warm-up is longer than the run; no series shows it; completions are too few; a series still
+settles when half of the run is cut; some classes complete too rarely, and the others have a steady
+state; the point is saturated."""
+
+
+class WarmUpEvidence(_Evidence, frozen=True, kw_only=True):
+    """A finding about the warm-up of a point, or the reason why it has no steady state."""
+
+    code: WarmUpCode
+    run_s: float = 0.0
+    """Length of the shortest run."""
+    cut_s: float = 0.0
+    """Of ``too_long``: the warm-up."""
+    metric: str = ""
+    """Of ``still_settles``: the series."""
+    needed: int = 0
+    """Of ``few_completions`` and ``rare_classes``: completions of a run."""
+    classes: tuple[str, ...] = ()
+    """Of ``rare_classes``: those that are not reported."""
+    overloaded: tuple[Literal["station", "pool"], str] | None = None
+    """Kind and name of a resource whose queue grows in every run: the load may be too much."""
+
+
+LawPlace: TypeAlias = Literal["system", "class", "station", "pool"]
+FaultCode: TypeAlias = Literal[
+    "reported", "little", "little_of_queue", "utilization_law", "busy", "nothing_left", "warm_up"
+]
+"""Why a run does not count: the system says so; Little's law fails for a place, or for its queue;
+a station is busy for longer than jobs are there outside its queue; a resource is busy for longer
+than time passes; the warm-up takes all of it; the point has no steady state."""
+
+
+class Fault(_Evidence, frozen=True, kw_only=True):
+    """Why runs of a point do not count."""
+
+    code: FaultCode
+    kind: LawPlace = "system"
+    """Of a law: where it fails."""
+    name: str = ""
+    message: str = ""
+    """Of ``reported``: the words of the system."""
+    cut_s: float | None = None
+    """Of ``nothing_left``: the warm-up."""
+    warm_up: WarmUpEvidence | None = None
+    times: int = 1
+    """How often it came."""
+
+
+class AppliedChange(_Evidence, frozen=True, kw_only=True):
+    """A change of a station, a pool or a parameter, with the numbers before and after."""
+
+    kind: Literal["station", "pool", "parameter"]
+    name: str
+    aspect: Literal["servers", "tokens", "speed", "value"]
+    before: Value | None = None
+    """None if not known, and of a speed."""
+    after: Value | None = None
+    """None if only the factor is known."""
+    factor: float | None = None
+    """Multiplies the old value; None if the change gives a new one."""
+
+
+class NoEffect(_Evidence, frozen=True, kw_only=True):
+    """Why a change has no effects to show."""
+
+    code: Literal["no_steady_state", "failed", "steady_then", "few_pairs"]
+    """The changed system has no steady state; a replication failed; it has a steady state, and
+    the point itself has none; too few sound replications on both sides."""
+    warm_up: WarmUpEvidence | None = None
+    """Of ``no_steady_state``."""
+    message: str = ""
+    """Of ``failed``."""
+    served_per_s: float | None = None
+    """Of ``steady_then``: throughput (1/s)."""
+
+
+DemandKind: TypeAlias = Literal[
+    "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
+]
+"""Where a prediction lies, seen from the measurements of the demands: within the measured loads,
+perhaps measured in turn; beyond them; other clients or utilization than those of a burst, or than
+pulses of all clients; saturated with the clients of a burst, perhaps measured in turn."""
+
+PredictionKind: TypeAlias = DemandKind | Literal["published", "simulated", "chained", "unknown"]
+"""The same of a point with fitted parameters; or the method publishes errors of its predictions;
+the sources were simulated; they are predictions themselves; no error of the method is known."""
 
 
 class NoComparison(_Evidence, frozen=True, kw_only=True):

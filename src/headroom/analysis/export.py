@@ -156,7 +156,7 @@ _COMPARED = (
 def what_if_rows(result: StudyResult) -> Iterator[Row]:
     """Yield one row per change that was tried at a point, and metric: before, after, the ratio.
 
-    A change without effects yields one row without a metric; `note` says why.
+    A change without effects yields one row without a metric; `evidence` says why.
     """
     for experiment in result.experiments:
         for point in experiment.points:
@@ -164,7 +164,7 @@ def what_if_rows(result: StudyResult) -> Iterator[Row]:
                 head = _head(experiment.name, point.key, point) | _about_change(tried)
                 effects: Sequence[Effect | None] = tried.effects or [None]
                 for effect in effects:
-                    yield head | _effect_columns(effect) | {"note": _note(tried, effect)}
+                    yield head | _effect_columns(effect) | {"evidence": _evidence(tried, effect)}
 
 
 def _about_change(tried: WhatIfResult) -> Row:
@@ -182,8 +182,9 @@ def _effect_columns(effect: Effect | None) -> Row:
     return {name: getattr(effect, name, None) for name in (*names, "variance_reduction")}
 
 
-def _note(tried: WhatIfResult, effect: Effect | None) -> str:
-    return tried.note if effect is None else effect.note
+def _evidence(tried: WhatIfResult, effect: Effect | None) -> str:
+    reason = tried.why_empty if effect is None else effect.reason
+    return "" if reason is None else reason.code
 
 
 def _points(

@@ -13,6 +13,7 @@ from math import inf, isfinite
 
 import msgspec
 
+from headroom.analysis.evidence import Absent, Fault, WarmUpEvidence
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
@@ -87,7 +88,7 @@ class PointSummary:
     """
 
     cut: WarmUpCut | None
-    faults: list[str]
+    faults: list[Fault]
     bottleneck: Bottleneck | None = None
     laws: list[LawReport] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
@@ -95,7 +96,7 @@ class PointSummary:
     samples: dict[str, Sample] = field(default_factory=dict)
     merged: dict[str, Bins] = field(default_factory=dict)
     run_length: RunLength | None = None
-    absent: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, Absent] = field(default_factory=dict)
     saturation: Saturation | None = None
     nature: RunsAnalysed = STEADY_STATE
     course: Course | None = None
@@ -114,7 +115,7 @@ def summarise(
         Stations that reject work and whose doubling was tried: it gives nothing.
     """
     sound = [run for run in runs if run.is_sound]
-    faults = [fault for run in runs for fault in run.faults]
+    faults = [Fault(code="reported", message=said) for run in runs for said in run.faults]
     nature = nature_of(experiment.spec, sound)
     if nature.kind == "terminating":
         return summarise_terminating(experiment, sound, faults, nature, useless)
@@ -124,7 +125,7 @@ def summarise(
     if cut is not None and not cut.is_steady:
         verdict = limit_without_steady_state(sound, experiment.system.column)
         cut = with_overload(cut, sound, verdict)
-        return PointSummary(cut, [*faults, cut.note], verdict)
+        return PointSummary(cut, [*faults, Fault(code="warm_up", warm_up=cut.evidence)], verdict)
     windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
     left_out = [] if cut is None else cut.classes_left_out
     bins = [without_classes(kept_bins(window), left_out) for window in windows]
@@ -165,7 +166,7 @@ def _with_windows(
 def summarise_terminating(
     experiment: PlannedExperiment,
     sound: Sequence[Run],
-    faults: Sequence[str],
+    faults: Sequence[Fault],
     nature: RunsAnalysed,
     useless: Collection[str] = (),
 ) -> PointSummary:
@@ -198,7 +199,7 @@ def summarise_terminating(
 
 
 def _saturated(
-    experiment: PlannedExperiment, runs: Sequence[Run], faults: list[str], cut: WarmUpCut | None
+    experiment: PlannedExperiment, runs: Sequence[Run], faults: list[Fault], cut: WarmUpCut | None
 ) -> PointSummary:
     """Return the summary of a saturated point: what flows through in the last two thirds."""
     column = experiment.system.column
@@ -208,8 +209,8 @@ def _saturated(
     windows, laws, broken = _checked_windows(runs, cut_s)
     values = [flows_of(run_values(window, {}), column) for window in windows]
     if cut is not None:
-        note = "saturated: no steady state"
-        cut = msgspec.structs.replace(cut, cut_s=cut_s, is_steady=False, note=note)
+        evidence = WarmUpEvidence(code="saturated")
+        cut = msgspec.structs.replace(cut, cut_s=cut_s, is_steady=False, evidence=evidence)
     return PointSummary(
         cut,
         faults + broken,
@@ -224,7 +225,7 @@ def _saturated(
 
 def _values_of(
     windows: Sequence[Window], bins: Sequence[Mapping[str, Bins]], column: Column
-) -> tuple[list[dict[str, float]], dict[str, str]]:
+) -> tuple[list[dict[str, float]], dict[str, Absent]]:
     """Return the metrics of each run, and why some are absent that the runs are too short for."""
     pairs = list(zip(windows, bins, strict=True))
     if column is not Column.MEASURE:
@@ -267,12 +268,12 @@ def _errors_of(
 
 def _checked_windows(
     runs: Sequence[Run], cut_s: float
-) -> tuple[list[Window], list[LawReport], list[str]]:
-    windows, laws, faults = [], [], []
+) -> tuple[list[Window], list[LawReport], list[Fault]]:
+    windows, laws, faults = [], [], list[Fault]()
     for run in runs:
         window = open_window(run, cut_s=cut_s)
         if window is None:
-            faults.append(f"nothing is left of a run after a warm-up of {cut_s:.6g} s")
+            faults.append(Fault(code="nothing_left", cut_s=cut_s))
             continue
         report = check_laws(window)
         laws.append(report)
@@ -339,7 +340,7 @@ def analyse_point(
         failed=len(failed),
         planned=planned,
         errors=_counted([row.error for row in failed]),
-        faults=_counted(summary.faults),
+        faults=_counted_faults(summary.faults),
         remarks=_counted([remark for row in done if row.run for remark in row.run.remarks]),
         notes=[
             *_counted([note for row in done if row.run for note in row.run.notes]),
@@ -378,10 +379,10 @@ def analyse_point(
 
 def _absent(
     summary: PointSummary, needed: Collection[str], samples: Mapping[str, Sample]
-) -> dict[str, str]:
+) -> dict[str, Absent]:
     """Return why metrics that are needed are not there."""
     if summary.saturation is not None:
-        return {name: "the point is saturated" for name in needed if name not in samples}
+        return {name: Absent(code="saturated") for name in needed if name not in samples}
     return {name: why for name, why in summary.absent.items() if name in needed}
 
 
@@ -494,7 +495,8 @@ def _little(laws: Sequence[LawReport]) -> LittleCheck | None:
     return LittleCheck(
         passed=worst.passed,
         worst_gap=worst.gap,
-        place=worst.place,
+        kind=worst.kind,
+        name=worst.name,
         tolerance=max(worst.tolerance, 0.0),
     )
 
@@ -502,6 +504,10 @@ def _little(laws: Sequence[LawReport]) -> LittleCheck | None:
 def _known_error(experiment: PlannedExperiment) -> list[str]:
     system = experiment.system
     return [system.known_error] if isinstance(system, HasKnownError) and system.known_error else []
+
+
+def _counted_faults(faults: Sequence[Fault]) -> list[Fault]:
+    return [msgspec.structs.replace(fault, times=times) for fault, times in Counter(faults).items()]
 
 
 def _counted(messages: Sequence[str]) -> list[str]:

@@ -10,15 +10,25 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from headroom.analysis.evidence import (
+    Absent,
+    AppliedChange,
     ClaimEvidence,
     ComparisonEvidence,
     CrossingEvidence,
+    Fault,
+    LawPlace,
     LimitEvidence,
     NoComparison,
+    NoEffect,
+    NoInterval,
     NoKnee,
+    PredictionKind,
     RunOrder,
+    WarmUpEvidence,
 )
+from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.study import Replications
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
 Basis: TypeAlias = Literal["fitted", "arithmetic", "simulator", "own", ""]
@@ -65,7 +75,7 @@ class Estimate(_Result, frozen=True, kw_only=True):
     the median (order-statistic interval) in the measure column, and for percentiles of merged
     histograms the pooled percentile (interval from its batches). Where a run keeps no batches of a
     metric, a mean has a Student-t interval over the replications. `low` and `high` are None where
-    `count` is too small for an interval; `note` then says so.
+    `count` is too small for an interval; `reason` then says so.
     """
 
     metric: str
@@ -84,7 +94,7 @@ class Estimate(_Result, frozen=True, kw_only=True):
     maximum: float
     mean_deviation: float | None = None
     """Mean distance of the replications from their mean; None in results of older versions."""
-    note: str = ""
+    reason: NoInterval | None = None
     margin: Margin | None = None
     """Of a prediction with fitted parameters: `low` and `high` are then its prediction interval."""
 
@@ -165,7 +175,8 @@ class Effect(_Result, frozen=True, kw_only=True):
     variance_reduction: float | None
     """Variance that independent replications would have given, over that of the pairs; None
     if nothing varies or the pairs cancel all chance."""
-    note: str = ""
+    reason: NoInterval | None = None
+    """Why the ratio has no interval."""
 
 
 class Saturation(_Result, frozen=True, kw_only=True):
@@ -205,8 +216,8 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
 
     change: str
     """As `headroom what-if --change` takes it."""
-    text: str
-    """In words, with the numbers before and after."""
+    applied: list[AppliedChange] = []
+    """The same with the numbers before and after."""
     done: int
     failed: int
     effects: list[Effect] = []
@@ -216,7 +227,7 @@ class WhatIfResult(_Result, frozen=True, kw_only=True):
     """Where the changed system is saturated."""
     reached: list[Estimate] = []
     """Metrics that grow without bound at the point itself, and settle after the change."""
-    note: str = ""
+    why_empty: NoEffect | None = None
     """Why there are no effects."""
 
 
@@ -227,7 +238,8 @@ class WarmUpCut(_Result, frozen=True, kw_only=True):
     cut_s: float
     run_s: float
     is_steady: bool
-    note: str = ""
+    evidence: WarmUpEvidence | None = None
+    """Why there is no steady state, or what a reader should know of one; None if nothing."""
     correlation_s: float = 0.0
     """Correlation time (s) after the cut: how long the system remembers; 0 where unknown."""
     times_s: list[float] = []
@@ -246,7 +258,10 @@ class RunsAnalysed(_Result, frozen=True, kw_only=True):
     """
 
     kind: Literal["terminating", "steady-state"]
+    is_declared: bool = False
+    """Whether the study says so."""
     because: str = ""
+    """Otherwise, why the runs end, in the words of the system."""
 
 
 class WindowUsed(_Result, frozen=True, kw_only=True):
@@ -283,7 +298,7 @@ class RunLength(_Result, frozen=True, kw_only=True):
     """How long the runs of a point are against the time that the system remembers.
 
     With too few bursts, see `headroom.analysis.run.run_length`, an interval covers the truth less
-    often than it says; `note` then names the metrics, and how much would do.
+    often than it says.
     """
 
     correlation_s: float
@@ -297,7 +312,9 @@ class RunLength(_Result, frozen=True, kw_only=True):
     is_short: bool
     metrics: list[str] = []
     """Response times whose intervals cover less often than they say."""
-    note: str = ""
+    heavy: list[str] = []
+    """Those of them with a tail too heavy; the others show too few bursts."""
+    runs: int = 1
 
 
 class Distribution(_Result, frozen=True, kw_only=True):
@@ -367,7 +384,8 @@ class LittleCheck(_Result, frozen=True, kw_only=True):
 
     passed: bool
     worst_gap: float
-    place: str
+    kind: LawPlace
+    name: str
     tolerance: float = 0.0
 
 
@@ -410,19 +428,14 @@ class LoadRange(_Result, frozen=True, kw_only=True):
 class Prediction(_Result, frozen=True, kw_only=True):
     """The basis of the results of a point with fitted parameters."""
 
-    kind: str
-    """Kind of evidence, or ``"published"``, ``"simulated"``, ``"unknown"``."""
-    text: str
-    """The errors that the intervals include."""
-    title: str = ""
-    """Where the point is, seen from the measured ones."""
+    kind: PredictionKind
+    metrics: list[str] = []
+    """Of ``published``: endings of the metrics whose intervals count the error of the method."""
     measured: LoadRange | None = None
     predicted: LoadRange | None = None
     factor: float | None = None
     """Times, either way, within which 95% of the errors of a demand of this kind lie."""
     source: str = ""
-    next: str = ""
-    """What to measure for a narrower interval."""
 
 
 class DiskFigure(_Result, frozen=True, kw_only=True):
@@ -446,7 +459,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     planned: int = 0
     """Replications that the point needs in all, as far as that is known now."""
     errors: list[str] = []
-    faults: list[str] = []
+    faults: list[Fault] = []
     remarks: list[str] = []
     """Why the figures may mislead a reader, with the number of runs that say so."""
     notes: list[str] = []
@@ -477,7 +490,7 @@ class PointResult(_Result, frozen=True, kw_only=True):
     latency: LatencyMap | None = None
     """Of measured replications that count responses by time; None for most of very many points."""
     little: LittleCheck | None = None
-    absent: dict[str, str] = {}
+    absent: dict[str, Absent] = {}
     """Metrics that were requested and that the runs are too short for, with the reason."""
     seeds: list[int] = []
     is_added: bool = False
@@ -535,6 +548,8 @@ class FittedValue(_Result, frozen=True, kw_only=True):
     high: float | None = None
     standard_error: float | None = None
     note: str = ""
+    """What the method says of it, in words."""
+    evidence: list[ParameterEvidence] = []
     is_determined: bool = True
     """False if the points leave at least one end of the interval open."""
 
@@ -581,6 +596,12 @@ class FitSet(_Result, frozen=True, kw_only=True):
     parameters: list[FittedValue]
     residuals: list[FitResidual] = []
     notes: list[str] = []
+    """What the method says, in words."""
+    evidence: FitEvidence | None = None
+    left_out: dict[str, int] = {}
+    """Source experiment to the number of its points without results."""
+    taken: dict[str, Value] = {}
+    """Parameters of the load that another experiment has."""
     candidates: list[FitCandidate] = []
     profiles: list[FitProfile] = []
     origin: Literal["measured", "simulated", "predicted"] = "simulated"
@@ -798,8 +819,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """Where parameters are fitted from other experiments: how, and what came of it."""
     facts: dict[str, float | str] = {}
     """What `System.prepare` measured, e.g. the launcher's overhead."""
-    replications: str = ""
-    """The stopping rule as text."""
+    replications: Replications | None = None
+    """The stopping rule."""
     measured: Measured | None = None
     """None for simulations, and before the first measurement."""
     precision_metric: str = ""
@@ -831,7 +852,8 @@ class PredictedPair(_Result, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     verdict: Verdict
-    note: str = ""
+    reason: NoInterval | None = None
+    """Why the ratio has no interval."""
 
 
 class PrintedPoint(_Result, frozen=True):

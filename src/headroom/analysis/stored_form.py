@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.results import (
     Estimate,
     ExperimentResult,
@@ -51,7 +52,7 @@ class StoredEstimate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     minimum: float | None = None
     maximum: float | None = None
     mean_deviation: float | UnsetType | None = UNSET
-    note: str = ""
+    reason: NoInterval | None = None
     margin: Margin | None = None
 
 
@@ -144,7 +145,7 @@ def _stored_estimate(one: Estimate, done: int, metrics: dict[str, StoredMetric])
         minimum=None if one.minimum == value else one.minimum,
         maximum=None if one.maximum == value else one.maximum,
         mean_deviation=UNSET if one.mean_deviation == 0.0 else one.mean_deviation,
-        note=one.note,
+        reason=one.reason,
         margin=one.margin,
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from headroom.analysis.analyse import analyse
-from headroom.analysis.evidence import MissingEvidence
+from headroom.analysis.evidence import Fault, MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.analysis.results_file import read_results, write_results
 from headroom.errors import EnvironmentUnfitError
@@ -82,7 +82,7 @@ def test_a_finished_study_has_an_estimate_for_every_point(journal: Journal) -> N
     assert [point.estimates["throughput"].value for point in points] == [11.0, 21.0, 31.0]
     assert result.generated == "2025-01-01T00:00:02Z"
     assert result.experiments[0].responses == ["throughput"]
-    assert result.experiments[0].replications == "3 replications of each point"
+    assert result.experiments[0].replications == Replications(count=3)
 
 
 def test_the_same_journal_gives_the_same_result_byte_for_byte(journal: Journal) -> None:
@@ -128,7 +128,7 @@ def test_a_run_with_a_fault_is_named_and_not_reported(journal: Journal) -> None:
     study = ExampleStudy()
     study.fill(journal, make)
     point = analysed(study, journal).experiments[0].points[0]
-    assert point.faults == ["the driver was saturated"]
+    assert point.faults == [Fault(code="reported", message="the driver was saturated")]
     assert (point.estimates["throughput"].value, point.estimates["throughput"].count) == (1.0, 2)
     assert point.done == 3
 
@@ -141,7 +141,7 @@ def test_a_point_without_a_steady_state_reports_no_numbers(journal: Journal) -> 
     assert point.warm_up is not None
     assert not point.warm_up.is_steady
     assert point.warm_up.values
-    assert "no steady state" in point.faults[0]
+    assert point.faults == [Fault(code="warm_up", warm_up=point.warm_up.evidence, times=1)]
     assert (point.estimates, point.resources, point.distributions) == ({}, [], [])
     assert point.bottleneck is not None
     assert (point.bottleneck.kind, point.bottleneck.name) == ("station", "cpu")
@@ -266,7 +266,9 @@ def test_a_warm_up_longer_than_a_run_leaves_no_numbers_and_says_so(journal: Jour
     study.fill(journal, lambda _, n: mm1_run(load=0.5, jobs=500, seed=n))
     point = analysed(study, journal).experiments[0].points[0]
     assert point.estimates == {}
-    assert point.faults[0].startswith("the warm-up of 1,000,000 s is longer than the run (")
+    warm_up = point.faults[0].warm_up
+    assert warm_up is not None
+    assert (warm_up.code, warm_up.cut_s) == ("too_long", 1e6)
 
 
 def test_results_survive_their_file(journal: Journal, tmp_path: Path) -> None:

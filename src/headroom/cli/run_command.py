@@ -15,7 +15,7 @@ from headroom.analysis.follow_up.refine import Known, refinements, with_refined
 from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import ExperimentResult, StudyResult
-from headroom.analysis.statistics.undecidable import undecidable, undecidable_lines
+from headroom.analysis.statistics.undecidable import undecidable
 from headroom.analysis.stored_form import stored_form
 from headroom.cli import options, session
 from headroom.cli.files_there import check_files
@@ -49,6 +49,11 @@ from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.fit_plan import stages
 from headroom.experiment.study.plan import Plan
 from headroom.quantities import format_level
+from headroom.report.sentences.plans import (
+    refinement_sentence,
+    undecidable_lines,
+    undecidable_sentence,
+)
 from headroom.report.terminal import render_study
 from headroom.report.words import count_noun
 
@@ -139,7 +144,7 @@ def run(
     chosen = plan.only(only) if only else plan
     confirm(chosen, overwrite or ())
     say_foresight(chosen, quiet=quiet)
-    for sentence in undecidable_lines(chosen):
+    for sentence in undecidable_lines(undecidable(chosen)):
         session.note(sentence, quiet=quiet)
     with Journal.open(session.journal_of(plan), create=True) as journal, kept_workers():
         is_fresh = check if fresh is None else fresh
@@ -408,7 +413,11 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
             waits="" if experiment.fit is None else experiment.fit.reason,
             uses=list(uses.get(point.key, ())),
             confirm=[confirmation.words for confirmation in confirmations(experiment, point)],
-            undecidable=never.get(experiment.spec.name, ""),
+            undecidable=(
+                undecidable_sentence(never[experiment.spec.name])
+                if experiment.spec.name in never
+                else ""
+            ),
         )
         for experiment in plan.experiments
         for point in experiment.points
@@ -420,10 +429,10 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         levels = _levels_in_words(point.levels)
         waits = f"  ({point.waits})" if point.waits else ""
         typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
-    for sentence in [*foresight_lines(plan), *undecidable_lines(plan)]:
+    for sentence in [*foresight_lines(plan), *undecidable_lines(never)]:
         print_lines(result_console(), sentence)
     for words in dict.fromkeys(words for point in points for words in point.confirm):
         typer.echo(f"needs --overwrite {quoted(words)}")
     typer.echo(count_noun(len(points), "point"))
-    for sentence in refinements(plan):
-        typer.echo(sentence)
+    for refinement in refinements(plan):
+        typer.echo(refinement_sentence(refinement))

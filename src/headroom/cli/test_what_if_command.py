@@ -71,7 +71,10 @@ def test_changes_joined_by_a_semicolon_are_made_together() -> None:
     both = "station.server.servers=2; station.server.speed=x2"
     answer = headroom("what-if", "mm1", "-c", both, "-n", "2", "--quiet", "--json")
     (found,) = json.loads(answer.stdout)["content"]["what_ifs"]
-    assert found["text"] == "server 1 to 2 servers and server 2 times as fast"
+    assert [(one["aspect"], one["before"], one["after"]) for one in found["applied"]] == [
+        ("servers", 1.0, 2),
+        ("speed", None, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,8 @@ def test_a_parameter_is_tried_like_a_station_and_together_with_one() -> None:
     for text, ratio in expected.items():
         effects = {effect["metric"]: effect for effect in found[text]["effects"]}
         assert effects["response_s_mean"]["ratio"] == pytest.approx(ratio, rel=0.1)
-    assert found[changes[0]]["text"] == "utilization 0.8 to 0.5"
+    (applied,) = found[changes[0]]["applied"]
+    assert (applied["before"], applied["after"]) == (0.8, "0.5")
 
 
 def test_a_study_tries_parameters_beside_what_is_used_up(folder: Path) -> None:
@@ -197,8 +201,10 @@ def test_a_study_tries_parameters_beside_what_is_used_up(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY + table)
     assert headroom("run", "--quiet").exit_code == 0
     point = json.loads(headroom("show", "--json").stdout)["content"]["experiments"][0]["points"]
-    tried = [one["text"] for each in point for one in each["what_ifs"]]
-    assert tried == ["service_s 0.05 to 0.025"]
+    tried = [one["applied"] for each in point for one in each["what_ifs"]]
+    assert [(one["name"], one["before"], one["after"]) for (one,) in tried] == [
+        ("service_s", 0.05, 0.025)
+    ]
 
 
 def test_a_parameter_that_a_study_cannot_change_is_named_with_its_line(folder: Path) -> None:

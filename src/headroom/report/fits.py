@@ -23,6 +23,13 @@ from headroom.quantities import (
     format_level,
     format_percent,
 )
+from headroom.report.sentences.fits import (
+    fit_notes,
+    fitted_remark,
+    prediction_errors,
+    prediction_place,
+    prediction_step,
+)
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import join_words, title_metric
 
@@ -83,7 +90,11 @@ def _sentence(fit: FitResult, one: FitSet) -> str:
     if left:
         shown.append(f"{left} more")
     words = f"From {join_words(fit.sources)}{where} by {fit.method}: {join_words(shown)}"
-    vague = [f"{p.name} is {p.note}" for p in one.parameters if not p.is_determined and p.note]
+    vague = [
+        f"{p.name} is {remark}"
+        for p in one.parameters
+        if not p.is_determined and (remark := fitted_remark(p))
+    ]
     words = ". ".join([words, *vague[:_VALUES_AT_MOST]])
     errors = [abs(r.relative) for r in one.residuals if r.relative is not None]
     if not errors:
@@ -158,10 +169,10 @@ def _unit_of(experiment: ExperimentResult, name: str) -> str:
 
 def prediction_sentences(experiment: ExperimentResult) -> list[str]:
     """Return the errors that intervals of predictions include, once for each kind of evidence."""
-    groups: dict[str, list[Prediction]] = {}
+    groups: dict[tuple[str, str], list[Prediction]] = {}
     for point in experiment.points:
-        if point.prediction is not None:
-            groups.setdefault(point.prediction.text, []).append(point.prediction)
+        if (found := point.prediction) is not None:
+            groups.setdefault((found.kind, prediction_errors(found)), []).append(found)
     total = len(experiment.points)
     sentences = [_prediction_sentence(group, total) for group in groups.values()]
     left_out = _left_out(experiment) if groups else ""
@@ -190,10 +201,10 @@ def _prediction_sentence(group: Sequence[Prediction], total: int) -> str:
         verb = "is" if len(group) == 1 else "are"
         count = f"{len(group)} of {total} points {verb}"
     reach = _reach([one.predicted for one in group if one.predicted], first.measured)
-    where = f"{count} {first.title}{reach}. " if first.title else ""
-    steps = list(dict.fromkeys(one.next for one in group if one.next))
-    following = f" To narrow them, {steps[0]}." if steps else ""
-    return f"{where}{first.text}.{following}"
+    place, step = prediction_place(first), prediction_step(first)
+    where = f"{count} {place}{reach}. " if place else ""
+    following = f" To narrow them, {step}." if step else ""
+    return f"{where}{prediction_errors(first)}.{following}"
 
 
 def _reach(predicted: Sequence[LoadRange], measured: LoadRange | None) -> str:
@@ -244,13 +255,13 @@ def fitted_table(experiment: ExperimentResult) -> Table | None:
             Cell(value.name, value.name, is_head=True),
             Cell(format_fitted(value), format_level(value.value), is_number=True),
             Cell(_error_of(value), is_number=True),
-            Cell(value.note),
+            Cell(fitted_remark(value)),
         ]
         for one in fit.sets
         for value in one.parameters
     ]
     caption = f"Fitted from {join_words(fit.sources)}, method {fit.method}"
-    notes = list(dict.fromkeys(note for one in fit.sets for note in one.notes))
+    notes = list(dict.fromkeys(note for one in fit.sets for note in fit_notes(one)))
     return Table(caption, heads, rows, ". ".join(notes))
 
 

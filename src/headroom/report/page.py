@@ -55,6 +55,7 @@ from headroom.report.predictions import predictions_table
 from headroom.report.profiles import profile_pictures
 from headroom.report.replication_table import replication_table
 from headroom.report.sentences.claims import claim_figure, claim_reason
+from headroom.report.sentences.runs import fault_words, stopping_words
 from headroom.report.series_table import series_table
 from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
@@ -292,7 +293,7 @@ def _short_title(experiment: ExperimentResult) -> str:
 def _subtitle(experiment: ExperimentResult) -> str:
     parts = [f"System {experiment.system}", count_noun(len(experiment.points), "point")]
     if experiment.replications:
-        parts.append(experiment.replications)
+        parts.append(stopping_words(experiment.replications))
     return ", ".join(parts)
 
 
@@ -342,7 +343,9 @@ def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:
 
 
 def _messages(point: PointResult) -> list[str]:
-    return list(dict.fromkeys([*point.errors, *(f"fault: {fault}" for fault in point.faults)]))
+    return list(
+        dict.fromkeys([*point.errors, *(f"fault: {fault_words(fault)}" for fault in point.faults)])
+    )
 
 
 def _seeds(points: Iterable[PointResult], experiment: ExperimentResult) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from headroom.analysis.results import ClaimResult, PredictedPair
 from headroom.quantities import format_bounds, format_levels, format_limit, format_ratio
 from headroom.report.columns import Column
 from headroom.report.screen import Screen
+from headroom.report.sentences.intervals import no_interval_words
 from headroom.report.tables import Cell, Head, Table, rest_note
 from headroom.report.words import title_metric
 
@@ -73,7 +74,7 @@ def _row(claim: ClaimResult, pair: PredictedPair) -> list[Cell]:
             shown,
             "" if pair.ratio is None else repr(pair.ratio),
             is_number=True,
-            remark=f"({bounds}" if bounds else pair.note,
+            remark=f"({bounds}" if bounds else no_interval_words(pair.reason),
         ),
         Cell(pair.verdict, pair.verdict, mark=mark),
     ]

@@ -3,10 +3,17 @@
 Invariant: restates `PointResult`; what the system says of the first kind is always a caution.
 """
 
-from headroom.analysis.results import LittleCheck, PointResult, RunsAnalysed
+from headroom.analysis.results import LittleCheck, PointResult
 from headroom.report.disturbances import disturbance_cautions
 from headroom.report.saturation import saturation_words
 from headroom.report.sentences.bottleneck import bottleneck_text
+from headroom.report.sentences.runs import (
+    analysis_words,
+    fault_words,
+    place_words,
+    run_length_words,
+    warm_up_words,
+)
 
 
 def cautions_of(point: PointResult) -> list[str]:
@@ -32,28 +39,11 @@ def remarks_of(point: PointResult) -> list[str]:
         remarks.append(bottleneck_text(point.bottleneck))
     if point.little:
         remarks.append(little_words(point.little))
-    if point.warm_up and point.warm_up.is_steady and point.warm_up.note:
-        remarks.append(f"Warm-up: {point.warm_up.note}.")
-    if point.run_length and point.run_length.note:
-        remarks.append(f"Run length: {point.run_length.note}.")
+    if point.warm_up and point.warm_up.is_steady and point.warm_up.evidence:
+        remarks.append(f"Warm-up: {warm_up_words(point.warm_up.evidence)}.")
+    if point.run_length and point.run_length.is_short:
+        remarks.append(f"Run length: {run_length_words(point.run_length)}.")
     return remarks
-
-
-def analysis_words(analysed: RunsAnalysed) -> str:
-    """Return how the runs of a point were analysed, and why.
-
-    Examples
-    --------
-    >>> analysis_words(RunsAnalysed(kind="terminating", because="the study says so"))
-    'Terminating runs (the study says so): each replication is one observation, nothing is cut.'
-    """
-    if analysed.kind == "terminating":
-        return (
-            f"Terminating runs ({analysed.because}): each replication is one observation, "
-            "nothing is cut."
-        )
-    because = f" ({analysed.because})" if analysed.because else ""
-    return f"Runs of a steady state{because}."
 
 
 def page_remarks(point: PointResult) -> list[str]:
@@ -62,7 +52,7 @@ def page_remarks(point: PointResult) -> list[str]:
     return [
         *(f"Caution: {caution}" for caution in cautions_of(point)),
         *remarks_of(point),
-        *(f"{head}: {fault}" for fault in point.faults),
+        *(f"{head}: {fault_words(fault)}" for fault in point.faults),
     ]
 
 
@@ -74,11 +64,11 @@ def little_words(little: LittleCheck) -> str:
 
     Examples
     --------
-    >>> little_words(LittleCheck(passed=True, worst_gap=0.077, place="station disk"))[:61]
+    >>> little_words(LittleCheck(passed=True, worst_gap=0.077, kind="station", name="disk"))[:61]
     "Little's law holds, the jobs counted that the edges of the wi"
     """
     gap = f"{little.worst_gap * 100:.2g}%"
-    place = f" ({little.place})" if little.place else ""
+    place = f" ({place_words(little.kind, little.name)})"
     if not little.passed:
         return f"Little's law is violated: N differs from X R by {gap}{place}."
     if not little.worst_gap:

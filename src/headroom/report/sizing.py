@@ -10,6 +10,7 @@ from headroom.report.columns import Column
 from headroom.report.numbers import format_plus_minus
 from headroom.report.screen import Screen
 from headroom.report.sentences.bottleneck import bottleneck_text
+from headroom.report.sentences.runs import fault_words
 from headroom.report.words import count_noun, settings_words, title_metric
 from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial
@@ -33,8 +34,20 @@ def render_sizing(result: SizingResult, console: Console) -> None:
 def answer_sentences(result: SizingResult) -> list[str]:
     """Return the answer, and the bottleneck of the nearest configuration if there is no answer."""
     if result.limit is None:
-        return result.statement
+        return [*result.statement, *_without_results(result)]
     return [*result.statement, f"Nearest configuration: {bottleneck_text(result.limit)}"]
+
+
+def _without_results(result: SizingResult) -> list[str]:
+    """Return why not a single configuration has figures; nothing if one has."""
+    if result.best is not None or result.nearest is not None:
+        return []
+    reasons = [words for step in result.trail if (words := _note_of(step))]
+    return [f"No configuration has results: {reason}." for reason in reasons[:1]]
+
+
+def _note_of(step: Trial) -> str:
+    return step.note or ("" if step.fault is None else fault_words(step.fault))
 
 
 def fixed_words(result: SizingResult) -> str:
@@ -90,7 +103,8 @@ def reasons_of(result: SizingResult) -> dict[str, str]:
             if step.how == "formula"
             else "overload"
         )
-        numbers.setdefault(f"{why}; {step.note}" if step.note else why, []).append(step.number)
+        note = _note_of(step)
+        numbers.setdefault(f"{why}; {note}" if note else why, []).append(step.number)
     return {why: ", ".join(map(str, found)) for why, found in numbers.items()}
 
 

@@ -8,6 +8,8 @@ from statistics import median
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.quantities import MINUS, is_share
 from headroom.report.numbers import is_lopsided
+from headroom.report.sentences.numbers import capital
+from headroom.report.sentences.runs import stopping_words
 from headroom.report.words import label_metric, label_point
 
 _NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
@@ -30,8 +32,8 @@ def sureness_sentences(experiment: ExperimentResult) -> list[str]:
     _, (estimate, size, where) = max(
         zip(widths, found, strict=True), key=lambda pair: (pair[0], pair[1][2], pair[1][0].metric)
     )
-    rule = experiment.replications
-    rule = f" {rule[:1].upper()}{rule[1:]}." if rule else ""
+    stopping = experiment.replications
+    rule = f" {capital(stopping_words(stopping))}." if stopping else ""
     kind = "prediction intervals" if estimate.margin is not None else "intervals"
     return [
         f"The 95% {kind} are typically ±{_percent(median(widths))} of the value, at worst "

@@ -35,6 +35,8 @@ from headroom.report.replication_table import render_replications
 from headroom.report.saturation import SATURATED, is_unbounded
 from headroom.report.screen import Screen
 from headroom.report.sentences.claims import claim_figure, claim_sentence
+from headroom.report.sentences.intervals import absent_words
+from headroom.report.sentences.runs import fault_words
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables import column_scale
 from headroom.report.what_if import render_what_if_table
@@ -150,7 +152,7 @@ def _absent_words(experiment: ExperimentResult) -> list[str]:
         ]
         if reasons:
             points = count_noun(len(reasons), "point")
-            said.append(f"{title_metric(metric)} at {points}: {reasons[0]}")
+            said.append(f"{title_metric(metric)} at {points}: {absent_words(reasons[0])}")
     return said
 
 
@@ -159,7 +161,7 @@ def _messages(point: PointResult) -> list[tuple[str, str]]:
     fault = "Fault" if point.estimates else "Missing"
     return [
         *(("Failed", message) for message in dict.fromkeys(point.errors)),
-        *((fault, message) for message in dict.fromkeys(point.faults)),
+        *((fault, message) for message in dict.fromkeys(map(fault_words, point.faults))),
     ]
 
 
@@ -300,7 +302,7 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
         screen.item("Remark", remark)
     _render_estimates(point, screen)
     for metric, why in point.absent.items():
-        screen.item("Absent", f"{metric}: {why}.")
+        screen.item("Absent", f"{metric}: {absent_words(why)}.")
     render_replications([e for e in point.estimates.values() if e.metric in experiment.responses],
                         screen)  # fmt: skip
     _render_theory(point, screen)

@@ -10,7 +10,7 @@ from headroom.analysis.verdicts.nature import is_terminating
 from headroom.experiment.study.windows import WORST, window_metric
 from headroom.quantities import format_time_span
 from headroom.report.numbers import format_estimate
-from headroom.report.remarks import analysis_words
+from headroom.report.sentences.runs import analysis_words
 from headroom.report.words import join_words, label_point, title_metric
 
 _FIRST = "response_s_p95"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from headroom.analysis.evidence import CrossingEvidence
+from headroom.analysis.evidence import AppliedChange, CrossingEvidence, NoEffect
 from headroom.analysis.results import (
     Bottleneck,
     Effect,
@@ -58,9 +58,14 @@ def experiment_with(
     )
 
 
-def tried(text: str = "database 2 to 4 servers", **changes: object) -> WhatIfResult:
+DOUBLED = AppliedChange(
+    kind="station", name="database", aspect="servers", before=2.0, after=4, factor=2.0
+)
+
+
+def tried(**changes: object) -> WhatIfResult:
     found = WhatIfResult(
-        change="station.database.servers=x2", text=text, done=5, failed=0, effects=[EFFECT],
+        change="station.database.servers=x2", applied=[DOUBLED], done=5, failed=0, effects=[EFFECT],
         bottleneck=WEB,
     )  # fmt: skip
     return msgspec.structs.replace(found, **changes)
@@ -90,12 +95,14 @@ def test_nothing_is_said_where_nothing_was_tried() -> None:
 
 
 def test_a_change_without_effects_says_why() -> None:
-    broken = tried(effects=[], bottleneck=None, note="its load is more than it can serve")
-    assert "its load is more than it can serve" in what_if_sentences(experiment_with(broken))[0]
+    broken = tried(
+        effects=[], bottleneck=None, why_empty=NoEffect(code="failed", message="no disk")
+    )
+    assert "no disk" in what_if_sentences(experiment_with(broken))[0]
 
 
 def test_the_table_shows_every_change_with_the_variance_that_pairing_saved() -> None:
-    table = what_if_table(experiment_with(tried(), tried(text="web 4 to 8 servers")), at_most=1)
+    table = what_if_table(experiment_with(tried(), tried()), at_most=1)
     assert table is not None
     assert len(table.rows) == 1
     assert "first 1 of 2 rows" in table.note
@@ -105,7 +112,10 @@ def test_the_table_shows_every_change_with_the_variance_that_pairing_saved() -> 
 
 def test_the_terminal_fits_into_80_columns() -> None:
     console = Console(file=io.StringIO(), width=80, no_color=True)
-    experiment = experiment_with(tried(), tried(text="connections 20 to 40 tokens"))
+    tokens = msgspec.structs.replace(
+        DOUBLED, kind="pool", name="connections", aspect="tokens", before=20.0, after=40
+    )
+    experiment = experiment_with(tried(), tried(applied=[tokens]))
     render_what_ifs(experiment, experiment.points[1], console)
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "Limits then" in shown

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from headroom.analysis.evidence import RunOrder
+from headroom.analysis.evidence import Absent, RunOrder
 from headroom.report.charts.forest import forest_figures
 from headroom.report.charts.predictions import prediction_figures
 from headroom.report.comparisons import comparison_sentences, comparisons_table, design_cautions
@@ -111,11 +111,12 @@ def test_page_and_terminal_tell_comparisons_and_predictions() -> None:
         assert words in stream.getvalue()
 
 
+ABSENT = Absent(code="few_observations", percent=99.9, needed=10_000, beyond=10, found=500)
+
+
 def test_a_point_tells_how_its_replications_scatter_and_what_its_runs_are_too_short_for() -> None:
     experiment = measured_experiment()
-    point = msgspec.structs.replace(
-        experiment.points[0], absent={"response_s_p99_9": "p99.9 needs 10,000 observations"}
-    )
+    point = msgspec.structs.replace(experiment.points[0], absent={"response_s_p99_9": ABSENT})
     changed = msgspec.structs.replace(experiment, points=[point, *experiment.points[1:]])
     result = msgspec.structs.replace(SHAPES["measured"], experiments=[changed])
     stream = io.StringIO()
@@ -131,7 +132,7 @@ def test_a_blank_column_says_why() -> None:
         msgspec.structs.replace(
             point,
             estimates={key: one for key, one in point.estimates.items() if key != metric},
-            absent={metric: "p99 needs 1,000 observations"},
+            absent={metric: msgspec.structs.replace(ABSENT, percent=99.0, needed=1_000)},
         )
         for point in experiment.points
     ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headroom.analysis.evidence import MissingEvidence
+from headroom.analysis.evidence import Fault, MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form
 from headroom.report.extent import WHOLE_UP_TO
@@ -73,7 +73,10 @@ def _with_words(words: str) -> StudyResult:
     experiment = failing_experiment()
     points = [
         msgspec.structs.replace(
-            point, levels={**point.levels, "policy": words}, errors=[words], faults=[words]
+            point,
+            levels={**point.levels, "policy": words},
+            errors=[words],
+            faults=[Fault(code="reported", message=words)],
         )
         for point in experiment.points
     ]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from headroom.analysis.evidence import Fault
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.summary import describe_progress, find
@@ -112,7 +113,9 @@ def test_what_went_wrong_is_a_caution(words: str) -> None:
 
 def _unsteady_point() -> PointResult:
     point = model_point(300, 2, is_steady=False)
-    return msgspec.structs.replace(point, estimates={}, bottleneck=None, faults=["not steady"])
+    return msgspec.structs.replace(
+        point, estimates={}, bottleneck=None, faults=[Fault(code="warm_up")]
+    )
 
 
 def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -> None:
@@ -131,7 +134,7 @@ def test_points_without_figures_come_first_and_are_not_called_free_of_limits() -
 
 def test_nothing_but_points_without_figures_says_nothing_else() -> None:
     experiment = msgspec.structs.replace(
-        model_experiment(), points=[_unsteady_point()], knees=[], replications=""
+        model_experiment(), points=[_unsteady_point()], knees=[], replications=None
     )
     assert [finding.text for finding in find(experiment)] == [
         "The only point has no figures: no steady state; see the messages below."

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from headroom.analysis.evidence import Fault
 from headroom.analysis.results import StudyResult
 from headroom.errors import StudyError
 from headroom.report.sentences.claims import claim_sentence
@@ -128,7 +129,10 @@ def test_what_was_published_has_a_column_where_something_was(published: str) -> 
 def test_a_point_without_figures_is_not_shown_as_one_that_nothing_limits() -> None:
     experiment = model_experiment()
     point = msgspec.structs.replace(
-        experiment.points[0], estimates={}, bottleneck=None, faults=["no steady state within 74 s"]
+        experiment.points[0],
+        estimates={},
+        bottleneck=None,
+        faults=[Fault(code="reported", message="no steady state within 74 s")],
     )
     changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]], knees=[])
     text = _shown(study(changed))

@@ -20,7 +20,12 @@ from headroom.report.saturation import saturation_words
 from headroom.report.screen import Screen
 from headroom.report.sentences.bottleneck import bottleneck_text
 from headroom.report.sentences.numbers import capital
-from headroom.report.sentences.what_if import effects_clause, next_bottleneck
+from headroom.report.sentences.what_if import (
+    changes_words,
+    effects_clause,
+    next_bottleneck,
+    no_effect_words,
+)
 from headroom.report.tables import Cell, Head, Table
 from headroom.report.words import count_noun, join_words, label_metric, label_point, title_metric
 
@@ -69,7 +74,7 @@ def what_if_sentences(experiment: ExperimentResult) -> list[str]:
     told = [(one, _telling(one)) for one in tried if _telling(one)]
     where = f"At {label_point(point, experiment.factors)}, " if len(experiment.points) > 1 else ""
     sentences = [
-        " ".join(filter(None, [f"{capital(f'{where}{one.text}')}: {words}.", _then(one)]))
+        " ".join(filter(None, [f"{capital(f'{where}{changes_words(one)}')}: {words}.", _then(one)]))
         for one, words in told[:_SENTENCES_AT_MOST]
     ]
     if point.what_ifs_left_out:
@@ -92,7 +97,7 @@ def _last_tried(experiment: ExperimentResult) -> tuple[PointResult, list[WhatIfR
 def _telling(found: WhatIfResult) -> str:
     effects = [effect for effect in found.effects if effect.better != "none"][:2]
     if not effects:
-        return found.note
+        return no_effect_words(found)
     steady = steadiness(found)
     return f"{effects_clause(effects)}{f'; {steady}' if steady else ''}"
 
@@ -104,7 +109,7 @@ def steadiness(found: WhatIfResult) -> str:
     --------
     >>> from headroom.analysis.results import Saturation
     >>> full = Saturation(kind="station", name="cpu", basis="formulas", load=1.2)
-    >>> steadiness(WhatIfResult(change="", text="", done=5, failed=0, saturation=full))
+    >>> steadiness(WhatIfResult(change="", done=5, failed=0, saturation=full))
     'saturated then: station "cpu" is offered 1.20 times its capacity'
     """
     if found.saturation is not None:
@@ -128,7 +133,11 @@ def what_if_table(experiment: ExperimentResult, *, at_most: int) -> Table | None
     rows = [
         [
             Cell(label_point(point, experiment.factors), is_head=True),
-            Cell(found.text, found.change, remark=found.note or steadiness(found)),
+            Cell(
+                changes_words(found),
+                found.change,
+                remark=no_effect_words(found) or steadiness(found),
+            ),
             *(_cell(found, metric) for metric in metrics),
             Cell(_limit_then(found)),
             Cell(str(found.done), str(found.done), is_number=True),
@@ -193,14 +202,14 @@ def render_what_if_table(point: PointResult, screen: Screen) -> None:
     if point.what_ifs:
         screen.table([Column(*column) for column in what_if_columns(point)])
     for found in point.what_ifs:
-        if words := found.note or steadiness(found):
-            screen.item("What if", f"{found.text}: {words}")
+        if words := no_effect_words(found) or steadiness(found):
+            screen.item("What if", f"{changes_words(found)}: {words}")
 
 
 def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:
     """Yield head, cells and whether they are numbers, for a table in the terminal."""
     what_ifs = point.what_ifs
-    yield "What if", [one.text for one in what_ifs], False
+    yield "What if", [changes_words(one) for one in what_ifs], False
     metrics = dict.fromkeys(
         effect.metric for one in what_ifs for effect in one.effects if effect.better != "none"
     )

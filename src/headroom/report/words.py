@@ -183,7 +183,9 @@ def why_no_figures(point: PointResult) -> str:
     --------
     >>> why_no_figures(PointResult(key="k", levels={}, done=0, failed=2))
     'failed'
-    >>> why_no_figures(PointResult(key="k", levels={}, done=2, failed=0, faults=["late"]))
+    >>> from headroom.analysis.evidence import Fault
+    >>> late = Fault(code="reported", message="the driver was late")
+    >>> why_no_figures(PointResult(key="k", levels={}, done=2, failed=0, faults=[late]))
     'faults in every replication'
     """
     if point.estimates or point.saturation or not (point.done or point.failed):

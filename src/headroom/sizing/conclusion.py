@@ -182,10 +182,7 @@ def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
     sentences = [f"{what} every target over the given factors.", *causes]
     nearest = result.nearest
     if nearest is None:
-        reasons = dict.fromkeys(step.note for step in result.trail if step.note)
-        return sentences + [
-            f"No configuration has results: {reason}." for reason in list(reasons)[:1]
-        ]
+        return sentences
     figures = "; ".join(
         f"{check.target.text} missed with {format_check(check)}"
         for check in nearest.checks

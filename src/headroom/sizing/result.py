@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.evidence import Fault
 from headroom.analysis.results import Bottleneck
 from headroom.experiment.protocol.system import Value
 from headroom.sizing.search import Verdict
@@ -46,6 +47,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[int] = []
     bottleneck: Bottleneck | None = None
     note: str = ""
+    fault: Fault | None = None
+    """Why its runs give no figures."""
 
 
 class AxisUsed(msgspec.Struct, frozen=True, kw_only=True):

@@ -454,4 +454,5 @@ def trial_of(space: Space, looked: Looked, number: int) -> Trial:
         seeds=looked.seeds,
         bottleneck=None if judgement is None else judgement.bottleneck,
         note=looked.note,
+        fault=None if judgement is None else judgement.fault,
     )

@@ -15,6 +15,7 @@ sections 9.4 and 9.7.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headroom.analysis.evidence import Fault
 from headroom.analysis.follow_up.stopping import looks
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
@@ -43,7 +44,9 @@ class Judgement:
     values
         Metric of each target to its value per replication, for paired comparisons.
     note
-        Why there are no results.
+        Why there are no results, in words.
+    fault
+        The same as evidence, where the runs say so.
     could_run
         False where a replication failed.
     """
@@ -54,6 +57,7 @@ class Judgement:
     bottleneck: Bottleneck | None
     values: dict[str, FloatArray]
     note: str = ""
+    fault: Fault | None = None
     could_run: bool = True
 
 
@@ -113,9 +117,9 @@ class Rule:
     def _at(self, experiment: PlannedExperiment, runs: Sequence[Run]) -> Judgement:
         summary = summarise(experiment, runs)
         checks = [self._check(target, summary) for target in self.targets]
-        note = _why_no_figures(summary)
+        note, fault = _why_no_figures(summary)
         return Judgement(
-            verdict="fails" if note else _verdict_of(checks),
+            verdict="fails" if note or fault else _verdict_of(checks),
             checks=checks,
             replications=len(runs),
             bottleneck=summary.bottleneck,
@@ -125,6 +129,7 @@ class Rule:
                 if target.metric in summary.samples and len(summary.windows) == len(runs)
             },
             note=note,
+            fault=fault,
         )
 
     def _check(self, target: Target, summary: PointSummary) -> Check:
@@ -158,11 +163,11 @@ def _verdict_of(checks: Sequence[Check]) -> Verdict:
     return "meets" if all(check.met for check in checks) else "undecided"
 
 
-def _why_no_figures(summary: PointSummary) -> str:
+def _why_no_figures(summary: PointSummary) -> tuple[str, Fault | None]:
     if summary.saturation is not None:
-        return f"saturated: {summary.saturation.name or 'the system'} is offered too much"
+        return f"saturated: {summary.saturation.name or 'the system'} is offered too much", None
     if summary.samples:
-        return ""
+        return "", None
     if summary.cut is not None and not summary.cut.is_steady:
-        return summary.cut.note
-    return summary.faults[0] if summary.faults else "no replication gave a figure"
+        return "", Fault(code="warm_up", warm_up=summary.cut.evidence)
+    return ("", summary.faults[0]) if summary.faults else ("no replication gave a figure", None)

@@ -206,7 +206,7 @@ def _pair(
         above = widened(above, one.margin)
         wide = widened(found.ratio, one.margin, confidence=confidence)
         place = place_of(wide, low=region.low, high=region.high)
-        found = Judgement(place=place, ratio=wide, note=wide.note or found.note)
+        found = Judgement(place=place, ratio=wide, reason=wide.reason or found.reason)
     ratio = found.ratio
     is_number = ratio.value == ratio.value
     return PredictedPair(
@@ -222,7 +222,7 @@ def _pair(
         low=ratio.low,
         high=ratio.high,
         verdict=VERDICTS[found.place],
-        note=found.note,
+        reason=found.reason,
     )
 
 

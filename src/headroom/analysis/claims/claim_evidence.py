@@ -6,7 +6,7 @@ Invariant: whatever keeps a claim from being decided is a `NoEvidenceError` with
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headroom.analysis.evidence import Allowed, ClaimEvidence, MissingEvidence
+from headroom.analysis.evidence import Absent, Allowed, ClaimEvidence, MissingEvidence
 from headroom.analysis.results import Margin, PredictedPair, Verdict
 from headroom.analysis.statistics.intervals import Interval, Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
@@ -38,7 +38,7 @@ class MeasuredPoint:
 
     levels: Mapping[str, Value]
     sample: Sample | None
-    why_absent: str = ""
+    why_absent: Absent | None = None
     """Why there is no sample, where that is known."""
     runs: Sequence[RunOfPoint] = ()
     """Its replications, if the claim compares points."""
@@ -151,7 +151,7 @@ def sample_of(point: MeasuredPoint, metric: str) -> Sample:
                 code="no_results",
                 metric=metric,
                 levels=dict(point.levels),
-                message=point.why_absent,
+                absent=point.why_absent,
             )
         )
     return point.sample

@@ -199,8 +199,8 @@ def _of_nothing(region: Region) -> Finding:
 def _of_judgement(found: Judgement, region: Region) -> Finding:
     if found.ratio.value == found.ratio.value:
         return _of_interval(found.ratio, region, "1", is_ratio=True)
-    note = "" if found.note == NO_RATIO else found.note
-    evidence = SignEvidence(allowed=region.allowed(), place=found.place, note=note)
+    reason = None if found.reason == NO_RATIO else found.reason
+    evidence = SignEvidence(allowed=region.allowed(), place=found.place, reason=reason)
     return Finding(verdict=VERDICTS[found.place], evidence=evidence, unit="1")
 
 
@@ -238,7 +238,7 @@ def _of_interval(
             is_ratio=is_ratio,
             is_unbounded=is_unbounded,
             extreme_of=of,
-            note=interval.note,
+            reason=interval.reason,
         ),
         value=None if is_unbounded else interval.value,
         low=None if is_unbounded else interval.low,
@@ -338,7 +338,7 @@ def _step_evidence(
         value=found.value if is_finite else None,
         low=found.low if is_finite else None,
         high=found.high if is_finite else None,
-        note=found.note,
+        reason=found.reason,
     )
 
 

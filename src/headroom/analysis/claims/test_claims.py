@@ -19,6 +19,7 @@ from headroom.analysis.evidence import (
     FlatEvidence,
     IntervalEvidence,
     MissingEvidence,
+    NoInterval,
     NoKnee,
     NoKneeEvidence,
     SignEvidence,
@@ -94,7 +95,7 @@ def test_one_replication_leaves_a_value_undecided_and_says_why() -> None:
     row = check("value", curve({10: spread(100.0, 0.0, count=1)}), value=100.0, tolerance=0.5)
     assert row.verdict == "undecided"
     assert isinstance(row.evidence, IntervalEvidence)
-    assert "one replication gives no interval" in row.evidence.note
+    assert row.evidence.reason == NoInterval(code="one_replication")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,8 @@ def test_medians_of_few_replications_leave_an_ordering_undecided() -> None:
     assert row.verdict == "undecided"
     assert isinstance(row.evidence, CurveEvidence)
     assert row.evidence.decisive is not None
-    assert "run 6 or more" in row.evidence.decisive.note
+    assert row.evidence.decisive.reason is not None
+    assert row.evidence.decisive.reason.code == "few_for_median"
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, TypeAlias
 
 import msgspec
 import scipy
 
+from headroom.analysis.evidence import DemandKind
 from headroom.experiment.protocol.fit_method import DemandEvidence, Load
 
 SATURATED = 0.9
@@ -41,20 +41,14 @@ FEWEST_VISITS = 3
 PUBLISHED = 0.90
 """Share of the errors within a published factor."""
 
-Kind: TypeAlias = Literal[
-    "measured", "alternated", "low-load", "burst", "pulses", "target-burst", "alternated-burst"
-]
-
 
 class DemandError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The published error of one kind of evidence."""
 
-    title: str
     count: int
     source: str
     factor: float | None = None
     log_error: float | None = None
-    next: str = ""
 
     @property
     def spread(self) -> float:
@@ -68,7 +62,7 @@ class DemandError(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         if self.log_error is not None:
             return self.log_error
         if self.factor is None:
-            raise ValueError(f"neither factor nor log_error of {self.title!r}")
+            raise ValueError(f"neither factor nor log_error of {self.source!r}")
         quantile = float(scipy.special.stdtrit(self.degrees, 0.5 + PUBLISHED / 2.0))
         return math.log(self.factor) / quantile
 
@@ -97,7 +91,7 @@ class Reach:
         Loads of the source points, and of the predicted point.
     """
 
-    kind: Kind
+    kind: DemandKind
     measured: Sequence[Load]
     predicted: Load
 
@@ -131,7 +125,7 @@ def reach_of(
     )
 
 
-def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -> Kind:
+def _kind(predicted: Load, measured: Sequence[Load], declared: DemandEvidence) -> DemandKind:
     if not measured or any(one.servers != predicted.servers for one in measured):
         return "low-load"
     if _is_within(predicted, measured) and not all(map(_is_burst, measured)):
@@ -155,7 +149,7 @@ def _is_within(predicted: Load, measured: Sequence[Load]) -> bool:
     return predicted.think_s != 0.0 or any(one.think_s == 0.0 for one in measured)
 
 
-def _found(predicted: Load, measured: Sequence[Load]) -> Kind:
+def _found(predicted: Load, measured: Sequence[Load]) -> DemandKind:
     """Return the kind of evidence for a point beyond the measured loads."""
     if predicted.clients is None or not all(map(_is_burst, measured)):
         return "low-load"

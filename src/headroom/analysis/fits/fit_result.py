@@ -18,9 +18,7 @@ from headroom.experiment.protocol.fit_method import (
     Profile,
     Residual,
 )
-from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.plan import PlannedExperiment
-from headroom.quantities import format_level
 
 
 def fit_result(experiment: PlannedExperiment) -> FitResult | None:
@@ -48,17 +46,14 @@ def _set(one: FittedSet) -> FitSet:
         where=dict(one.where),
         parameters=[_value(parameter) for parameter in one.found.parameters],
         residuals=[_residual(residual) for residual in one.found.residuals],
-        notes=[*one.found.notes, *_taken(one.taken)],
+        notes=list(one.found.notes),
+        evidence=one.found.evidence,
+        left_out=dict(one.left_out),
+        taken=dict(one.taken),
         candidates=[_candidate(candidate) for candidate in one.found.candidates],
         profiles=[_profile(profile, units) for profile in one.found.profiles],
         origin=one.origin,
     )
-
-
-def _taken(values: Mapping[str, Value]) -> list[str]:
-    """Return the note on a load that comes from another experiment."""
-    words = ", ".join(f"{name} = {format_level(value)}" for name, value in values.items())
-    return [f"the load is that of the other experiment: {words}"] if values else []
 
 
 def _candidate(one: Candidate) -> FitCandidate:
@@ -87,6 +82,7 @@ def _value(one: FittedParameter) -> FittedValue:
         high=one.high,
         standard_error=one.standard_error,
         note=one.note,
+        evidence=list(one.evidence),
         is_determined=one.is_determined,
     )
 

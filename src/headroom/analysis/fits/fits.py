@@ -44,6 +44,7 @@ from headroom.experiment.protocol.fit_method import (
     Load,
     Observed,
     Origin,
+    ParameterEvidence,
     PlannedFit,
     SourcePoint,
     Target,
@@ -235,7 +236,7 @@ def _fitted_now(
     if fit is None:
         raise ValueError(f"experiment {experiment.spec.name} is not fitted from anything")
     found: list[_Analysed] = []
-    notes: list[str] = []
+    missing: dict[str, int] = {}
     for name in fit.sources:
         source = next((one for one in plan.experiments if one.spec.name == name), None)
         if source is None:
@@ -243,14 +244,14 @@ def _fitted_now(
         whole, left_out = _analysed_points(source, {**fit.where, **where}, selection)
         found += whole
         if left_out:
-            count = "1 point" if left_out == 1 else f"{left_out} points"
-            notes.append(f"{count} of {name} without results left out")
+            missing[name] = left_out
     outcome = _with_intervals(found, target, experiment)
     return FittedSet(
         where=dict(where),
-        found=replace(outcome, notes=(*outcome.notes, *notes)),
+        found=outcome,
         origin=_origin(found),
         loads=_loads(found, target, outcome, fit),
+        left_out=missing,
     )
 
 
@@ -373,9 +374,10 @@ def _with_intervals(
         return replace(whole, parameters=rounded)
     near = {one.name: one.value for one in rounded}
     nearby = replace(target, config={**target.config, **near}, is_replicate=True)
-    again, note = _replicates(found, nearby, experiment)
+    again, lacking = _replicates(found, nearby, experiment)
     parameters = tuple(
-        _with_interval(one, again, note, target) if one.name in wanting else one for one in rounded
+        _with_interval(one, again, lacking, target) if one.name in wanting else one
+        for one in rounded
     )
     farther = _farther(rounded, parameters)
     return replace(whole, parameters=parameters, alternatives=(*whole.alternatives, *farther))
@@ -420,20 +422,20 @@ def _is_number(value: Value) -> bool:
 
 def _replicates(
     found: Sequence[_Analysed], target: Target, experiment: PlannedExperiment
-) -> tuple[list[dict[str, float]], str]:
+) -> tuple[list[dict[str, float]], tuple[ParameterEvidence, ...]]:
     """Return the values of a fit to means without each group, and why there are none."""
     fit = experiment.fit
     fewest = min(len(one.numbers) for one in found)
     groups = min(MOST_GROUPS, fewest)
     if groups < FEWEST_GROUPS or fit is None:
-        return [], f"{_count(fewest)} of a point give no interval: run 2 or more"
+        return [], (ParameterEvidence(code="few_replications", count=fewest),)
     values = []
     for group in range(groups):
         points = [_source_point(one, without=(group, groups)) for one in found]
         try:
             outcome = fit.method.fit(points, target, fit.options)
         except FitError as error:
-            return [], f"no interval: without some replications, {error.message}"
+            return [], (ParameterEvidence(code="unstable", message=error.message),)
         values.append(
             {
                 parameter.name: float(parameter.value)
@@ -441,14 +443,17 @@ def _replicates(
                 if isinstance(parameter.value, (int, float))
             }
         )
-    return values, ""
+    return values, ()
 
 
 def _with_interval(
-    one: FittedParameter, again: Sequence[Mapping[str, float]], note: str, target: Target
+    one: FittedParameter,
+    again: Sequence[Mapping[str, float]],
+    lacking: tuple[ParameterEvidence, ...],
+    target: Target,
 ) -> FittedParameter:
     if not again:
-        return replace(one, note="; ".join(filter(None, (one.note, note))))
+        return replace(one, evidence=(*one.evidence, *lacking))
     values = np.array([found[one.name] for found in again])
     count = len(values)
     centre = float(values.mean())

@@ -12,14 +12,20 @@ the fit is rejected.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from headroom.analysis.fits.profiles import BetterFitError, Side, scan, threshold
 from headroom.analysis.fits.sum_of_squares import Solution
-from headroom.experiment.protocol.fit_method import Candidate, FitError, FittedParameter, Profile
+from headroom.experiment.protocol.fit_method import (
+    Candidate,
+    FitError,
+    FittedParameter,
+    ParameterEvidence,
+    Profile,
+)
 from headroom.experiment.protocol.system import Value
-from headroom.quantities import format_given, format_level
 
 MAX_RESTARTS = 3
 """Better fits that profiles may find before the search gives up."""
@@ -41,14 +47,15 @@ class Identified:
     bounds: Mapping[str, "Bounds"]
 
     def described(self, parameter: FittedParameter) -> FittedParameter:
-        """Return a fitted parameter with its interval and what is to be said about it."""
+        """Return a fitted parameter with its interval and the evidence for it."""
         if parameter.name in self.bounds:
             return self.bounds[parameter.name].described(parameter)
         if not self.profiles and not self.candidates:
             return parameter
-        note = "every other number in its range is refuted" if len(self.candidates) > 1 else ""
+        is_tried = len(self.candidates) > 1
+        evidence = (ParameterEvidence(code="only_number"),) if is_tried else ()
         value = float(parameter.value)
-        return replace(parameter, low=value, high=value, note=note)
+        return replace(parameter, low=value, high=value, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,23 +69,16 @@ class Bounds:
 
     def described(self, parameter: FittedParameter) -> FittedParameter:
         """Return the parameter with this interval."""
-        open_ends = [
-            f"{word} {format_given(float(parameter.value), parameter.unit, metric=parameter.name)}"
-            for word, is_open in (("below", self.is_low_open), ("above", self.is_high_open))
-            if is_open
-        ]
-        note = (
-            f"not determined by these points {open_ends[0]}: its profile stays flat to the end of "
-            "the range"
-            if open_ends
-            else ""
+        is_open = self.is_low_open or self.is_high_open
+        code: Literal["open_below", "open_above"] = (
+            "open_below" if self.is_low_open else "open_above"
         )
         return replace(
             parameter,
             low=self.low,
             high=self.high,
-            note=note,
-            is_determined=not open_ends,
+            evidence=(ParameterEvidence(code=code),) if is_open else (),
+            is_determined=not is_open,
             is_profiled=True,
         )
 
@@ -144,7 +144,7 @@ def _check_candidates(candidates: Sequence[Candidate], best: Solution) -> None:
     if len(left) < 2:  # noqa: PLR2004 - one is the answer
         return
     left.sort(key=lambda one: [float(one.values[name]) for name in names])
-    shown = [" x ".join(format_level(one.values[name]) for name in names) for one in left]
+    shown = [" x ".join(str(one.values[name]) for name in names) for one in left]
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
     errors = sorted(100.0 * one.error for one in left)
     verb = "is" if len(names) == 1 else "are"

@@ -28,6 +28,7 @@ from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
+    LeastSquaresEvidence,
     Residual,
     SourcePoint,
     Target,
@@ -106,7 +107,11 @@ class LeastSquares:
                 identified.described(one) for one in _plain(identified.values, target)
             ),
             residuals=tuple(_residuals(observations, model, identified.values, target)),
-            notes=tuple(_notes(observations, identified.squares, model)),
+            evidence=LeastSquaresEvidence(
+                observations=len(observations),
+                error=math.sqrt(identified.squares / len(observations)),
+                answers=model.source,
+            ),
             candidates=identified.candidates,
             profiles=identified.profiles,
             alternatives=identified.alternatives,
@@ -210,14 +215,3 @@ def _residuals(
             high=known.high,
             fitted=fitted,
         )
-
-
-def _notes(
-    observations: Sequence[Observation], squares: float, model: ModelAnswers
-) -> Iterator[str]:
-    who = "formulas" if model.source == "formulas" else "short simulations"
-    error = math.sqrt(squares / len(observations))
-    yield (
-        f"{len(observations)} observations, root mean square of the relative errors "
-        f"{100.0 * error:.3g}%; predicted by {who}"
-    )

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.fits.demand_errors import Reach, reach_of
 from headroom.analysis.fits.loads import load_of
 from headroom.analysis.fits.model_answers import ModelAnswers, answer_source
@@ -42,9 +43,6 @@ from headroom.experiment.protocol.system import Column, Parameter, Value
 from headroom.experiment.study.plan import PlannedExperiment, Point
 
 _TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
-_NO_METHOD = (
-    "No error of this method is known: the intervals count the scatter of the simulation alone"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def with_prediction(
         return _with_demands(result, experiment, point, fit, fitted)
     if isinstance(fit.method, HasPublishedErrors) and fitted.origin == "measured":
         return _with_published(result, fit.method.published_errors)
-    return msgspec.structs.replace(result, prediction=Prediction(kind="unknown", text=_NO_METHOD))
+    return msgspec.structs.replace(result, prediction=Prediction(kind="unknown"))
 
 
 def margin_of(point: PointResult, metric: str) -> Margin | None:
@@ -268,7 +266,7 @@ def with_margin(estimate: Estimate, *, fit: Sides, method: Sides, degrees: float
         low=interval.low,
         high=min(interval.high or 0.0, 1.0) if is_full_at_1 else interval.high,
         method="prediction" if interval.low is not None else "none",
-        note=interval.note or estimate.note,
+        reason=interval.reason or estimate.reason,
         margin=margin,
     )
 
@@ -290,15 +288,14 @@ def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENC
         Of the interval; the margin is stretched to it.
     """
     if margin.fit_above is None or margin.method_above is None:
-        note = "no upper end: by what the points allow, there may be no steady state"
-        return _open(interval, note)
+        return _open(interval, NoInterval(code="no_upper_end"))
     added = Sides(margin.fit_below, margin.fit_above).joined(
         Sides(margin.method_below, margin.method_above)
     )
     if added == Sides():
         return interval
     if interval.low is None or interval.high is None or interval.value <= 0.0:
-        return _open(interval, interval.note)
+        return _open(interval, interval.reason)
     degrees = margin.degrees or math.inf
     stretch = _quantile(degrees, confidence) / _quantile(degrees, CONFIDENCE)
     run = Sides(
@@ -310,7 +307,7 @@ def widened(interval: Interval, margin: Margin, *, confidence: float = CONFIDENC
         low=interval.value * math.exp(-whole.below),
         high=interval.value * math.exp(whole.above),
         method="none",
-        note=interval.note,
+        reason=interval.reason,
     )
 
 
@@ -322,14 +319,14 @@ def _log_distance(low: float, high: float) -> float:
     return math.log(high / low) if low > 0.0 else math.inf
 
 
-def _open(interval: Interval, note: str) -> Interval:
-    return Interval(value=interval.value, low=None, high=None, method="none", note=note)
+def _open(interval: Interval, reason: NoInterval | None) -> Interval:
+    return Interval(value=interval.value, low=None, high=None, method="none", reason=reason)
 
 
 def _without_interval(estimate: Estimate) -> Estimate:
     """Return an estimate of which the model does not say how it depends on the demands."""
-    note = "no prediction interval: formulas do not say how it follows from the fitted parameters"
-    return msgspec.structs.replace(estimate, low=None, high=None, method="none", note=note)
+    reason = NoInterval(code="no_formula")
+    return msgspec.structs.replace(estimate, low=None, high=None, method="none", reason=reason)
 
 
 def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> PointResult:
@@ -346,53 +343,28 @@ def _with_published(result: PointResult, errors: Sequence[PublishedError]) -> Po
         estimates[name] = with_margin(
             estimate, fit=Sides(), method=sides, degrees=error.count - 1.0
         )
-    shown = list(dict.fromkeys(one.metric for one in used))
-    text = (
-        f"The intervals of {', '.join(shown)} count the published errors of this method; those of "
-        "other metrics count the scatter of the simulation alone"
-        if shown
-        else _NO_METHOD
+    prediction = Prediction(
+        kind="published" if used else "unknown",
+        metrics=list(dict.fromkeys(one.metric for one in used)),
+        source="; ".join(dict.fromkeys(one.source for one in used)),
     )
-    source = "; ".join(dict.fromkeys(one.source for one in used))
-    return msgspec.structs.replace(
-        result,
-        estimates=estimates,
-        prediction=Prediction(kind="published", text=text, source=source),
-    )
+    return msgspec.structs.replace(result, estimates=estimates, prediction=prediction)
 
 
 def _prediction(fitted: FittedSet, reach: Reach | None, load: Load) -> Prediction:
     measured, predicted = _range_of(fitted.loads), _range_of([load])
     if reach is None:
-        simulated = (
-            "The sources were simulated: the intervals count what their points allow, and no "
-            "error of the method"
-        )
-        chained = (
-            "The sources are predictions themselves: the intervals count what their points "
-            "allow, but not the error of the sources"
-        )
-        is_chained = fitted.origin == "predicted"
         return Prediction(
-            kind="unknown" if is_chained else "simulated",
-            text=chained if is_chained else simulated,
+            kind="chained" if fitted.origin == "predicted" else "simulated",
             measured=measured,
             predicted=predicted,
         )
-    clients = "the target number of clients" if load.clients is None else f"{load.clients} clients"
-    factor = math.exp(_half_width(reach))
     return Prediction(
         kind=reach.kind,
-        text=(
-            f"Demands fitted to such measurements were off by a factor of up to {factor:.2f} in "
-            "95% of cases, and the intervals count that"
-        ),
-        title=reach.error.title,
         measured=measured,
         predicted=predicted,
-        factor=factor,
+        factor=math.exp(_half_width(reach)),
         source=reach.error.source,
-        next=reach.error.next.format(clients=clients),
     )
 
 

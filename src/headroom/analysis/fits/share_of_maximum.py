@@ -16,6 +16,7 @@ from headroom.experiment.protocol.fit_method import (
     FitError,
     FittedParameter,
     Found,
+    ShareEvidence,
     SourcePoint,
     Target,
     options_as,
@@ -82,5 +83,5 @@ class ShareOfMaximum:
                     cure="ask for a larger share",
                 )
         parameter = FittedParameter(name=wanted.parameter, value=value, unit=declared.unit)
-        note = f"{wanted.share:.0%} of the largest {wanted.metric} of {len(seen)} points"
-        return Found(parameters=(parameter,), notes=(note,))
+        evidence = ShareEvidence(share=wanted.share, metric=wanted.metric, points=len(seen))
+        return Found(parameters=(parameter,), evidence=evidence)

@@ -21,7 +21,11 @@ from headroom.analysis.results import ExperimentResult, FitResult, StudyResult
 from headroom.analysis.statistics.intervals import mean_interval
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol import fit_method, registry
-from headroom.experiment.protocol.fit_method import FittedSet
+from headroom.experiment.protocol.fit_method import (
+    FittedSet,
+    LeastSquaresEvidence,
+    ParameterEvidence,
+)
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.selection import Selection
@@ -172,7 +176,7 @@ def test_one_replication_has_a_value_and_says_why_it_has_no_interval(tmp_path: P
         _, fit = predicted(analysed(plan, journal))
     (value,) = fit.sets[0].parameters
     assert (value.low, value.high) == (None, None)
-    assert value.note == "1 replication of a point give no interval: run 2 or more"
+    assert value.evidence == [ParameterEvidence(code="few_replications", count=1)]
 
 
 @pytest.mark.usefixtures("_fakes")
@@ -337,7 +341,9 @@ def test_simulation_answers_where_formulas_are_not_asked(tmp_path: Path) -> None
     assert fit is not None
     (service,) = fit.sets[0].found.parameters
     assert float(service.value) == pytest.approx(0.013, rel=0.05)
-    assert any("short simulations" in note for note in fit.sets[0].found.notes)
+    evidence = fit.sets[0].found.evidence
+    assert isinstance(evidence, LeastSquaresEvidence)
+    assert evidence.answers == "simulation"
 
 
 @pytest.mark.usefixtures("_fakes")

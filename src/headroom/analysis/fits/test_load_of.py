@@ -70,7 +70,7 @@ def test_both_experiments_have_the_load_and_only_one_the_fitted_value(tmp_path: 
     )
     assert use.source == "fitted: the load of experiment loaded"
     assert [parameter.name for parameter in fit.sets[0].parameters] == ["service_s"]
-    assert any(note.startswith("the load is that of") for note in fit.sets[0].notes)
+    assert list(fit.sets[0].taken) == ["utilization"]
 
 
 def test_it_waits_for_the_experiment_whose_load_it_takes(tmp_path: Path) -> None:

@@ -62,18 +62,28 @@ def with_refined(plan: Plan, journal: Journal, known: Known | None = None) -> Pl
     )
 
 
-def refinements(plan: Plan) -> Iterator[str]:
-    """Yield how many levels each limit of a plan may add, one sentence each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refinement:
+    """How many levels of a factor may be added on each curve for the limit on a metric."""
+
+    levels: int
+    factor: str
+    curves: int
+    metric: str
+
+
+def refinements(plan: Plan) -> Iterator[Refinement]:
+    """Yield what each limit of a plan may add."""
     for experiment in plan.experiments:
         for limit in experiment.spec.limits:
             rule, factor = limit.refinement, load_factor(limit, experiment.factors)
             if not rule.points or factor is None:
                 continue
-            curves = len(curves_over(experiment.points, factor.name))
-            where = f" on each of {curves} curves" if curves > 1 else ""
-            yield (
-                f"up to {rule.points} levels of {factor.name} may be added{where}, where the limit "
-                f"on {limit.metric} breaks"
+            yield Refinement(
+                levels=rule.points,
+                factor=factor.name,
+                curves=len(curves_over(experiment.points, factor.name)),
+                metric=limit.metric,
             )
 
 

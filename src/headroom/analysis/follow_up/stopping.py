@@ -19,7 +19,6 @@ from headroom.analysis.point import summarise
 from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.study.plan import PlannedExperiment, Point
-from headroom.experiment.study.study import Replications
 
 GROWTH = 1.5
 """Each look comes after half as many replications again."""
@@ -135,24 +134,3 @@ def _is_narrow(experiment: PlannedExperiment, runs: Sequence[Run]) -> bool:
         return summary.saturation is not None  # More runs of what has no bound tell nothing.
     found = sample.interval().relative_half_width()
     return found is not None and found <= rule.half_width / (1.0 + rule.half_width)
-
-
-def in_words(rule: Replications) -> str:
-    """Return the rule as a sentence for reports.
-
-    Examples
-    --------
-    >>> in_words(Replications(count=10))
-    '10 replications of each point'
-    >>> in_words(Replications(count=1))
-    '1 replication of each point'
-    >>> in_words(Replications(metric="throughput", half_width=0.02))
-    'until the 95% interval of throughput is within 2%, 5 to 100 replications'
-    """
-    if rule.count is not None or rule.metric is None or rule.half_width is None:
-        count = rule.count or rule.minimum
-        return f"{count} {'replication' if count == 1 else 'replications'} of each point"
-    return (
-        f"until the 95% interval of {rule.metric} is within {100 * rule.half_width:g}%, "
-        f"{rule.minimum} to {rule.maximum} replications"
-    )

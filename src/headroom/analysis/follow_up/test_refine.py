@@ -91,10 +91,10 @@ def test_nothing_is_added_before_all_points_have_run(tmp_path: Path) -> None:
 
 
 def test_the_plan_says_how_many_levels_may_be_added(tmp_path: Path) -> None:
-    (sentence,) = refinements(planned(tmp_path, refine="4"))
-    assert sentence.startswith("up to 4 levels of load may be added")
+    (found,) = refinements(planned(tmp_path, refine="4"))
+    assert (found.levels, found.factor) == (4, "load")
     (quick,) = refinements(planned(tmp_path, refine="4", quick=True))
-    assert quick.startswith("up to 1 level")
+    assert quick.levels == 1
     assert list(refinements(planned(tmp_path, refine="0"))) == []
 
 

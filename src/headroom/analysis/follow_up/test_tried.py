@@ -138,9 +138,7 @@ def tried(*, rejected: float, ratio: float, low: float | None, high: float | Non
         high=None, count=3, method="none", centre="mean", mean=rejected, median=rejected,
         stdev=0.0, minimum=rejected, maximum=rejected,
     )  # fmt: skip
-    doubling = WhatIfResult(
-        change="station.log.servers=x2", text="", done=3, failed=0, effects=[effect]
-    )
+    doubling = WhatIfResult(change="station.log.servers=x2", done=3, failed=0, effects=[effect])
     return PointResult(
         key="a", levels={}, done=3, failed=0, what_ifs=[doubling], estimates={share.metric: share}
     )

@@ -6,6 +6,7 @@ import pytest
 
 from benches.known.formulas import repairman_throughput
 from headroom.analysis.analyse import analyse
+from headroom.analysis.evidence import AppliedChange, NoEffect
 from headroom.analysis.export import what_if_rows
 from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult, WhatIfResult
@@ -78,7 +79,11 @@ def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path)
         assert effect.high is not None
         assert effect.low <= ratio <= effect.high
         assert effect.pairs == 5
-    assert found["station.server.servers=x2"].text == "server 1 to 2 servers"
+    assert found["station.server.servers=x2"].applied == [
+        AppliedChange(
+            kind="station", name="server", aspect="servers", before=1.0, after=2, factor=2.0
+        )
+    ]
     assert result.experiments[0].what_if_replications == 10
     rows = list(what_if_rows(result))
     assert {row["change"] for row in rows} == expected.keys()
@@ -88,11 +93,12 @@ def test_doubling_the_limit_gives_what_the_balance_equations_say(tmp_path: Path)
 
 
 def test_an_exported_change_without_effects_says_why() -> None:
-    tried = WhatIfResult(change="pool.a.tokens=x2", text="", done=2, failed=0, note="the reason")
+    why = NoEffect(code="few_pairs")
+    tried = WhatIfResult(change="pool.a.tokens=x2", done=2, failed=0, why_empty=why)
     point = PointResult(key="k", levels={"users": 5}, done=2, failed=0, what_ifs=[tried])
     (row,) = what_if_rows(study_with(point))
     assert (row["factor.users"], row["change"], row["metric"]) == (5, "pool.a.tokens=x2", None)
-    assert row["note"] == "the reason"
+    assert row["evidence"] == "few_pairs"
 
 
 def study_with(point: PointResult) -> StudyResult:
@@ -226,7 +232,7 @@ def test_a_system_that_is_done_before_the_other_one_is_warm_is_compared_too(tmp_
     assert point.warm_up is not None
     assert point.warm_up.cut_s > 48
     found = {what_if.change: what_if for what_if in point.what_ifs}["station.disk.speed=x2"]
-    assert found.effects, found.note
+    assert found.effects, found.why_empty
     effect = next(one for one in found.effects if one.metric == "throughput")
     assert effect.ratio == pytest.approx(2.0, rel=0.05)
 

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.evidence import AppliedChange, NoEffect
 from headroom.analysis.pictures import evenly
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
@@ -36,7 +37,6 @@ from headroom.experiment.runner.what_if import (
 from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import WarmUp, WhatIf
-from headroom.quantities import format_level, format_quantity
 
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown in addition to the responses of the study."""
@@ -275,14 +275,14 @@ class StoredWhatIfs:
         ]
         return WhatIfResult(
             change=text,
-            text=in_words(changes, result.resources, point.config),
+            applied=[applied(change, result.resources, point.config) for change in changes],
             done=sum(row.state == "done" for row in rows),
             failed=sum(row.state == "failed" for row in rows),
             effects=effects,
             bottleneck=summary.bottleneck,
             saturation=summary.saturation,
             reached=_reached([declared[m] for m in metrics if m in declared], result, summary),
-            note="" if effects else _why_none(summary, rows, result),
+            why_empty=None if effects else _why_none(summary, rows, result),
         )
 
 
@@ -385,21 +385,22 @@ def _effect(
         variance_reduction=reduction
         if reduction is not None and math.isfinite(reduction)
         else None,
-        note=interval.note,
+        reason=interval.reason,
     )
 
 
-def _why_none(summary: PointSummary, rows: Sequence[ReplicationRow], result: PointResult) -> str:
+def _why_none(
+    summary: PointSummary, rows: Sequence[ReplicationRow], result: PointResult
+) -> NoEffect:
     if summary.cut is not None and not summary.cut.is_steady:
-        return summary.cut.note
+        return NoEffect(code="no_steady_state", warm_up=summary.cut.evidence)
     errors = [row.error for row in rows if row.state == "failed"]
     if errors:
-        return errors[0].partition("\n")[0]
+        return NoEffect(code="failed", message=errors[0].partition("\n")[0])
     throughput = summary.samples.get("throughput")
     if throughput is not None and not result.estimates:
-        served = format_quantity(throughput.value, "1/s")
-        return f"it has a steady state then, which it lacks now: {served} are served"
-    return "too few sound replications to compare"
+        return NoEffect(code="steady_then", served_per_s=throughput.value)
+    return NoEffect(code="few_pairs")
 
 
 def _rank(found: WhatIfResult) -> tuple[float, str]:
@@ -411,61 +412,42 @@ def _rank(found: WhatIfResult) -> tuple[float, str]:
     return math.inf, found.change
 
 
-def in_words(
-    changes: Sequence[Change],
-    resources: Iterable[Resource],
-    config: Mapping[str, Value] | None = None,
-) -> str:
-    """Return changes as text, with the numbers before and after.
+def applied(
+    change: Change, resources: Iterable[Resource], config: Mapping[str, Value]
+) -> AppliedChange:
+    """Return what a change makes of its station, pool or parameter.
 
     Parameters
     ----------
-    changes, resources
-        The changes, and what is known about the stations and pools before them.
+    change, resources
+        The change, and what is known about the stations and pools before it.
     config
-        The parameters before them.
+        The parameters before it.
 
     Examples
     --------
     >>> cpu = Resource(kind="station", name="cpu", capacity=2.0)
-    >>> in_words(doubled("station", "cpu"), [cpu])
-    'cpu 2 to 4 servers and cpu 2 times as fast'
-    >>> in_words(doubled("station", "web 2"), [])
-    '"web 2" 2 times the servers and "web 2" 2 times as fast'
-    >>> in_words(changes_in("hit_ratio=0.9"), [], {"hit_ratio": 0.5})
-    'hit_ratio 0.5 to 0.9'
+    >>> found = applied(doubled("station", "cpu")[0], [cpu], {})
+    >>> found.before, found.after
+    (2.0, 4)
     """
-    capacities = {(resource.kind, resource.name): resource.capacity for resource in resources}
-    return " and ".join(
-        _parameter_in_words(change, config or {})
-        if change.kind == "parameter"
-        else _one_in_words(change, capacities.get((change.kind, change.name)))
-        for change in changes
+    before: Value | None = None
+    after: Value | None = None if change.is_factor else change.value
+    if change.kind == "parameter":
+        before = config.get(change.name)
+        after = change.word or None
+        if change.is_factor and isinstance(before, (int, float)):
+            after = before * change.value
+    elif change.aspect != "speed":
+        capacities = {(one.kind, one.name): one.capacity for one in resources}
+        before = capacities.get((change.kind, change.name))
+        if before is not None:
+            after = change.capacity_from(int(before))
+    return AppliedChange(
+        kind=change.kind,
+        name=change.name,
+        aspect=change.aspect,
+        before=before,
+        after=after,
+        factor=change.value if change.is_factor else None,
     )
-
-
-def _parameter_in_words(change: Change, config: Mapping[str, Value]) -> str:
-    old = config.get(change.name)
-    if change.is_factor:
-        if isinstance(old, (int, float)):
-            new = format_level(old * change.value)
-            return f"{change.name} {format_level(old)} to {new}"
-        return f"{change.name} {format_level(change.value)} times"
-    before = "" if old is None else f"{format_level(old)} "
-    return f"{change.name} {before}to {change.word}"
-
-
-def _one_in_words(change: Change, capacity: float | None) -> str:
-    name = _name_in_words(change.name)
-    if change.aspect == "speed":
-        return f"{name} {format_level(change.value)} times as fast"
-    if capacity is None:
-        times = f"{format_level(change.value)} "
-        return f"{name} {times}{'times the ' if change.is_factor else ''}{change.aspect}"
-    new = change.capacity_from(int(capacity))
-    return f"{name} {format_level(capacity)} to {new} {change.aspect}"
-
-
-def _name_in_words(name: str) -> str:
-    """Return a name, in quotes where a number behind it might be mistaken for a part of it."""
-    return f'"{name}"' if any(sign.isspace() for sign in name) else name

@@ -114,8 +114,8 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
     Examples
     --------
     >>> sample = Sample(values=np.array([1.0, 2.0, 3.0]), centre="median")
-    >>> estimate_of(Metric(name="wall_s", unit="s", better="low"), sample).note
-    '3 replications give no 95% interval of the median: run 6 or more'
+    >>> estimate_of(Metric(name="wall_s", unit="s", better="low"), sample).reason.code
+    'few_for_median'
     """
     interval = sample.interval()
     ordered = np.sort(sample.values)
@@ -137,7 +137,7 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
         minimum=float(ordered[0]),
         maximum=float(ordered[-1]),
         mean_deviation=mean_deviation_of(sample.values, mean),
-        note=interval.note,
+        reason=interval.reason,
     )
 
 

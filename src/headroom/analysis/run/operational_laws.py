@@ -20,12 +20,13 @@ Sources: Little, *A Proof for the Queuing Formula L = lambda W* (1961); Denning 
 Operational Analysis of Queueing Network Models* (1978).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from headroom.analysis.evidence import Fault, LawPlace
 from headroom.analysis.run.windows import Window
 from headroom.experiment.protocol.run import FloatArray, ResourceTable
 
@@ -37,11 +38,12 @@ _SUMS = ("jobs_s", "response_s_sum", "queue_s", "wait_s_sum", "held_s")
 class LittleGap:
     """How far N and X R are apart in a window at one place, relative to N.
 
-    `tolerance` is what the ages of the jobs at the edges of the window account for, and rounding;
-    `passed` is False where the run's own account is broken.
+    `kind` and `name` say where. `tolerance` is what the ages of the jobs at the edges of the window
+    account for, and rounding; `passed` is False where the run's own account is broken.
     """
 
-    place: str
+    kind: LawPlace
+    name: str
     gap: float
     tolerance: float
     passed: bool = True
@@ -52,7 +54,7 @@ class LawReport:
     """The result of the checks of one run."""
 
     gaps: tuple[LittleGap, ...]
-    faults: tuple[str, ...]
+    faults: tuple[Fault, ...]
 
     def worst(self) -> LittleGap | None:
         """Return the largest gap, one that fails before all that pass; None without tables."""
@@ -62,12 +64,7 @@ class LawReport:
 def check_laws(window: Window) -> LawReport:
     """Return the gaps of Little's law and the faults of the run that `window` keeps."""
     gaps = tuple(_little_gaps(window))
-    faults = [
-        f"Little's law fails for {gap.place}: the time that jobs spent there is not that of the "
-        "jobs that left and of those still present"
-        for gap in gaps
-        if not gap.passed
-    ]
+    faults = [Fault(code="little", kind=gap.kind, name=gap.name) for gap in gaps if not gap.passed]
     stations, pools = window.table("station"), window.table("pool")
     if stations is not None:
         faults += _overload_faults(window, stations, "busy_s")
@@ -84,17 +81,15 @@ def _little_gaps(window: Window) -> Iterator[LittleGap]:
     if classes is not None:
         whole = {name: column.sum(axis=1, keepdims=True) for name, column in
                  classes.columns.items()}  # fmt: skip
-        yield from _gaps_of(window, ("the system",), whole)
+        yield from _gaps_of(window, "system", ("",), whole)
         if len(classes.names) > 1:
-            places = tuple(f"class {name}" for name in classes.names)
-            yield from _gaps_of(window, places, classes.columns)
+            yield from _gaps_of(window, "class", classes.names, classes.columns)
     if stations is not None:
-        places = tuple(f"station {name}" for name in stations.names)
-        yield from _gaps_of(window, places, stations.columns)
+        yield from _gaps_of(window, "station", stations.names, stations.columns)
 
 
 def _gaps_of(
-    window: Window, places: tuple[str, ...], columns: Mapping[str, FloatArray]
+    window: Window, kind: LawPlace, names: Sequence[str], columns: Mapping[str, FloatArray]
 ) -> Iterator[LittleGap]:
     """Yield one gap per resource; nothing for a run that did not record the ages."""
     if "age_s" not in columns:
@@ -106,10 +101,11 @@ def _gaps_of(
     gained_s, responses_s, aged_s = (
         _gained(window, column) for column in (columns["jobs_s"], left_s, columns["age_s"])
     )
-    for place, name in enumerate(places):
+    for place, name in enumerate(names):
         unit_s = float(gained_s[place]) or 1.0
         yield LittleGap(
-            place=name,
+            kind=kind,
+            name=name,
             gap=abs(float(gained_s[place] - responses_s[place])) / unit_s,
             tolerance=float(abs(aged_s[place]) + rounding_s[place]) / unit_s,
             passed=not is_broken[place],
@@ -136,7 +132,7 @@ def _rounding_s(columns: Mapping[str, FloatArray], count: str) -> FloatArray:
     return rounding
 
 
-def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[str]:
+def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[Fault]:
     """Return a fault for each resource that is busy for longer than time passes."""
     reached_s, times_s = window.snapshots(table.columns[column]), window.times_s()
     busy_s = reached_s[1:] - reached_s[:-1]
@@ -151,13 +147,13 @@ def _overload_faults(window: Window, table: ResourceTable, column: str) -> list[
     if not over.any():
         return []
     return [
-        f"{table.kind} {name} has more busy time than elapsed time"
+        Fault(code="busy", kind=_kind_of(table), name=name)
         for name, is_over, capacity in zip(table.names, over, table.capacity, strict=True)
         if is_over and np.isfinite(capacity)
     ]
 
 
-def _utilization_law_faults(table: ResourceTable) -> list[str]:
+def _utilization_law_faults(table: ResourceTable) -> list[Fault]:
     """Return a fault for each station that works for longer than jobs are there for it.
 
     Jobs may be there for longer: they share servers, are served together, or are blocked.
@@ -167,14 +163,13 @@ def _utilization_law_faults(table: ResourceTable) -> list[str]:
     excess_s = columns["busy_s"] + columns.get("blocked_s", 0.0) - in_service_s
     broken = np.any(excess_s > _rounding_s(columns, "arrival_count"), axis=0)
     return [
-        f"the utilization law fails for station {name}: it is busy for longer than jobs are "
-        "there outside its queue"
+        Fault(code="utilization_law", kind="station", name=name)
         for name, is_broken in zip(table.names, broken, strict=True)
         if is_broken
     ]
 
 
-def _waiting_faults(table: ResourceTable, count: str) -> list[str]:
+def _waiting_faults(table: ResourceTable, count: str) -> list[Fault]:
     """Return a fault for each queue whose time is not that of the jobs that wait in it."""
     columns = table.columns
     if "queue_age_s" not in columns:
@@ -182,11 +177,14 @@ def _waiting_faults(table: ResourceTable, count: str) -> list[str]:
     waited_s = columns["wait_s_sum"] + columns["queue_age_s"]
     broken = _differ(columns["queue_s"], waited_s, _rounding_s(columns, count))
     return [
-        f"Little's law fails for the queue of {table.kind} {name}: the time that jobs waited is "
-        "not that of the jobs served and of those still waiting"
+        Fault(code="little_of_queue", kind=_kind_of(table), name=name)
         for name, is_broken in zip(table.names, broken, strict=True)
         if is_broken
     ]
+
+
+def _kind_of(table: ResourceTable) -> LawPlace:
+    return "pool" if table.kind == "pool" else "station"
 
 
 def _differ(one: FloatArray, other: FloatArray, rounding_s: FloatArray) -> npt.NDArray[np.bool_]:

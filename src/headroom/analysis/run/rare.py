@@ -8,6 +8,7 @@ percentile, as measured runs do.
 
 from collections.abc import Mapping, Sequence
 
+from headroom.analysis.evidence import Absent
 from headroom.analysis.run.batches import RARE_BURSTS
 from headroom.analysis.run.distributions import Bins
 from headroom.analysis.statistics.spread import Spread
@@ -21,7 +22,7 @@ RARE_SUFFIX = f"_{percent_name(RARE_PERCENT)}"
 
 def too_rare(
     runs: Sequence[Mapping[str, Bins]], spreads: Mapping[str, Spread] | None = None
-) -> dict[str, str]:
+) -> dict[str, Absent]:
     """Return the metrics at `RARE_PERCENT` that the runs are too short for, with the reason.
 
     Parameters
@@ -35,14 +36,18 @@ def too_rare(
     --------
     >>> import numpy as np
     >>> short = Bins(np.array([0.0]), np.array([1.0]), np.array([500.0]))
-    >>> too_rare([{"response_s": short}])["response_s_p99_9"]
-    'p99.9 needs 10,000 observations in each run, 10 of them beyond it; the shortest run has 500'
+    >>> absent = too_rare([{"response_s": short}])["response_s_p99_9"]
+    >>> absent.code, absent.needed, absent.found
+    ('few_observations', 10000, 500)
     """
     counts = {
         metric: min(run[metric].total if metric in run else 0 for run in runs)
         for metric in dict.fromkeys(metric for run in runs for metric in run)
     }
-    found = {f"{metric}{RARE_SUFFIX}": _by_count(count) for metric, count in counts.items()}
+    found = {
+        f"{metric}{RARE_SUFFIX}": too_few_observations(RARE_PERCENT, count)
+        for metric, count in counts.items()
+    }
     known = {
         name: _by_bursts(spread.bursts)
         for name, spread in (spreads or {}).items()
@@ -51,20 +56,25 @@ def too_rare(
     return {name: reason for name, reason in {**found, **known}.items() if reason}
 
 
-def _by_count(count: int) -> str:
-    needed = observations_needed(RARE_PERCENT)
+def too_few_observations(percent: float, count: int) -> Absent | None:
+    """Return why `count` observations of the shortest run do not tell a percentile.
+
+    Parameters
+    ----------
+    percent
+        The percentile.
+    count
+        Observations; None is returned if they are enough.
+    """
+    needed = observations_needed(percent)
     if count >= needed:
-        return ""
-    return (
-        f"p{RARE_PERCENT:g} needs {needed:,} observations in each run, {BEYOND} of them beyond it; "
-        f"the shortest run has {count:,}"
+        return None
+    return Absent(
+        code="few_observations", percent=percent, needed=needed, beyond=BEYOND, found=count
     )
 
 
-def _by_bursts(bursts: float) -> str:
+def _by_bursts(bursts: float) -> Absent | None:
     if bursts >= RARE_BURSTS:
-        return ""
-    return (
-        f"p{RARE_PERCENT:g} needs {RARE_BURSTS:g} independent bursts beyond it, and runs of this "
-        f"length show about {bursts:.2g}; run {RARE_BURSTS / max(bursts, 1e-3):.2g} times as long"
-    )
+        return None
+    return Absent(code="few_bursts", percent=RARE_PERCENT, needed=RARE_BURSTS, found=float(bursts))

@@ -40,7 +40,6 @@ LONGER_FOR_TAIL = 10.0
 """How much longer runs show whether a heavy tail ends: as many times farther out."""
 RESPONSE = "response_s_"
 MEAN, TAIL = f"{RESPONSE}mean", f"{RESPONSE}{percent_name(PLAIN_PERCENT)}"
-_METRICS_NAMED = 3
 
 
 def run_length(
@@ -84,7 +83,8 @@ def run_length(
         completions_needed=needed,
         is_short=bool(lacking),
         metrics=list(lacking),
-        note=_message(lacking, needed, len(windows)) if lacking else "",
+        heavy=[name for name, doubt in lacking.items() if doubt.is_heavy],
+        runs=len(windows),
     )
 
 
@@ -154,16 +154,3 @@ def _rounded_up(count: float) -> int:
     """
     unit = 10 ** max(int(math.log10(count)) - 1, 0) if count >= 1.0 else 1
     return math.ceil(count / unit) * unit
-
-
-def _message(lacking: Mapping[str, Doubt], needed: int, runs: int) -> str:
-    own = [name for name in lacking if "." not in name] or list(lacking)
-    more = f" and {len(own) - _METRICS_NAMED} more" if len(own) > _METRICS_NAMED else ""
-    is_heavy = all(lacking[name].is_heavy for name in own)
-    cause = "a tail too heavy" if is_heavy else "too few bursts"
-    return (
-        f"short: {cause} for {', '.join(own[:_METRICS_NAMED])}{more}, whose intervals cover "
-        f"less often than 95%; run at least {needed:,} completions"
-        + (" in each replication" if runs > 1 else "")
-        + (" to see whether it ends" if is_heavy else "")
-    )

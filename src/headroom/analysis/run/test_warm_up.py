@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headroom.analysis.evidence import WarmUpEvidence
 from headroom.analysis.run.warm_up import (
     PICTURE_POINTS,
     AveragedSeries,
@@ -86,15 +87,14 @@ def test_a_point_without_a_steady_state_says_so_and_names_the_metric() -> None:
     cut = choose_cut(MSER5, series_runs([np.arange(400.0)]))
     assert cut is not None
     assert not cut.is_steady
-    assert cut.note.startswith("no steady state within 400 s by the response time: ")
-    assert "unless the load is more than the system can serve" in cut.note
+    assert cut.evidence == WarmUpEvidence(code="still_settles", run_s=400.0, metric="response_s")
 
 
 def test_too_few_observations_are_no_steady_state_either() -> None:
     cut = choose_cut(MSER5, series_runs([np.ones(49)]))
     assert cut is not None
     assert not cut.is_steady
-    assert "fewer than 50 completions in 49.0 s" in cut.note
+    assert cut.evidence == WarmUpEvidence(code="few_completions", run_s=49.0, needed=50)
 
 
 def test_one_cut_serves_all_replications_of_a_point() -> None:
@@ -167,7 +167,7 @@ def test_a_fixed_cut_is_taken_as_it_stands_and_must_end_before_the_run() -> None
     eaten = choose_cut(WarmUp(method="fixed", seconds=100.0), runs)
     assert eaten is not None
     assert not eaten.is_steady
-    assert eaten.note == "the warm-up of 100 s is longer than the run (100 s)"
+    assert eaten.evidence == WarmUpEvidence(code="too_long", run_s=100.0, cut_s=100.0)
 
 
 def test_a_class_with_few_completions_is_left_out_and_does_not_refuse_the_point() -> None:
@@ -179,7 +179,7 @@ def test_a_class_with_few_completions_is_left_out_and_does_not_refuse_the_point(
     cut = choose_cut(MSER5, [Run(series=(readers, writers))])
     assert cut is not None
     assert (cut.is_steady, cut.classes_left_out) == (True, ["writers"])
-    assert cut.note.startswith("the response time of class writers is not reported")
+    assert cut.evidence == WarmUpEvidence(code="rare_classes", needed=50, classes=("writers",))
 
 
 def test_no_cut_still_shows_the_picture() -> None:

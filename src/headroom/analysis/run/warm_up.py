@@ -27,6 +27,7 @@ from math import ceil
 import numpy as np
 from msgspec.structs import replace
 
+from headroom.analysis.evidence import WarmUpEvidence
 from headroom.analysis.results import WarmUpCut
 from headroom.analysis.run.relaxation import (
     WARM_UP_TIMES,
@@ -38,7 +39,6 @@ from headroom.analysis.run.relaxation import (
 )
 from headroom.experiment.protocol.run import FloatArray, Run, Series
 from headroom.experiment.study.study import WarmUp
-from headroom.quantities import format_quantity
 
 MSER_BATCH = 5
 """Observations per mean in MSER-5."""
@@ -185,9 +185,11 @@ def _cut_by(
     cut_s = (rule.seconds or 0.0) if rule.method == "fixed" else 0.0
     picture = averages[0] if averages else None
     is_steady = cut_s < shortest_s
-    warm_up, whole = format_quantity(cut_s, "s"), format_quantity(shortest_s, "s")
-    note = "" if is_steady else f"the warm-up of {warm_up} is longer than the run ({whole})"
-    return _result(rule.method, picture, cut_s, shortest_s, is_steady=is_steady, note=note)
+    too_long = WarmUpEvidence(code="too_long", run_s=shortest_s, cut_s=cut_s)
+    return _result(
+        rule.method, picture, cut_s, shortest_s,
+        is_steady=is_steady, evidence=None if is_steady else too_long,
+    )  # fmt: skip
 
 
 def _averages(runs: Sequence[Run]) -> list[AveragedSeries]:
@@ -208,36 +210,27 @@ def _found_cut(
 ) -> WarmUpCut:
     """Return the latest of the cuts of all series: the slowest class settles the point."""
     if not averages:
-        return _result(
-            method, None, 0.0, run_s, is_steady=True, note="no series to find a warm-up in"
-        )
+        nothing = WarmUpEvidence(code="no_series")
+        return _result(method, None, 0.0, run_s, is_steady=True, evidence=nothing)
     long = [average for average in averages if _means(average).size >= FEWEST_BATCHES]
     if not long:
-        note = f"fewer than {FEWEST_OBSERVATIONS} completions in {format_quantity(run_s, 's')}"
-        return _result(method, averages[0], 0.0, run_s, is_steady=False, note=f"{note}; run longer")
+        few = WarmUpEvidence(code="few_completions", run_s=run_s, needed=FEWEST_OBSERVATIONS)
+        return _result(method, averages[0], 0.0, run_s, is_steady=False, evidence=few)
     rare = [average for average in averages if not any(average is one for one in long)]
     cuts = [(*cut_of(average), average) for average in long]
     unsteady = next((average for _, is_steady, average in cuts if not is_steady), None)
     if unsteady is not None:
-        note = (
-            f"no steady state within {format_quantity(run_s, 's')} by {_in_words(unsteady.metric)}:"
-            " it still settles when half of the run is cut; run longer, unless the load is more"
-            " than the system can serve"
-        )
-        return _result(method, unsteady, 0.0, run_s, is_steady=False, note=note)
+        settles = WarmUpEvidence(code="still_settles", run_s=run_s, metric=unsteady.metric)
+        return _result(method, unsteady, 0.0, run_s, is_steady=False, evidence=settles)
     cut_s, _, latest = max(cuts, key=lambda cut: cut[0])
-    return replace(
-        _result(method, latest, cut_s, run_s, is_steady=True, note=_left_out_words(rare)),
-        classes_left_out=[class_of(average.metric) for average in rare],
+    classes = [class_of(average.metric) for average in rare]
+    left_out = WarmUpEvidence(
+        code="rare_classes", needed=FEWEST_OBSERVATIONS, classes=tuple(classes)
     )
-
-
-def _left_out_words(rare: Sequence[AveragedSeries]) -> str:
-    return "; ".join(
-        f"{_in_words(average.metric)} is not reported: fewer than {FEWEST_OBSERVATIONS} "
-        "completions in a run"
-        for average in rare
+    found = _result(
+        method, latest, cut_s, run_s, is_steady=True, evidence=left_out if classes else None
     )
+    return replace(found, classes_left_out=classes)
 
 
 def class_of(metric: str) -> str:
@@ -249,11 +242,6 @@ def class_of(metric: str) -> str:
     ('writers', '')
     """
     return metric.removeprefix("class.").rpartition(".")[0] if metric.startswith("class.") else ""
-
-
-def _in_words(metric: str) -> str:
-    words = "the response time" if metric.endswith("response_s") else metric
-    return f"{words} of class {class_of(metric)}" if class_of(metric) else words
 
 
 def _means(average: AveragedSeries) -> FloatArray:
@@ -334,7 +322,7 @@ def _response_correlation_s(average: AveragedSeries, cut_s: float) -> float:
 
 def _result(
     method: str, average: AveragedSeries | None, cut_s: float, run_s: float,
-    *, is_steady: bool, note: str = "",
+    *, is_steady: bool, evidence: WarmUpEvidence | None,
 ) -> WarmUpCut:  # fmt: skip
     times_s, values = ([], []) if average is None else _picture(average)
     return WarmUpCut(
@@ -342,7 +330,7 @@ def _result(
         cut_s=cut_s,
         run_s=run_s,
         is_steady=is_steady,
-        note=note,
+        evidence=evidence,
         times_s=times_s,
         values=values,
         metric="" if average is None else average.metric,

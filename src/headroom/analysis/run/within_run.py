@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from headroom.analysis.evidence import Absent
 from headroom.analysis.run.distributions import (
     POOLED_METRICS,
     Bins,
@@ -23,11 +24,10 @@ from headroom.analysis.run.distributions import (
     is_of_a_class,
     percentiles,
 )
+from headroom.analysis.run.rare import too_few_observations
 from headroom.analysis.run.windows import Window
 from headroom.experiment.protocol.observed_metrics import (
-    BEYOND,
     PERCENTS,
-    observations_needed,
     percent_name,
 )
 from headroom.experiment.protocol.run import Histogram
@@ -198,7 +198,7 @@ def mean_deviation(bins: Bins) -> float:
     return float((distances * bins.counts).sum()) / float(bins.counts.sum())
 
 
-def too_few_for(kept: Sequence[Mapping[str, Bins]]) -> dict[str, str]:
+def too_few_for(kept: Sequence[Mapping[str, Bins]]) -> dict[str, Absent]:
     """Return the percentiles that the runs of a point are too short for, with the reason.
 
     Parameters
@@ -209,19 +209,17 @@ def too_few_for(kept: Sequence[Mapping[str, Bins]]) -> dict[str, str]:
     Examples
     --------
     >>> short = Bins(np.array([0.0]), np.array([1.0]), np.array([150.0]))
-    >>> too_few_for([{"service_s": short}])["service_s_p95"]
-    'p95 needs 200 observations in each run, 10 of them beyond it, and the shortest run has 150'
+    >>> absent = too_few_for([{"service_s": short}])["service_s_p95"]
+    >>> absent.percent, absent.needed, absent.found
+    (95.0, 200, 150)
     """
     fewest = {
         quantity: min(run[quantity].total if quantity in run else 0 for run in kept)
         for quantity in dict.fromkeys(name for run in kept for name in run)
     }
     return {
-        f"{quantity}_{percent_name(percent)}": (
-            f"p{percent:g} needs {needed:,} observations in each run, {BEYOND} of them "
-            f"beyond it, and the shortest run has {count:,}"
-        )
+        f"{quantity}_{percent_name(percent)}": absent
         for quantity, count in fewest.items()
         for percent in PERCENTS
-        if count < (needed := observations_needed(percent))
+        if (absent := too_few_observations(percent, count))
     }

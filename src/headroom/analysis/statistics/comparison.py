@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, t_quantile
 from headroom.experiment.protocol.run import FloatArray
 
@@ -139,14 +140,14 @@ def paired_ratio(
     first, second = _checked_pairs(a, b)
     above, below = float(np.mean(first)), float(np.mean(second))
     if below == 0.0:
-        return _without_interval(first, second, float("nan"), "the divisor is zero")
+        return _without_interval(first, second, float("nan"), NoInterval(code="zero_divisor"))
     value = above / below
     if first.size < FEWEST_PAIRS:
         return _single(value)
     bounds = _fieller_bounds(first, second, _t(first.size, confidence))
     if bounds is None:
-        note = "the divisor may be zero: its interval contains it"
-        return _without_interval(first, second, value, note)
+        reason = NoInterval(code="divisor_near_zero")
+        return _without_interval(first, second, value, reason)
     low, high = min(bounds[0], value), max(bounds[1], value)
     return Comparison(
         interval=Interval(value=value, low=low, high=high, method="student-t"),
@@ -216,9 +217,11 @@ def _correlation(first: FloatArray, second: FloatArray) -> float | None:
     return min(max(float(one @ other) / size, -1.0), 1.0)
 
 
-def _without_interval(first: FloatArray, second: FloatArray, value: float, note: str) -> Comparison:
+def _without_interval(
+    first: FloatArray, second: FloatArray, value: float, reason: NoInterval
+) -> Comparison:
     return Comparison(
-        interval=Interval(value=value, low=None, high=None, method="none", note=note),
+        interval=Interval(value=value, low=None, high=None, method="none", reason=reason),
         pairs=first.size,
         correlation=_correlation(first, second),
         variance_reduction=None,
@@ -226,9 +229,9 @@ def _without_interval(first: FloatArray, second: FloatArray, value: float, note:
 
 
 def _single(value: float) -> Comparison:
-    note = "one replication gives no interval: run 2 or more"
+    reason = NoInterval(code="one_replication")
     return Comparison(
-        interval=Interval(value=value, low=None, high=None, method="none", note=note),
+        interval=Interval(value=value, low=None, high=None, method="none", reason=reason),
         pairs=1,
         correlation=None,
         variance_reduction=None,

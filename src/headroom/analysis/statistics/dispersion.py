@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import (
     CONFIDENCE,
     Interval,
@@ -36,8 +37,6 @@ from headroom.experiment.study.study import Statistic
 
 FEWEST = 4
 """Replications that a kurtosis needs."""
-_SAME = "every replication gave the same value: no spread to compare"
-_ONE = "one replication determines the spread: no interval"
 
 
 def statistic_interval(sample: Sample, statistic: Statistic) -> Interval:
@@ -109,18 +108,18 @@ class _LogSpread:
     degrees: float
 
 
-def _log_spread(values: FloatArray, measure: _Measure) -> _LogSpread | str:
+def _log_spread(values: FloatArray, measure: _Measure) -> _LogSpread | NoInterval:
     """Return the jackknife of a log spread, or why there is none."""
     count = values.size
     if count < FEWEST:
-        return f"{count} replications give no interval of their spread: run {FEWEST} or more"
+        return NoInterval(code="few_for_spread", count=count, needed=FEWEST)
     whole = float(measure(values))
     if whole <= 0.0:
-        return _SAME
+        return NoInterval(code="same_values")
     others = np.broadcast_to(values, (count, count))[~np.eye(count, dtype=bool)]
     parts = measure(others.reshape(count, count - 1))
     if parts.min() <= 1e-9 * whole:
-        return _ONE
+        return NoInterval(code="one_outlier")
     pseudo = count * math.log(whole) - (count - 1) * np.log(parts)
     variance = float(np.var(pseudo, ddof=1)) / count
     return _LogSpread(
@@ -146,8 +145,8 @@ def _degrees(pseudo: FloatArray) -> float:
 def _spread_interval(values: FloatArray, measure: _Measure) -> Interval:
     found = _log_spread(values, measure)
     value = float(measure(values)) if values.size > 1 else math.nan
-    if isinstance(found, str):
-        return Interval(value=value, low=None, high=None, method="none", note=found)
+    if isinstance(found, NoInterval):
+        return Interval(value=value, low=None, high=None, method="none", reason=found)
     return _interval(value, found, CONFIDENCE)
 
 
@@ -155,11 +154,11 @@ def _spread_ratio(
     first: FloatArray, second: FloatArray, measure: _Measure, confidence: float
 ) -> Interval:
     above, below = _log_spread(first, measure), _log_spread(second, measure)
-    if isinstance(above, str) or isinstance(below, str):
+    if isinstance(above, NoInterval) or isinstance(below, NoInterval):
         sizes = [float(measure(one)) if one.size > 1 else math.nan for one in (first, second)]
         value = sizes[0] / sizes[1] if sizes[1] else math.nan
-        note = above if isinstance(above, str) else str(below)
-        return Interval(value=value, low=None, high=None, method="none", note=note)
+        reason = next(one for one in (above, below) if isinstance(one, NoInterval))
+        return Interval(value=value, low=None, high=None, method="none", reason=reason)
     both = _LogSpread(
         plain=above.plain - below.plain,
         centre=above.centre - below.centre,

@@ -22,6 +22,7 @@ import math
 import numpy as np
 import scipy
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.study.study import Extreme
@@ -57,7 +58,7 @@ def extreme_interval(
             low=None if low is None else -low,
             high=None if high is None else -high,
             method=mirrored.method,
-            note=mirrored.note,
+            reason=mirrored.reason,
         )
     ordered = np.sort(values)
     value = float(ordered[_median_rank(ordered.size, of) - 1])
@@ -65,7 +66,7 @@ def extreme_interval(
     if ranks is None:
         return Interval(
             value=value, low=None, high=None, method="none",
-            note=_too_few(ordered.size, of, confidence),
+            reason=_too_few(ordered.size, of, confidence),
         )  # fmt: skip
     low, high = (float(ordered[rank - 1]) for rank in ranks)
     return Interval(
@@ -109,6 +110,6 @@ def fewest_for_extreme(of: int, confidence: float = CONFIDENCE) -> int:
     return math.ceil(-math.log2((1.0 - confidence) / 2.0) * of)
 
 
-def _too_few(count: int, of: int, confidence: float) -> str:
-    least = fewest_for_extreme(of, confidence)
-    return f"{count} replications give no interval of the extreme of {of}: run {least} or more"
+def _too_few(count: int, of: int, confidence: float) -> NoInterval:
+    needed = fewest_for_extreme(of, confidence)
+    return NoInterval(code="few_for_extreme", count=count, needed=needed, extreme_of=of)

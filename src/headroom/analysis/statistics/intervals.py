@@ -5,7 +5,7 @@ replications of one point. A contrast is a weighted sum of samples of different 
 differences, orderings and comparisons with a mean. If the batches of the replications give the
 error of an estimate (`headroom.analysis.statistics.spread`), that error is used.
 
-Invariants: where the data do not allow an interval, `low` and `high` are None and `note` says
+Invariants: where the data do not allow an interval, `low` and `high` are None and `reason` says
 why; an interval never leaves out its own `value`.
 
 Sources: Student's t and Welch's degrees of freedom as in Law, *Simulation Modeling and Analysis*
@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.spread import Spread
 from headroom.experiment.protocol.run import FloatArray
 
@@ -43,7 +44,7 @@ Method: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A value with its confidence interval, or without one and a `note` that says why.
+    """A value with its confidence interval, or without one and a `reason` that says why.
 
     Parameters
     ----------
@@ -53,15 +54,15 @@ class Interval:
         Bounds of the interval, both None if there is none.
     method
         How the interval was made.
-    note
-        Why there is no interval; empty if there is one.
+    reason
+        Why there is no interval; None if there is one.
     """
 
     value: float
     low: float | None
     high: float | None
     method: Method
-    note: str = ""
+    reason: NoInterval | None = None
 
     def relative_half_width(self) -> float | None:
         """Return half the width divided by the size of the value; None if undefined.
@@ -264,7 +265,7 @@ def median_interval(values: FloatArray, *, confidence: float = CONFIDENCE) -> In
     if ranks is None:
         return Interval(
             value=median, low=None, high=None, method="none",
-            note=_too_few_for_a_median(values.size, confidence),
+            reason=_too_few_for_a_median(values.size, confidence),
         )  # fmt: skip
     low, high = float(ordered[ranks[0] - 1]), float(ordered[ranks[1] - 1])
     return Interval(value=median, low=low, high=high, method="order statistics")
@@ -331,9 +332,9 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
     2.0
     """
     if second.value == 0.0:
-        return _no_interval(float("nan"), "the divisor is zero")
+        return _no_interval(float("nan"), NoInterval(code="zero_divisor"))
     if first.is_unbounded and second.is_unbounded:
-        return _no_interval(float("nan"), "both grow without bound: the points are saturated")
+        return _no_interval(float("nan"), NoInterval(code="both_unbounded"))
     if first.is_unbounded:
         return _without_bound()
     if second.is_unbounded:
@@ -348,7 +349,7 @@ def _welch(
     samples: Sequence[Sample], weights: Sequence[float], value: float, confidence: float
 ) -> Interval:
     if min(sample.degrees for sample in samples) < 1:
-        return _no_interval(value, "one replication gives no interval: run 2 or more")
+        return _no_interval(value, NoInterval(code="one_replication"))
     variances = [(w * s.standard_error) ** 2 for s, w in zip(samples, weights, strict=True)]
     degrees = welch_degrees(variances, [sample.degrees for sample in samples])
     third = sum(w**3 * s.third_cumulant for s, w in zip(samples, weights, strict=True))
@@ -362,7 +363,7 @@ def _t_interval(value: float, sample: Sample, confidence: float) -> Interval:
     """Return the interval of one sample, which needs no approximate degrees of freedom."""
     count = sample.count
     if count < 2:  # noqa: PLR2004 - a variance needs two
-        return _no_interval(value, "one replication gives no interval: run 2 or more")
+        return _no_interval(value, NoInterval(code="one_replication"))
     error = math.sqrt(squares_around(sample.values, value) / (count - 1) / count)
     half_width = t_quantile(degrees=count - 1, confidence=confidence) * error
     return Interval(
@@ -386,7 +387,7 @@ def _together(
     for sample, weight in zip(samples, weights, strict=True):
         scaled = _scaled(sample.interval(confidence=confidence), weight)
         if scaled.low is None or scaled.high is None:
-            return _no_interval(value, scaled.note)
+            return _no_interval(value, scaled.reason)
         below += (scaled.value - scaled.low) ** 2
         above += (scaled.high - scaled.value) ** 2
     return Interval(
@@ -399,7 +400,7 @@ def _together(
 
 def _scaled(interval: Interval, weight: float) -> Interval:
     if interval.low is None or interval.high is None:
-        return _no_interval(weight * interval.value, interval.note)
+        return _no_interval(weight * interval.value, interval.reason)
     bounds = sorted((weight * interval.low, weight * interval.high))
     return Interval(
         value=weight * interval.value, low=bounds[0], high=bounds[1], method=interval.method
@@ -409,11 +410,11 @@ def _scaled(interval: Interval, weight: float) -> Interval:
 def _quotient(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
     above, below = (sample.interval(confidence=confidence) for sample in (first, second))
     if above.low is None or above.high is None or below.low is None or below.high is None:
-        return _no_interval(value, above.note or below.note)
+        return _no_interval(value, above.reason or below.reason)
     if below.low <= 0.0 <= below.high:
-        return _no_interval(value, "the divisor may be zero: its interval contains it")
+        return _no_interval(value, NoInterval(code="divisor_near_zero"))
     if above.low <= 0.0 or below.low <= 0.0:
-        return _no_interval(value, "a ratio needs values above zero: an interval contains zero")
+        return _no_interval(value, NoInterval(code="zero_inside"))
     down = math.hypot(math.log(above.value / above.low), math.log(below.high / below.value))
     up = math.hypot(math.log(above.high / above.value), math.log(below.value / below.low))
     return Interval(
@@ -426,7 +427,7 @@ def _quotient(first: Sample, second: Sample, value: float, confidence: float) ->
 
 def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
     if min(first.degrees, second.degrees) < 1:
-        return _no_interval(value, "one replication gives no interval: run 2 or more")
+        return _no_interval(value, NoInterval(code="one_replication"))
     variance_first, variance_second = first.standard_error**2, second.standard_error**2
     degrees = welch_degrees(
         [variance_first, value**2 * variance_second], [first.degrees, second.degrees]
@@ -434,7 +435,7 @@ def _fieller(first: Sample, second: Sample, value: float, confidence: float) -> 
     t_squared = t_quantile(degrees=degrees, confidence=confidence) ** 2
     shrink = second.value**2 - t_squared * variance_second
     if shrink <= 0.0:
-        return _no_interval(value, "the divisor may be zero: its interval contains it")
+        return _no_interval(value, NoInterval(code="divisor_near_zero"))
     constant = first.value**2 - t_squared * variance_first
     middle = first.value * second.value
     root = float(np.sqrt(max(middle**2 - shrink * constant, 0.0)))
@@ -455,7 +456,7 @@ def _unbounded_contrast(
         return contrast(*zip(*counted, strict=True), confidence=confidence)
     value = float(sum(w * s.value for s, w in counted))
     if math.isnan(value):
-        return _no_interval(value, "both grow without bound: the points are saturated")
+        return _no_interval(value, NoInterval(code="both_unbounded"))
     return _without_bound(value)
 
 
@@ -463,13 +464,10 @@ def _without_bound(value: float = math.inf) -> Interval:
     return Interval(value=value, low=value, high=value, method="none")
 
 
-def _no_interval(value: float, note: str) -> Interval:
-    return Interval(value=value, low=None, high=None, method="none", note=note)
+def _no_interval(value: float, reason: NoInterval | None) -> Interval:
+    return Interval(value=value, low=None, high=None, method="none", reason=reason)
 
 
-def _too_few_for_a_median(count: int, confidence: float) -> str:
+def _too_few_for_a_median(count: int, confidence: float) -> NoInterval:
     needed = int(np.ceil(np.log2(2.0 / (1.0 - confidence))))
-    return (
-        f"{count} replications give no {100.0 * confidence:.4g}% interval of the median: "
-        f"run {needed} or more"
-    )
+    return NoInterval(code="few_for_median", count=count, needed=needed, confidence=confidence)

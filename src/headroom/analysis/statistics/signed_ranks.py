@@ -21,6 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import (
     CONFIDENCE,
     Interval,
@@ -69,10 +70,9 @@ def signed_rank_interval(values: FloatArray, *, confidence: float = CONFIDENCE) 
     rank = signed_rank(values.size, confidence=confidence)
     if rank == 0:
         needed = fewest_pairs(confidence)
-        pairs = "1 pair" if values.size == 1 else f"{values.size} pairs"
         return Interval(
             value=value, low=None, high=None, method="none",
-            note=f"{pairs} of runs can never decide: run {needed} or more",
+            reason=NoInterval(code="few_pairs", count=values.size, needed=needed),
         )  # fmt: skip
     return Interval(
         value=value,

@@ -119,17 +119,18 @@ def test_systems_without_chance_have_no_reduction_to_speak_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "note"),
+    ("a", "b", "code"),
     [
-        ([1.0], [2.0], "run 2 or more"),
-        ([1.0, 2.0], [-1.0, 1.0], "the divisor is zero"),
-        ([1.0, 2.0, 3.0], [-1.0, 1.0, 2.0], "the divisor may be zero"),
+        ([1.0], [2.0], "one_replication"),
+        ([1.0, 2.0], [-1.0, 1.0], "zero_divisor"),
+        ([1.0, 2.0, 3.0], [-1.0, 1.0, 2.0], "divisor_near_zero"),
     ],
 )
-def test_a_ratio_without_an_interval_says_why(a: list[float], b: list[float], note: str) -> None:
+def test_a_ratio_without_an_interval_says_why(a: list[float], b: list[float], code: str) -> None:
     interval = paired_ratio(a, b).interval
     assert (interval.low, interval.high) == (None, None)
-    assert note in interval.note
+    assert interval.reason is not None
+    assert interval.reason.code == code
 
 
 @pytest.mark.parametrize(

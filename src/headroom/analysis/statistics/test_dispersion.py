@@ -66,8 +66,8 @@ def test_exchanging_the_samples_turns_a_ratio_upside_down(
     there = statistic_ratio(sample(first), sample(second), statistic)
     back = statistic_ratio(sample(second), sample(first), statistic)
     if there.low is None or there.high is None or back.low is None or back.high is None:
-        assert there.note
-        assert back.note
+        assert there.reason
+        assert back.reason
         return
     assert there.low <= there.value <= there.high
     assert back.value == pytest.approx(1.0 / there.value)
@@ -84,17 +84,18 @@ def test_a_spread_grows_with_the_values_and_forgets_where_they_lie(
 
 
 @pytest.mark.parametrize(
-    ("found", "why"),
+    ("found", "code"),
     [
-        ([1.0, 2.0, 3.0], "run 4 or more"),
-        ([2.0] * 6, "every replication gave the same value"),
-        ([2.0, 2.0, 2.0, 2.0, 9.0], "one replication determines"),
+        ([1.0, 2.0, 3.0], "few_for_spread"),
+        ([2.0] * 6, "same_values"),
+        ([2.0, 2.0, 2.0, 2.0, 9.0], "one_outlier"),
     ],
 )
-def test_where_there_is_no_interval_the_note_says_why(found: list[float], why: str) -> None:
+def test_where_there_is_no_interval_the_reason_says_why(found: list[float], code: str) -> None:
     interval = statistic_interval(sample(np.array(found)), "stdev")
     assert interval.low is None
-    assert why in interval.note
+    assert interval.reason is not None
+    assert interval.reason.code == code
 
 
 def test_a_mean_of_measured_runs_is_their_mean_and_the_centre_their_median() -> None:

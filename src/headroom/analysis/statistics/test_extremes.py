@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.extremes import extreme_interval
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.study.study import Extreme
@@ -60,5 +61,7 @@ def test_as_many_as_there_are_give_the_extreme_itself(which: Extreme) -> None:
 def test_too_few_replications_say_how_many_are_needed(of: int, least: int) -> None:
     few = extreme_interval(np.arange(float(least - 1)), "maximum", of=of)
     assert few.low is None
-    assert f"run {least} or more" in few.note
+    assert few.reason == NoInterval(
+        code="few_for_extreme", count=least - 1, needed=least, extreme_of=of
+    )
     assert extreme_interval(np.arange(float(least)), "maximum", of=of).low is not None

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import (
     Interval,
     Sample,
@@ -49,7 +50,9 @@ def test_the_ranks_of_a_median_cover_it_and_the_next_narrower_ones_do_not(count:
 def test_five_replications_give_no_interval_of_a_median_and_say_how_many_would(count: int) -> None:
     interval = median_interval(np.arange(float(count)))
     assert (interval.low, interval.high, interval.method) == (None, None, "none")
-    assert interval.note.endswith("run 6 or more")
+    assert interval.reason == NoInterval(
+        code="few_for_median", count=count, needed=6, confidence=0.95
+    )
 
 
 @pytest.mark.parametrize(("count", "quantile"), [(5, 2.776), (10, 2.262), (20, 2.093), (30, 2.045)])
@@ -73,7 +76,7 @@ def test_one_replication_gives_a_value_and_no_interval() -> None:
     interval = mean_interval(np.array([3.0]))
     assert interval.value == 3.0
     assert interval.low is None
-    assert "run 2 or more" in interval.note
+    assert interval.reason == NoInterval(code="one_replication")
 
 
 @given(samples, samples)
@@ -124,13 +127,14 @@ def test_a_ratio_holds_the_divisors_for_which_the_contrast_does_not_exclude_zero
 def test_a_ratio_by_something_that_may_be_zero_has_no_interval() -> None:
     found = ratio(Sample(values=np.array([1.0, 2.0])), Sample(values=np.array([-1.0, 1.5])))
     assert found.low is None
-    assert "zero" in found.note
+    assert found.reason == NoInterval(code="divisor_near_zero")
 
 
 def test_a_ratio_of_medians_needs_an_interval_of_each() -> None:
     few = Sample(values=np.arange(1.0, 6.0), centre="median")
     many = Sample(values=np.arange(1.0, 21.0), centre="median")
-    assert ratio(few, many).note.endswith("run 6 or more")
+    assert ratio(few, many).reason == few.interval().reason
+    assert few.interval().reason is not None
     found = ratio(many, many)
     assert found.low is not None
     assert found.low < 1.0 < (found.high or 0.0)

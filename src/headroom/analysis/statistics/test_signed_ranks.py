@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.signed_ranks import (
     fewest_pairs,
     null_shares,
@@ -71,8 +72,6 @@ def test_ties_make_the_interval_cover_more_not_less() -> None:
 
 def test_too_few_pairs_say_how_many_would_do() -> None:
     interval = signed_rank_interval(np.arange(5.0))
-    assert (interval.low, interval.note) == (
-        None,
-        "5 pairs of runs can never decide: run 6 or more",
-    )
+    assert interval.low is None
+    assert interval.reason == NoInterval(code="few_pairs", count=5, needed=6)
     assert [fewest_pairs(1.0 - 0.05 / m) for m in (1, 2, 3, 10)] == [6, 7, 7, 9]

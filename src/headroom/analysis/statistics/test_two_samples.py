@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.signed_ranks import fewest_pairs, signed_rank, walsh_averages
 from headroom.analysis.statistics.two_samples import dominance, ratio_within_pairs, shift_between
 from headroom.analysis.verdicts.level_comparison import verdict_of
@@ -39,9 +40,9 @@ def test_three_and_three_runs_have_no_interval() -> None:
     assert shift_between(three, 10.0 + three).low is None
     ratio = ratio_within_pairs(10.0 * three, three)
     assert ratio.low is None
-    assert ratio.note == "3 pairs of runs can never decide: run 6 or more"
+    assert ratio.reason == NoInterval(code="few_pairs", count=3, needed=6)
     one = np.array([1.0])
-    assert ratio_within_pairs(one, one).note == "1 pair of runs can never decide: run 6 or more"
+    assert ratio_within_pairs(one, one).reason == NoInterval(code="few_pairs", count=1, needed=6)
 
 
 @given(st.floats(0.5, 0.999))

@@ -11,7 +11,7 @@ import pytest
 from headroom.analysis.statistics.extremes import extreme_interval
 from headroom.analysis.statistics.intervals import median_interval
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
-from headroom.analysis.statistics.undecidable import undecidable, undecidable_lines
+from headroom.analysis.statistics.undecidable import Undecidable, undecidable
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import (
@@ -51,31 +51,31 @@ def planned(
     return replace(plan, experiments=(replace(one, spec=spec),))
 
 
-def sentence(plan: Plan) -> str:
-    return undecidable(plan).get("web", "")
+def needs_of(plan: Plan) -> dict[str, int]:
+    """Return the questions that can never be decided, with the replications that they need."""
+    found = undecidable(plan).get("web")
+    return {} if found is None else {one.question: one.needs for one in found.questions}
 
 
 def test_five_measured_runs_have_no_interval_and_six_have() -> None:
-    assert sentence(planned(count=5)) == (
-        "5 replications can never be enough for the 95% interval of a median "
-        "(needs 6); set replications.count = 6"
-    )
-    assert undecidable_lines(planned(count=5)) == [f"web: {sentence(planned(count=5))}"]
-    assert sentence(planned(count=6)) == ""
-    assert sentence(planned(count=1, column=Column.MODEL)) == ""
+    found = undecidable(planned(count=5))["web"]
+    assert (found.planned, found.needs, found.key) == (5, 6, "replications.count")
+    assert needs_of(planned(count=5)) == {"median": 6}
+    assert needs_of(planned(count=6)) == {}
+    assert needs_of(planned(count=1, column=Column.MODEL)) == {}
 
 
 def test_a_comparison_of_ten_metrics_needs_nine_runs() -> None:
     """What was seen: six runs, ten metrics, and "run 9 or more" after the last of them."""
-    found = sentence(planned(count=6, metrics=[f"m{n}" for n in range(10)]))
-    assert "the comparison of 10 metrics with 1 (needs 9); set replications.count = 9" in found
-    assert sentence(planned(count=9, metrics=[f"m{n}" for n in range(10)])) == ""
+    found = undecidable(planned(count=6, metrics=[f"m{n}" for n in range(10)]))["web"]
+    assert Undecidable(question="comparison", needs=9, metrics=10, base=1) in found.questions
+    assert needs_of(planned(count=9, metrics=[f"m{n}" for n in range(10)])) == {}
 
 
 def test_a_precision_that_the_maximum_never_reaches_is_named() -> None:
     rule = Replications(metric="wall_s", half_width=0.05, minimum=3, maximum=5)
-    assert "5 replications can never be enough for the 95% interval" in sentence(planned(rule=rule))
-    assert "set replications.maximum = 6" in sentence(planned(rule=rule))
+    found = undecidable(planned(rule=rule))["web"]
+    assert (found.planned, found.needs, found.key) == (5, 6, "replications.maximum")
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,14 @@ def test_a_precision_that_the_maximum_never_reaches_is_named() -> None:
 )
 def test_a_claim_of_several_comparisons_needs_more(claim: Claim, needs: int) -> None:
     levels = (1, 2, 3, 4, 5)
-    short = sentence(planned(claim, count=needs - 1, levels=levels))
-    assert f'claim "it" (needs {needs})' in short
-    assert "claim" not in sentence(planned(claim, count=needs, levels=levels))
+    assert needs_of(planned(claim, count=needs - 1, levels=levels))["claim"] == needs
+    assert "claim" not in needs_of(planned(claim, count=needs, levels=levels))
 
 
 def test_a_spread_needs_four_runs_of_a_model_too() -> None:
     claim = ValueClaim(**ABOUT, at_most=1.0, statistic="stdev")
-    assert 'claim "it" (needs 4)' in sentence(planned(claim, count=3, column=Column.MODEL))
-    assert sentence(planned(claim, count=4, column=Column.MODEL)) == ""
+    assert needs_of(planned(claim, count=3, column=Column.MODEL)) == {"claim": 4}
+    assert needs_of(planned(claim, count=4, column=Column.MODEL)) == {}
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.975, 0.99, 0.995])

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from headroom.analysis.statistics.intervals import Sample, difference
 from headroom.analysis.statistics.pairing import RunOfPoint
-from headroom.analysis.statistics.versus import Side, contrast_of, judge, pairs_of, ratio_of
+from headroom.analysis.statistics.versus import (
+    NO_RATIO,
+    Side,
+    contrast_of,
+    judge,
+    pairs_of,
+    ratio_of,
+)
 from headroom.experiment.protocol.system import Column
 
 values = st.lists(st.floats(0.0, 10.0).map(lambda value: round(value, 1)), min_size=6, max_size=12)
@@ -64,7 +71,7 @@ def test_a_few_zeros_decide_by_differences_and_one_list_of_zeros_is_less_than_an
     many = [5.0, 8.0, 4.0, 9.0, 7.0, 3.0, 6.0, 8.0]
     verdict = judge(measured(many), measured(errors, start=start), low=0.9, high=1.1)
     assert verdict.place == "above"
-    assert "differences decide" in verdict.note
+    assert verdict.reason == NO_RATIO
     assert judge(measured(errors), measured(many, start=start), high=2.0).place == "inside"
 
 

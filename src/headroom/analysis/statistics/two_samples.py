@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.signed_ranks import signed_rank_interval
 from headroom.experiment.protocol.run import FloatArray
@@ -75,8 +76,8 @@ def shift_between(
     small, large = sorted((first.size, second.size))
     below = _ranks_below(small, large, (1.0 - confidence) / 2.0)
     if below < 1:
-        note = f"{first.size} and {second.size} runs are too few for an interval of the shift"
-        return Interval(value=value, low=None, high=None, method="none", note=note)
+        reason = NoInterval(code="few_for_shift", count=first.size, other_count=second.size)
+        return Interval(value=value, low=None, high=None, method="none", reason=reason)
     return Interval(
         value=value,
         low=float(gaps[below - 1]),

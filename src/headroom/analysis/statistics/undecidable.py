@@ -6,15 +6,16 @@ confidence alone: six for one median at 95%, more if several comparisons must ho
 Invariant: what is named here has no interval after all planned replications, whatever they are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from headroom.analysis.statistics.dispersion import FEWEST, SPREADS
 from headroom.analysis.statistics.extremes import fewest_for_extreme
 from headroom.analysis.statistics.intervals import CONFIDENCE
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.experiment.protocol.agreement import matching
-from headroom.experiment.protocol.system import Column
+from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import (
     AgreementClaim,
@@ -24,7 +25,6 @@ from headroom.experiment.study.study import (
     OrderingClaim,
     ValueClaim,
 )
-from headroom.quantities import format_level
 
 RESPONSES_SHOWN = 3
 """Metrics that are shown first, and compared, where a study names none."""
@@ -34,12 +34,32 @@ RESPONSES_SHOWN = 3
 class Undecidable:
     """A question of an experiment, and how many replications it needs at least."""
 
-    question: str
+    question: Literal["median", "comparison", "claim"]
     needs: int
+    metrics: int = 0
+    """Of a comparison."""
+    base: Value | None = None
+    """Of a comparison."""
+    claim: str = ""
 
 
-def undecidable(plan: Plan) -> dict[str, str]:
-    """Return one sentence for each experiment that has too few replications for its questions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooFewReplications:
+    """The replications that are planned, and the questions that need more."""
+
+    planned: int
+    key: str
+    """The key of the study that sets their number."""
+    questions: tuple[Undecidable, ...]
+
+    @property
+    def needs(self) -> int:
+        """Replications that would do for all questions."""
+        return max(one.needs for one in self.questions)
+
+
+def undecidable(plan: Plan) -> dict[str, TooFewReplications]:
+    """Return the experiments that have too few replications for their questions, by name.
 
     Parameters
     ----------
@@ -51,45 +71,28 @@ def undecidable(plan: Plan) -> dict[str, str]:
         planned = experiment.most_replications
         short = [question for question in _questions(experiment, plan) if question.needs > planned]
         if short:
-            found[experiment.spec.name] = _sentence(experiment, short, is_quick=plan.is_quick)
+            table = "quick.replications" if plan.is_quick else "replications"
+            key = "count" if experiment.spec.replications.count is not None else "maximum"
+            found[experiment.spec.name] = TooFewReplications(
+                planned=planned, key=f"{table}.{key}", questions=tuple(short)
+            )
     return found
-
-
-def undecidable_lines(plan: Plan) -> list[str]:
-    """Return each sentence once, behind the names of its experiments."""
-    names: dict[str, list[str]] = {}
-    for name, sentence in undecidable(plan).items():
-        names.setdefault(sentence, []).append(name)
-    return [f"{', '.join(found)}: {sentence}" for sentence, found in names.items()]
-
-
-def _sentence(
-    experiment: PlannedExperiment, short: Sequence[Undecidable], *, is_quick: bool
-) -> str:
-    planned, needs = experiment.most_replications, max(one.needs for one in short)
-    key = "count" if experiment.spec.replications.count is not None else "maximum"
-    table = "quick.replications" if is_quick else "replications"
-    listed = ", ".join(f"{one.question} (needs {one.needs})" for one in short)
-    runs = "1 replication" if planned == 1 else f"{planned} replications"
-    return f"{runs} can never be enough for {listed}; set {table}.{key} = {needs}"
 
 
 def _questions(experiment: PlannedExperiment, plan: Plan) -> Iterator[Undecidable]:
     """Yield the questions about an experiment, with the replications that each needs."""
     if experiment.system.column is Column.MEASURE:
-        yield Undecidable(question="the 95% interval of a median", needs=_together(1))
+        yield Undecidable(question="median", needs=_together(1))
         compare = experiment.spec.compare
         if compare is not None:
             count = len(compare.metrics or experiment.spec.responses) or _shown(experiment)
-            metrics = "1 metric" if count == 1 else f"{count} metrics"
-            base = format_level(compare.base)
             yield Undecidable(
-                question=f"the comparison of {metrics} with {base}", needs=_together(count)
+                question="comparison", needs=_together(count), metrics=count, base=compare.base
             )
     for claim in plan.study.claims:
         needs = _needed(claim, experiment, plan)
         if needs:
-            yield Undecidable(question=f'claim "{claim.name}"', needs=needs)
+            yield Undecidable(question="claim", needs=needs, claim=claim.name)
 
 
 def _shown(experiment: PlannedExperiment) -> int:

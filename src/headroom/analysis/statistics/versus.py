@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.comparison import FEWEST_PAIRS, paired_ratio
 from headroom.analysis.statistics.dispersion import SPREADS, statistic_ratio
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, Sample, contrast
@@ -37,7 +38,8 @@ from headroom.experiment.study.study import Statistic
 Place: TypeAlias = Literal["inside", "above", "below", "unclear"]
 """Where a ratio lies: surely inside of a region, above or below it, or neither."""
 INFINITY = float("inf")
-NO_RATIO = "a value that is not above zero has no ratio, so differences decide"
+NO_RATIO = NoInterval(code="not_positive")
+"""The ratio has no meaning, so differences decide."""
 _CENTRES = ("centre", "median")
 """Statistics of measured runs that pairs estimate."""
 
@@ -75,7 +77,7 @@ class Judgement:
 
     place: Place
     ratio: Interval
-    note: str = ""
+    reason: NoInterval | None = None
 
 
 def judge(
@@ -99,7 +101,7 @@ def judge(
     if statistic not in SPREADS and not has_ratio(above, below):
         return _judge_by_differences(above, below, low, high, confidence)
     ratio = ratio_of(above, below, statistic=statistic, confidence=confidence)
-    return Judgement(place=place_of(ratio, low=low, high=high), ratio=ratio, note=ratio.note)
+    return Judgement(place=place_of(ratio, low=low, high=high), ratio=ratio, reason=ratio.reason)
 
 
 def place_of(found: Interval, *, low: float, high: float) -> Place:
@@ -144,12 +146,12 @@ def _judge_by_differences(
     above: Side, below: Side, low: float, high: float, confidence: float
 ) -> Judgement:
     """Judge by the sign of ``above - bound * below`` at both bounds of the region."""
-    ratio = Interval(value=float("nan"), low=None, high=None, method="none", note=NO_RATIO)
+    ratio = Interval(value=float("nan"), low=None, high=None, method="none", reason=NO_RATIO)
     over = _excess(above, below, high, confidence)
     under = _excess(above, below, low, confidence)
-    short = over.note or under.note
+    short = over.reason or under.reason
     if short:
-        return Judgement(place="unclear", ratio=ratio, note=short)
+        return Judgement(place="unclear", ratio=ratio, reason=short)
     place: Place = "unclear"
     if _least(over) > 0.0:
         place = "above"
@@ -157,7 +159,7 @@ def _judge_by_differences(
         place = "below"
     elif _most(over) <= 0.0 and _least(under) >= 0.0:
         place = "inside"
-    return Judgement(place=place, ratio=ratio, note=NO_RATIO)
+    return Judgement(place=place, ratio=ratio, reason=NO_RATIO)
 
 
 def _excess(above: Side, below: Side, factor: float, confidence: float) -> Interval:

@@ -152,7 +152,7 @@ def _row(
         evidence = ComparisonEvidence(
             code="missing",
             levels=[lacking.result.levels[moving]],
-            message=lacking.result.absent.get(metric.name, ""),
+            absent=lacking.result.absent.get(metric.name),
         )
         return LevelComparison(
             level=point.result.levels[moving], where=held, metric=metric.name, unit=metric.unit,
@@ -288,14 +288,14 @@ def _evidence(
     found: Judgement, verdict: ComparisonVerdict, *, both_zero: bool
 ) -> ComparisonEvidence:
     """Return the basis of a verdict."""
-    by_differences = found.note == NO_RATIO
+    by_differences = found.reason == NO_RATIO
     if both_zero:
         return ComparisonEvidence(code="both_zero")
     if verdict != "undecided":
         code: ComparisonCode = "within" if verdict == "same" else "beyond"
         return ComparisonEvidence(code=code, by_differences=by_differences)
-    if found.note and not by_differences:
-        return ComparisonEvidence(code="few_runs", message=found.note)
+    if found.reason and not by_differences:
+        return ComparisonEvidence(code="few_runs", reason=found.reason)
     doubt: ComparisonCode = "open" if by_differences else _doubt(found.ratio)
     return ComparisonEvidence(code=doubt, by_differences=by_differences)
 

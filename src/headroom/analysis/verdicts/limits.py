@@ -80,20 +80,17 @@ def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottlenec
 
 
 def with_overload(cut: WarmUpCut, runs: Sequence[Run], verdict: Bottleneck | None) -> WarmUpCut:
-    """Return the failed cut, its note saying so where the load is more than can be served.
+    """Return the failed cut, with the resource for which the load may be more than it can serve.
 
     Without a verdict it is looked for at the stations whose servers are not known: no utilization
     tells that they are full, but a queue that grows all the time does.
     """
     names = _unknown_stations(runs) if verdict is None else [(verdict.kind, verdict.name)]
     growing = [(kind, name) for kind, name in names if all(_grows(run, kind, name) for run in runs)]
-    if not growing:
+    if not growing or cut.evidence is None:
         return cut
-    kind, name = growing[0]
-    name = name if kind == "station" else f"pool {name}"
-    advice = cut.note.partition(", unless")[0]
-    note = f"{advice}, or the load is more than {name} can serve"
-    return msgspec.structs.replace(cut, note=note)
+    evidence = msgspec.structs.replace(cut.evidence, overloaded=growing[0])
+    return msgspec.structs.replace(cut, evidence=evidence)
 
 
 def _unknown_stations(runs: Sequence[Run]) -> list[tuple[str, str]]:

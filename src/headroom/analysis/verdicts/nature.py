@@ -15,7 +15,6 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.study.study import Experiment
 from headroom.experiment.study.window_checks import analysis_of
 
-BY_STUDY = "the study says so"
 STEADY_STATE = RunsAnalysed(kind="steady-state")
 
 
@@ -28,16 +27,15 @@ def nature_of(spec: Experiment, runs: Sequence[Run]) -> RunsAnalysed:
     >>> nature_of(spec, [Run()]).kind
     'steady-state'
     >>> nature_of(spec, [Run(ends_because="arrivals follow a curve")])
-    RunsAnalysed(kind='terminating', because='arrivals follow a curve')
+    RunsAnalysed(kind='terminating', is_declared=False, because='arrivals follow a curve')
     """
     said = analysis_of(spec)
     if said == "terminating":
-        return RunsAnalysed(kind="terminating", because=BY_STUDY)
+        return RunsAnalysed(kind="terminating", is_declared=True)
     reasons = {run.ends_because for run in runs}
     if said == "automatic" and runs and "" not in reasons:
         return RunsAnalysed(kind="terminating", because=min(reasons))
-    is_forced = spec.analysis == "steady-state"
-    return RunsAnalysed(kind="steady-state", because=BY_STUDY if is_forced else "")
+    return RunsAnalysed(kind="steady-state", is_declared=spec.analysis == "steady-state")
 
 
 def is_terminating(point: PointResult) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from headroom.analysis.evidence import ComparisonEvidence, NoComparison, RunOrder
+from headroom.analysis.evidence import ComparisonEvidence, NoComparison, NoInterval, RunOrder
 from headroom.analysis.results import LevelComparison, LevelsCompared, PointResult
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
@@ -154,7 +154,7 @@ def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
     row = only(compared(point({"target": "disk"}, few), point({"target": "ram"}, many, start=1)))
     assert row.verdict == "undecided"
     assert row.evidence.code == "few_runs"
-    assert "run 6 or more" in row.evidence.message
+    assert row.evidence.reason == NoInterval(code="few_pairs", count=3, needed=6)
     both = {"response_s_p99": noisy(1.0, count=6), "throughput": noisy(1.0, count=6)}
     comparison = compared(
         point({"target": "disk"}, both),
@@ -163,7 +163,10 @@ def test_three_runs_can_never_decide_and_several_metrics_need_more() -> None:
     )
     assert comparison.confidence == pytest.approx(0.975)
     assert {one.evidence.code for one in comparison.rows} == {"few_runs"}
-    assert all("run 7 or more" in one.evidence.message for one in comparison.rows)
+    assert all(
+        one.evidence.reason == NoInterval(code="few_pairs", count=6, needed=7)
+        for one in comparison.rows
+    )
 
 
 def test_each_combination_of_the_other_factors_has_its_own_base() -> None:

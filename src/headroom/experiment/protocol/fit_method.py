@@ -197,6 +197,19 @@ class Target:
         return {parameter.name: parameter for parameter in self.system.parameters()}
 
 
+class ParameterEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding about a fitted value, apart from its interval."""
+
+    code: Literal["only_number", "open_below", "open_above", "few_replications", "unstable"]
+    """Every other whole number is refuted; the profile is flat to the lower, or to the upper end
+    of the range; the replications of a point are too few for an interval; without some
+    replications there is no fit, hence no interval."""
+    count: int | None = None
+    """Of ``few_replications``: how many there are."""
+    message: str = ""
+    """Of ``unstable``: why there is no fit then."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedParameter:
     """A parameter with its fitted value.
@@ -210,7 +223,9 @@ class FittedParameter:
     standard_error
         Standard error, None if unknown.
     note
-        Why there is no interval, or a caveat on the value.
+        Why there is no interval, or a caveat on the value, in the words of the method.
+    evidence
+        What the points say about the value.
     is_determined
         False if the points leave at least one end of the interval open.
     is_profiled
@@ -225,6 +240,7 @@ class FittedParameter:
     high: float | None = None
     standard_error: float | None = None
     note: str = ""
+    evidence: tuple[ParameterEvidence, ...] = ()
     is_determined: bool = True
     is_profiled: bool = False
 
@@ -260,6 +276,30 @@ class Residual:
         return (self.fitted - self.observed) / self.observed if self.observed else None
 
 
+class LeastSquaresEvidence(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="least_squares"
+):
+    """How near a fit by least squares comes to the observations."""
+
+    observations: int
+    error: float
+    """Root mean square of the relative errors."""
+    answers: Literal["formulas", "simulation"]
+    """What predicted the metrics."""
+
+
+class ShareEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="share"):
+    """The maximum that a load is a share of."""
+
+    share: float
+    metric: str
+    points: int
+    """Points that report the metric."""
+
+
+FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """The result of a method.
@@ -271,7 +311,9 @@ class Found:
     residuals
         Fitted against observed, for every observation that was used.
     notes
-        What a reader should know, one sentence each.
+        What a reader should know, one sentence each, in the words of the method.
+    evidence
+        The same as data, of the methods of the analysis.
     candidates
         Combinations of whole numbers that were tried, the best first.
     profiles
@@ -283,6 +325,7 @@ class Found:
     parameters: tuple[FittedParameter, ...]
     residuals: tuple[Residual, ...] = ()
     notes: tuple[str, ...] = ()
+    evidence: FitEvidence | None = None
     candidates: tuple[Candidate, ...] = ()
     profiles: tuple[Profile, ...] = ()
     alternatives: tuple[Mapping[str, Value], ...] = ()
@@ -405,6 +448,8 @@ class FittedSet:
         Load of each source point, by the fitted model.
     taken
         Parameters of the load that another experiment has, with their values.
+    left_out
+        Source experiment to the number of its points without results.
     """
 
     where: Mapping[str, Value]
@@ -412,6 +457,7 @@ class FittedSet:
     origin: Origin = "simulated"
     loads: tuple[Load, ...] = ()
     taken: Mapping[str, Value] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, Value]:

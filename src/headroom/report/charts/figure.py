@@ -9,6 +9,7 @@ from headroom.analysis.results import Estimate
 from headroom.quantities import Scale
 from headroom.report.extent import fair_shares
 from headroom.report.numbers import format_estimate
+from headroom.report.sentences.intervals import no_interval_words
 from headroom.report.words import count_noun
 
 Row: TypeAlias = dict[str, Any]
@@ -82,7 +83,7 @@ def estimate_row(estimate: Estimate, scale: Scale) -> Row:
         "to": (estimate.value if estimate.high is None else estimate.high) * scale.factor,
         "n": estimate.count,
         "shown": format_estimate(estimate),
-        "note": estimate.note,
+        "note": no_interval_words(estimate.reason),
     }
 
 

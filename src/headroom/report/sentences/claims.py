@@ -25,6 +25,7 @@ from headroom.quantities import (
     format_percent,
     format_ratio,
 )
+from headroom.report.sentences.intervals import absent_words, no_interval_words
 from headroom.report.sentences.knee import no_knee_words, without_words
 from headroom.report.sentences.numbers import (
     capital,
@@ -158,10 +159,10 @@ def _interval_reason(claim: ClaimResult, one: IntervalEvidence) -> str:
     allowed = allowed_words(
         one.allowed, claim.unit, metric=_metric_of(claim), is_ratio=one.is_ratio
     )
-    undecided = claim.verdict == "undecided" and not one.note and not one.is_unbounded
+    undecided = claim.verdict == "undecided" and not one.reason and not one.is_unbounded
     clauses = [
         _statistic(claim, one),
-        one.note,
+        no_interval_words(one.reason),
         "the point is saturated" if one.is_unbounded else "",
         f"{allowed} allowed",
         _MORE if undecided else "",
@@ -183,8 +184,8 @@ def _statistic(claim: ClaimResult, one: IntervalEvidence) -> str:
 
 def _sign_reason(sign: SignEvidence) -> str:
     allowed = allowed_words(sign.allowed, "1", is_ratio=True)
-    if sign.note:
-        return f"{sign.note}; {allowed} allowed"
+    if sign.reason:
+        return f"{no_interval_words(sign.reason)}; {allowed} allowed"
     side = {
         "inside": "within what is allowed",
         "above": "above what is allowed",
@@ -244,8 +245,8 @@ def _steps_reason(claim: ClaimResult, steps: CurveEvidence | FlatEvidence) -> st
             "the comparison holds"
         )  # fmt: skip
     where = f"{label_metric(claim.metric)} {_where(steps.factor, one)}"
-    if one.note:
-        why = one.note
+    if one.reason:
+        why = no_interval_words(one.reason)
     elif claim.verdict == "differs":
         why = f"the margin is {_size(claim, one)}"
     else:
@@ -341,8 +342,8 @@ def _decisive_words(claim: ClaimResult, agreement: AgreementEvidence, pair: Pred
         if agreement.count > 1 and agreement.decisive != agreement.worst
         else ""
     )
-    more = _MORE if claim.verdict == "undecided" and not pair.note else ""
-    clauses = [where, pair.note, _off_by(pair), more]
+    more = _MORE if claim.verdict == "undecided" and not pair.reason else ""
+    clauses = [where, no_interval_words(pair.reason), _off_by(pair), more]
     return "".join(f"{clause}; " for clause in clauses if clause)
 
 
@@ -367,7 +368,7 @@ def missing_words(missing: MissingEvidence) -> str:
     'not in the quick variant: users = 3'
     """
     levels, factor = format_levels(missing.levels), missing.factor
-    why = f": {missing.message}" if missing.message else ""
+    why = f": {absent_words(missing.absent)}" if missing.absent else ""
     text = {
         "not_run": "the experiment" if missing.is_quick else "the experiment was not run",
         "not_planned": levels if missing.is_quick else f"no point with {levels} was planned",

@@ -10,6 +10,7 @@ from headroom.quantities import (
     format_limit,
     format_ratio,
 )
+from headroom.report.sentences.intervals import absent_words, no_interval_words
 from headroom.report.sentences.numbers import (
     list_levels,
 )
@@ -89,8 +90,8 @@ def comparison_reason(evidence: ComparisonEvidence, same_within: float) -> str:
         "beyond": f"differs by more than {zone}",
         "both_zero": "zero in every run of both",
         "unbounded": f"without bound: {levels} {verb} saturated",
-        "missing": f"{levels}: {evidence.message or 'no results'}",
-        "few_runs": evidence.message,
+        "missing": f"{levels}: {absent_words(evidence.absent) or 'no results'}",
+        "few_runs": no_interval_words(evidence.reason),
         "larger_open": f"the ratio is above 1 but may differ by less than {zone}; {_MORE}",
         "smaller_open": f"the ratio is below 1 but may differ by less than {zone}; {_MORE}",
         "open": f"the ratio may be 1 or differ by more than {zone}; {_MORE}",

@@ -22,6 +22,7 @@ from headroom.analysis.evidence import (
     Limiting,
     MissingEvidence,
     NoComparison,
+    NoInterval,
     NoKnee,
     NoKneeEvidence,
     NotLimited,
@@ -539,7 +540,12 @@ def test_comparisons() -> None:
             ComparisonEvidence(code="unbounded", levels=["a", "b"]),
             "without bound: a and b are saturated",
         ),
-        (ComparisonEvidence(code="few_runs", message="run 6 or more"), "run 6 or more"),
+        (
+            ComparisonEvidence(
+                code="few_runs", reason=NoInterval(code="few_pairs", count=3, needed=6)
+            ),
+            "3 pairs of runs can never decide: run 6 or more",
+        ),
         (
             ComparisonEvidence(code="larger_open"),
             "the ratio is above 1 but may differ by less than 5%; run more replications",

@@ -1,11 +1,15 @@
 """The effect of a change of stations or pools, as sentences."""
 
-from headroom.analysis.results import Bottleneck, Effect
+from headroom.analysis.evidence import AppliedChange
+from headroom.analysis.results import Bottleneck, Effect, WhatIfResult
 from headroom.quantities import (
+    format_level,
     format_limit,
     format_percent,
+    format_quantity,
     format_ratio,
 )
+from headroom.report.sentences.runs import warm_up_words
 from headroom.report.words import join_words, label_metric
 
 _MANY = 3.0
@@ -60,3 +64,42 @@ def next_bottleneck(verdict: Bottleneck | None) -> str:
     if verdict is None:
         return ""
     return f'Next bottleneck: "{verdict.name}".' if verdict.limits else "No bottleneck then."
+
+
+def changes_words(found: WhatIfResult) -> str:
+    """Return the changes that were tried together, with the numbers before and after.
+
+    Examples
+    --------
+    >>> cpu = AppliedChange(kind="station", name="cpu", aspect="servers", before=2.0, after=4)
+    >>> changes_words(WhatIfResult(change="", applied=[cpu], done=5, failed=0))
+    'cpu 2 to 4 servers'
+    """
+    return " and ".join(map(_change_words, found.applied))
+
+
+def _change_words(one: AppliedChange) -> str:
+    # A name with blanks is quoted: a number behind it might be mistaken for a part of it.
+    is_plain = one.kind == "parameter" or not any(sign.isspace() for sign in one.name)
+    name = one.name if is_plain else f'"{one.name}"'
+    unit = "" if one.kind == "parameter" else f" {one.aspect}"
+    if one.aspect == "speed":
+        return f"{name} {format_level(one.factor)} times as fast"
+    if one.after is None:
+        return f"{name} {format_level(one.factor)} times{unit and f' the{unit}'}"
+    if one.before is not None:
+        return f"{name} {format_level(one.before)} to {format_level(one.after)}{unit}"
+    return f"{name} {'' if unit else 'to '}{format_level(one.after)}{unit}"
+
+
+def no_effect_words(found: WhatIfResult) -> str:
+    """Return why a change has no effects, as a clause; empty if it has some."""
+    reason = found.why_empty
+    if reason is None:
+        return ""
+    if reason.warm_up is not None:
+        return warm_up_words(reason.warm_up)
+    if reason.code == "steady_then":
+        served = format_quantity(reason.served_per_s or 0.0, "1/s")
+        return f"it has a steady state then, which it lacks now: {served} are served"
+    return reason.message or "too few sound replications to compare"

@@ -1,0 +1,120 @@
+"""Fitted parameters, and the errors that predictions from them count, as sentences."""
+
+from collections.abc import Iterator
+
+from headroom.analysis.evidence import DemandKind
+from headroom.analysis.results import FitSet, FittedValue, Prediction
+from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence, ShareEvidence
+from headroom.quantities import format_given, format_level
+from headroom.report.words import count_noun
+
+_PLACES: dict[DemandKind, str] = {
+    "measured": "within the measured loads",
+    "alternated": "within the measured loads, which were measured in turn",
+    "low-load": "beyond the measured loads",
+    "burst": "from a burst with other clients or at another utilization",
+    "pulses": "pulses of all clients at once",
+    "target-burst": "saturated with the same number of clients",
+    "alternated-burst": (
+        "saturated with the same number of clients, in turn with other measurements"
+    ),
+}
+_ERRORS = {
+    "published": (
+        "The intervals of {metrics} count the published errors of this method; those of other "
+        "metrics count the scatter of the simulation alone"
+    ),
+    "simulated": (
+        "The sources were simulated: the intervals count what their points allow, and no error "
+        "of the method"
+    ),
+    "chained": (
+        "The sources are predictions themselves: the intervals count what their points allow, "
+        "but not the error of the sources"
+    ),
+    "unknown": (
+        "No error of this method is known: the intervals count the scatter of the simulation alone"
+    ),
+}
+_DEMANDS = (
+    "Demands fitted to such measurements were off by a factor of up to {factor:.2f} in 95% of "
+    "cases, and the intervals count that"
+)
+_BURST = "measure a burst of 2 s with {clients} and no think time, repeated in turn with the other "
+_STEPS = {
+    "measured": "repeat the measurement at least three times, in turn with other points",
+    "low-load": f"{_BURST}points",
+    "burst": "repeat the burst with {clients}",
+    "pulses": f"{_BURST}points",
+    "target-burst": "repeat the burst at least three times, in turn with other points",
+}
+
+
+def prediction_place(one: Prediction) -> str:
+    """Return where a point is, seen from the measured ones; empty if nothing was measured."""
+    return {str(kind): place for kind, place in _PLACES.items()}.get(one.kind, "")
+
+
+def prediction_errors(one: Prediction) -> str:
+    """Return the errors that the intervals of a prediction include.
+
+    Examples
+    --------
+    >>> prediction_errors(Prediction(kind="unknown"))
+    'No error of this method is known: the intervals count the scatter of the simulation alone'
+    """
+    words = _ERRORS.get(one.kind, _DEMANDS)
+    return words.format(metrics=", ".join(one.metrics), factor=one.factor or 0.0)
+
+
+def prediction_step(one: Prediction) -> str:
+    """Return what to measure for narrower intervals; empty if nothing would help."""
+    known = one.predicted and one.predicted.clients
+    clients = f"{known[0]} clients" if known else "the target number of clients"
+    return _STEPS.get(one.kind, "").format(clients=clients)
+
+
+def fitted_remark(one: FittedValue) -> str:
+    """Return what is known of a fitted value besides its interval, as one clause or none."""
+    return "; ".join(filter(None, [one.note, *(_remark(said, one) for said in one.evidence)]))
+
+
+def _remark(said: ParameterEvidence, one: FittedValue) -> str:
+    if said.code in {"open_below", "open_above"}:
+        side = said.code.removeprefix("open_")
+        value = format_given(float(one.value), one.unit, metric=one.name)
+        return (
+            f"not determined by these points {side} {value}: its profile stays flat to the end of "
+            "the range"
+        )
+    return {
+        "only_number": "every other number in its range is refuted",
+        "few_replications": (
+            f"{count_noun(said.count or 0, 'replication')} of a point give no interval: run 2 or "
+            "more"
+        ),
+        "unstable": f"no interval: without some replications, {said.message}",
+    }[said.code]
+
+
+def fit_notes(one: FitSet) -> Iterator[str]:
+    """Yield what a reader should know of a fit, one clause each."""
+    yield from one.notes
+    if one.evidence is not None:
+        yield _fit_words(one.evidence)
+    for source, count in one.left_out.items():
+        yield f"{count_noun(count, 'point')} of {source} without results left out"
+    if one.taken:
+        words = ", ".join(f"{name} = {format_level(value)}" for name, value in one.taken.items())
+        yield f"the load is that of the other experiment: {words}"
+
+
+def _fit_words(evidence: FitEvidence) -> str:
+    if isinstance(evidence, ShareEvidence):
+        share = f"{evidence.share:.0%} of the largest {evidence.metric}"
+        return f"{share} of {count_noun(evidence.points, 'point')}"
+    who = "formulas" if evidence.answers == "formulas" else "short simulations"
+    return (
+        f"{evidence.observations} observations, root mean square of the relative errors "
+        f"{100.0 * evidence.error:.3g}%; predicted by {who}"
+    )

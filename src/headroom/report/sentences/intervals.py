@@ -1,0 +1,73 @@
+"""Why a value has no interval, or a point lacks a metric, as clauses."""
+
+from headroom.analysis.evidence import Absent, NoInterval
+from headroom.report.words import count_noun
+
+_MORE = "run {needed} or more"
+_NO_INTERVAL = {
+    "one_replication": "one replication gives no interval: run 2 or more",
+    "few_for_median": (
+        f"{{count}} replications give no {{percent:.4g}}% interval of the median: {_MORE}"
+    ),
+    "few_for_extreme": (
+        f"{{count}} replications give no interval of the extreme of {{extreme_of}}: {_MORE}"
+    ),
+    "few_for_spread": f"{{count}} replications give no interval of their spread: {_MORE}",
+    "few_for_shift": "{count} and {other_count} runs are too few for an interval of the shift",
+    "few_pairs": f"{{pairs}} of runs can never decide: {_MORE}",
+    "zero_divisor": "the divisor is zero",
+    "divisor_near_zero": "the divisor may be zero: its interval contains it",
+    "zero_inside": "a ratio needs values above zero: an interval contains zero",
+    "not_positive": "a value that is not above zero has no ratio, so differences decide",
+    "both_unbounded": "both grow without bound: the points are saturated",
+    "same_values": "every replication gave the same value: no spread to compare",
+    "one_outlier": "one replication determines the spread: no interval",
+    "no_upper_end": "no upper end: by what the points allow, there may be no steady state",
+    "no_formula": (
+        "no prediction interval: formulas do not say how it follows from the fitted parameters"
+    ),
+}
+
+
+def no_interval_words(reason: NoInterval | None) -> str:
+    """Return why a value has no interval; empty if it has one.
+
+    Examples
+    --------
+    >>> no_interval_words(NoInterval(code="few_pairs", count=1, needed=6))
+    '1 pair of runs can never decide: run 6 or more'
+    """
+    if reason is None:
+        return ""
+    return _NO_INTERVAL[reason.code].format(
+        count=reason.count,
+        needed=reason.needed,
+        other_count=reason.other_count,
+        extreme_of=reason.extreme_of,
+        percent=100.0 * (reason.confidence or 0.0),
+        pairs=count_noun(reason.count or 0, "pair"),
+    )
+
+
+def absent_words(absent: Absent | None) -> str:
+    """Return why a point lacks a metric; empty if that is not known.
+
+    Examples
+    --------
+    >>> absent_words(Absent(code="few_bursts", percent=99.9, needed=20.0, found=4.0))[:50]
+    'p99.9 needs 20 independent bursts beyond it, and r'
+    """
+    if absent is None:
+        return ""
+    if absent.code == "saturated":
+        return "the point is saturated"
+    needed, found = absent.needed or 0.0, absent.found or 0.0
+    if absent.code == "few_bursts":
+        return (
+            f"p{absent.percent:g} needs {needed:g} independent bursts beyond it, and runs of this "
+            f"length show about {found:.2g}; run {needed / max(found, 1e-3):.2g} times as long"
+        )
+    return (
+        f"p{absent.percent:g} needs {needed:,.0f} observations in each run, {absent.beyond} of "
+        f"them beyond it; the shortest run has {found:,.0f}"
+    )
