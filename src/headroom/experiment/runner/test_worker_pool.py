@@ -11,7 +11,9 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.journal.run_codec import decode_run
+from headroom.experiment.runner import fork_server
 from headroom.experiment.runner.executors import Executor, InlineExecutor
+from headroom.experiment.runner.fork_server import Forked
 from headroom.experiment.runner.tasks import Recipe, Result, Task, recipe_of
 from headroom.experiment.runner.worker_pool import WorkerPool, kept_workers
 from tests.support.fake_systems import FakeModel, FakeSetup
@@ -132,6 +134,7 @@ def test_only_the_task_that_is_past_its_time_limit_fails(recipe: Recipe) -> None
 def test_workers_that_do_not_start_are_an_unfit_environment(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    fork_server.close_servers()
     monkeypatch.setattr(sys, "executable", "/bin/false")
     pool = WorkerPool({"load": recipe}, worker_count=1)
     pool.submit([task(0)])
@@ -155,12 +158,12 @@ def test_what_a_model_prints_does_not_reach_stdout(
     assert "noise" in captured.err
 
 
-def pid_of(pool: WorkerPool) -> int:
+def process_of(pool: WorkerPool) -> Forked:
     """Run a task and return the process that ran it."""
     pool.submit([task(0)])
     all_results(pool, 1)
     (worker,) = pool._workers
-    return worker._process.pid
+    return worker._process
 
 
 def test_workers_are_kept_for_the_next_pool_and_load_what_it_runs(
@@ -168,7 +171,7 @@ def test_workers_are_kept_for_the_next_pool_and_load_what_it_runs(
 ) -> None:
     with kept_workers():
         first = WorkerPool({"load": recipe}, worker_count=1)
-        pid = pid_of(first)
+        pid = process_of(first).pid
         first.close()
         second = WorkerPool({"other": recipe}, worker_count=1)
         second.submit([task(0, experiment="other"), task(1, experiment="load")])
@@ -186,12 +189,12 @@ def test_workers_are_kept_for_the_next_pool_and_load_what_it_runs(
 def test_a_kept_worker_that_has_died_is_replaced(recipe: Recipe) -> None:
     with kept_workers():
         first = WorkerPool({"load": recipe}, worker_count=1)
-        pid = pid_of(first)
+        process = process_of(first)
         first.close()
-        os.kill(pid, signal.SIGKILL)
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
         second = WorkerPool({"load": recipe}, worker_count=1)
-        assert pid_of(second) != pid
+        assert process_of(second).pid != process.pid
         second.close()
 
 

@@ -17,12 +17,12 @@ from headroom.experiment.runner.tasks import Start, SystemCache, Task
 READY = b"ready"
 
 
-def main() -> None:
-    """Serve the connection whose descriptor is the first argument until it is closed."""
+def work(descriptor: int) -> None:
+    """Serve the connection with this `descriptor` until it is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
     threading.Thread(target=_end_with_driver, daemon=True).start()
-    with Connection(int(sys.argv[1])) as connection:
+    with Connection(descriptor) as connection:
         try:
             _serve(connection)
         except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -48,7 +48,3 @@ def _serve(connection: "Connection[bytes, bytes]") -> None:
             continue
         for task in message:
             connection.send_bytes(encoder.encode(systems.run(task)))
-
-
-if __name__ == "__main__":
-    main()

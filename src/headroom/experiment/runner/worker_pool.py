@@ -11,10 +11,8 @@ simulations.
 """
 
 import math
-import os
 import signal
 import socket
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +24,12 @@ from time import perf_counter
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.runner.fork_server import Forked
 from headroom.experiment.runner.tasks import Recipe, Result, Start, Task, utc_now
 from headroom.experiment.runner.worker import READY
 
 _MOST_TASKS = 256
 _CLOSE_LIMIT_S = 5.0
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _RESERVE: ContextVar[list["_Worker"] | None] = ContextVar("workers without a pool", default=None)
 
 
@@ -148,19 +146,7 @@ class _Worker:
     def __init__(self) -> None:
         here, there = socket.socketpair()
         with there:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "headroom.experiment.runner.worker",
-                    str(there.fileno()),
-                ],
-                stdin=subprocess.PIPE,
-                pass_fds=[there.fileno()],
-                start_new_session=True,
-                env=os.environ | dict.fromkeys(_ONE_THREAD, "1"),
-            )
+            self._process = Forked(there.fileno())
         self.connection: Connection[bytes, bytes] = Connection(here.detach())
         self.tasks: deque[Task] = deque()
         self.tasks_after_death: list[Task] = []
@@ -212,22 +198,18 @@ class _Worker:
         return limit_s - (perf_counter() - self._since)
 
     def kill(self) -> None:
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            self._process.kill()
+        self._process.kill()
         self.dismiss()
         self._process.wait()
 
     def dismiss(self) -> None:
         self.connection.close()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._process.release()
 
     def join(self) -> None:
         try:
             self._process.wait(_CLOSE_LIMIT_S)
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             self.kill()
 
     def _send(self, message: bytes) -> None:
@@ -249,7 +231,7 @@ class _Worker:
 
     def _failure_of_death(self) -> Result:
         self.kill()
-        how = _how_it_ended(self._process.returncode)
+        how = _how_it_ended(self._process.wait())
         if not self._is_ready:
             raise EnvironmentUnfitError(
                 f"worker processes do not start: the first one {how}",
