@@ -117,7 +117,8 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
     assert (honest["faults"], honest["remarks"]) == ([], [])
     # Wrong data gives no results; the fault says which.
     assert liar["estimates"] == {}
-    (said,) = liar["faults"]
+    (fault,) = liar["faults"]
+    said = fault["message"]
     assert "3 cells hold an older write than the one that was acknowledged (lost)" in said
     for write in (300, 400, 401):
         assert f"at offset {(write - 257) * 4096} write {write} had to be" in said
@@ -238,5 +239,5 @@ def test_blocks_that_are_smaller_than_a_cell_verify_nothing_and_that_is_a_fault(
     assert done.returncode == 1
     content = json.loads((tmp_path / "results" / "results.json").read_text())
     point = content["experiments"][0]["points"][0]
-    assert any("nothing was verified" in fault for fault in point["faults"])
+    assert any("nothing was verified" in fault["message"] for fault in point["faults"])
     assert not point["estimates"]
