@@ -3,7 +3,7 @@
 use crate::systems::storage::blocks::engine::outcome::{
     ClassTotal, FailureTotal, Outcome, Quantity, Tables,
 };
-use crate::systems::storage::blocks::engine::spans::SpansTable;
+use crate::recording::spans::SpansTable;
 use crate::systems::storage::blocks::engine::{self, EngineError, Measured};
 use crate::systems::storage::soft::device::Truth;
 use crate::systems::storage::verify::check as verify;

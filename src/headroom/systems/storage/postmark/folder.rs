@@ -12,7 +12,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use super::clock::Clock;
+use crate::recording::clock::Clock;
 
 /// How the pieces of a file become system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,6 @@
 //! ([`clock`]) and their observations ([`recorder`], [`slices`], [`facts`]). It ends even if a call
 //! never returns ([`patience`]). [`job`] is the input from Python.
 
-pub mod clock;
 pub mod data;
 pub mod facts;
 pub mod folder;
@@ -20,5 +19,4 @@ pub mod pool;
 pub mod recorder;
 pub mod run;
 pub mod shared;
-pub mod slices;
 pub mod worker;

@@ -9,6 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::job::Job;
+use crate::recording::clock::ns_of;
 
 /// Signals between a thread and its supervisor, exchanged without waiting.
 #[derive(Debug, Default)]
@@ -86,8 +87,8 @@ impl Patience {
     /// Return the patience of `job`.
     pub fn new(job: &Job) -> Self {
         Self {
-            silence_ns: nanoseconds(job.silence_s),
-            drain_ns: nanoseconds(job.drain_s),
+            silence_ns: ns_of(job.silence_s),
+            drain_ns: ns_of(job.drain_s),
             answer_count: 0,
             heard_ns: 0,
             is_ending: false,
@@ -111,16 +112,6 @@ impl Patience {
     }
 }
 
-/// Return a time (s) that was checked to be in range in nanoseconds.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked to be in range"
-)]
-pub fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -134,7 +125,7 @@ mod tests {
         });
         let job = Job::from_json(job.to_string().as_bytes()).expect("a sound job");
         let mut patience = Patience::new(&job);
-        let s = nanoseconds(1.0);
+        let s = ns_of(1.0);
         assert_eq!(patience.look(5, 100 * s, false), Advice::Wait);
         assert_eq!(patience.look(5, 400 * s, false), Advice::Wait);
         assert_eq!(patience.look(6, 401 * s, false), Advice::Wait);

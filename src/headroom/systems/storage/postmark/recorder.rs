@@ -5,12 +5,12 @@
 use serde::Serialize;
 
 use super::operations::{Kind, Operation, Phase};
-use super::slices::{Add, Slices};
 use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::kernel::statistics::histogram::{bin_of, low_of, width_of};
 use crate::simulation::kernel::statistics::series::{Batches, Series};
 use crate::simulation::kernel::time::SimTime;
-use crate::systems::storage::blocks::engine::spans::{SpansTable, Totals};
+use crate::recording::slices::{Add, Slices};
+use crate::recording::spans::{SpansTable, Totals};
 
 /// Times of operations in the transactions, kept over time.
 pub const TIMED: [&str; 6] = ["transaction", "create", "read", "append", "delete", "sync"];

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::clock::Clock;
+use crate::recording::clock::{Clock, ns_of};
 use super::data::Data;
 pub use super::facts::Outcome;
 use super::facts::{Stopped, silence_in_words};
@@ -20,7 +20,7 @@ use super::folder::{Folder, Nowhere, Pieces};
 use super::job::{Job, Target};
 use super::operations::{Operation, Operations};
 use super::parameters::{ParameterError, Parameters};
-use super::patience::{Advice, Patience, Signs, nanoseconds};
+use super::patience::{Advice, Patience, Signs};
 use super::shared::{Ending, Part, Place, Shared, held};
 use super::worker::Worker;
 use crate::simulation::kernel::random::stream;
@@ -207,7 +207,7 @@ pub fn run_in<F: Folder>(
             thread,
             folder: folder_of(thread as u64, &place.signs),
             sync: job.sync,
-            stop_ns: job.stop.seconds.map(nanoseconds),
+            stop_ns: job.stop.seconds.map(ns_of),
             shared: Arc::clone(&shared),
             place: place.clone(),
             written_count: 0,

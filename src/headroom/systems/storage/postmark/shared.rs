@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::clock::{Clock, processor_ns};
+use crate::recording::clock::{Clock, processor_ns};
 use super::operations::{Kind, Operation, Operations, Phase};
 use super::patience::Signs;
 use super::recorder::Recorder;

@@ -58,7 +58,6 @@ pub mod buffers;
 mod calls;
 mod carry;
 pub mod classes;
-mod clock;
 pub mod content;
 pub mod drive;
 pub mod error;
@@ -72,8 +71,6 @@ mod problem;
 pub mod record;
 #[cfg(target_os = "linux")]
 mod ring;
-pub mod spans;
-pub mod tally;
 pub mod target;
 mod trim;
 mod workers;
@@ -81,7 +78,6 @@ mod workers;
 #[cfg(test)]
 mod tests;
 
-pub use clock::Usage;
 pub use error::EngineError;
 pub use job::Job;
 pub use outcome::Outcome;
@@ -91,6 +87,7 @@ use job::VerifyPlan;
 use pattern::Pattern;
 use target::Layout;
 
+use crate::recording::clock::Usage;
 use crate::systems::storage::soft::device::Truth;
 use crate::systems::storage::verify::check::file_of;
 use crate::systems::storage::verify::findings::Findings;

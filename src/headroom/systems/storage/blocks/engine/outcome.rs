@@ -3,8 +3,8 @@
 use super::failures::Failure;
 use super::load::{Load, StopReason};
 use super::record::{AGE_COLUMNS, CELL_COUNT, CLASS_COLUMNS, Record, Rows};
-use super::spans::{Spans, SpansTable, Totals};
-use super::tally::Tally;
+use crate::recording::spans::{Spans, SpansTable, Totals};
+use crate::recording::tally::Tally;
 use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::kernel::statistics::series::Series;
 use crate::simulation::kernel::statistics::snapshots::Row;

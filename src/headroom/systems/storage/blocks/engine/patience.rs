@@ -8,7 +8,8 @@
 //! without one ends with the target.
 
 use super::job::Job;
-use super::load::{Load, StopReason, ns_of};
+use super::load::{Load, StopReason};
+use crate::recording::clock::ns_of;
 
 /// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! is that of the finished ones plus that of those still present, to the nanosecond.
 
 use super::load::Load;
-use super::tally::Tally;
+use crate::recording::tally::Tally;
 use crate::simulation::kernel::statistics::snapshots::{Row, Samples, Snapshots};
 use crate::simulation::kernel::time::SimTime;
 

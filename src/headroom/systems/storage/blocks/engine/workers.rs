@@ -15,12 +15,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::calls::Caller;
-use super::clock::Clock;
 use super::content::Content;
 use super::error::EngineError;
 use super::load::{Load, Next};
 use super::patience::Patience;
 use super::record::Record;
+use crate::recording::clock::Clock;
 use crate::systems::storage::workloads::request::Kind;
 
 /// Maximum time (ns) that a worker waits without looking around.

@@ -5,7 +5,7 @@
 
 use super::place::{Arrival, Next};
 use super::{Load, StopReason};
-use crate::systems::storage::blocks::engine::tally::Times;
+use crate::recording::tally::Times;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 impl Load {

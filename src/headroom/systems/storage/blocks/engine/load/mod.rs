@@ -24,8 +24,9 @@ use super::classes::Classes;
 use super::content::Content;
 use super::failures::Failures;
 use super::job::{Job, SyncKind};
-use super::tally::Tally;
 use super::target::Layout;
+use crate::recording::clock::ns_of;
+use crate::recording::tally::Tally;
 use crate::systems::storage::workloads::request::{Kind, Request, Source};
 use crate::systems::storage::workloads::requests::WorkloadError;
 
@@ -373,14 +374,4 @@ const fn sync_kind(kind: SyncKind) -> Kind {
         SyncKind::Fsync => Kind::Sync,
         SyncKind::Fdatasync => Kind::DataSync,
     }
-}
-
-/// Return `seconds` as whole nanoseconds.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked when the job was read"
-)]
-pub fn ns_of(seconds: f64) -> u64 {
-    (seconds * 1e9).round() as u64
 }

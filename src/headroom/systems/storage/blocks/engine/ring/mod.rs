@@ -15,9 +15,9 @@ pub use self::set_up::Ring;
 use self::set_up::RingFacts;
 use super::backend::{Backend, Completion, Operation};
 use super::buffers::Buffers;
-use super::clock::Clock;
 use super::error::EngineError;
 use super::trim;
+use crate::recording::clock::Clock;
 use crate::systems::storage::workloads::request::Kind;
 
 /// The hint if a working ring breaks.

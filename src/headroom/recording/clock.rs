@@ -33,6 +33,28 @@ impl Clock {
     }
 }
 
+/// Return the processor time (ns) of the whole process, all threads and the kernel's part for them.
+pub fn processor_ns() -> u64 {
+    #[cfg(unix)]
+    {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let whole = u64::try_from(spent.tv_sec).unwrap_or(0);
+        whole * 1_000_000_000 + u64::try_from(spent.tv_nsec).unwrap_or(0)
+    }
+    #[cfg(not(unix))]
+    0
+}
+
+/// Return `seconds` as whole nanoseconds.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be in range where it is read"
+)]
+pub fn ns_of(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
 /// As long as it lives, the calling thread and those that it starts are woken when they asked to be.
 ///
 /// Linux may wake a thread up to 50 us late, so that it can wake several at once. A request that is
