@@ -116,15 +116,16 @@ def watched(watch: Watch | None = None) -> Iterator[Watched]:
     after = watch.look()
     found.counters = {
         f"{PREFIX}{name}": after[name] - before[name] for name in after if name in before
-    } | {f"{PREFIX}cpu_count": float(len(_usable_cpus()))}
+    } | {f"{PREFIX}cpu_count": float(len(usable_cpus()))}
 
 
 @cache
 def _watch_here() -> Watch:
-    return Watch(ROOT, _usable_cpus())
+    return Watch(ROOT, usable_cpus())
 
 
-def _usable_cpus() -> frozenset[int]:
+def usable_cpus() -> frozenset[int]:
+    """Return the numbers of the processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return frozenset(affinity(0) if affinity is not None else range(os.cpu_count() or 1))
 
@@ -150,7 +151,7 @@ def busy_words(root: Path = ROOT) -> str:
     """
     load = system_load(root)
     mean, waited = load.get("mean_1min", 0.0), load.get("cpu_pressure_ratio_10s")
-    count = len(_usable_cpus())
+    count = len(usable_cpus())
     if (mean < count) if waited is None else (waited < BUSY_WAIT):
         return ""
     share = "" if waited is None else f", and tasks waited for one in {waited:.0%} of the last 10 s"
