@@ -406,11 +406,12 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
 class Disturbance(_Result, frozen=True, kw_only=True):
     """A disturbance of the machine while some replications of a point were measured."""
 
-    kind: Literal["others", "steal", "throttling", "swapping"]
+    kind: Literal["others", "steal", "throttling", "swapping", "slower"]
     share: float
     """The worst of these replications: share of processor time that other programs used or the
-    host took, of the periods of a quota in which it was exhausted, or of time (by `SWAP_PAGE_S`
-    of `headroom.analysis.verdicts.disturbances`) that swapping took."""
+    host took, of the periods of a quota in which it was exhausted, of time (by `SWAP_PAGE_S`
+    of `headroom.analysis.verdicts.disturbances`) that swapping took, or by which known work took
+    longer than at its fastest."""
     replications: list[int]
     """Numbers of the replications, from 0."""
 

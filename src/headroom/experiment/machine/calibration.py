@@ -7,7 +7,7 @@ Invariant: the work is the same in every call, whatever was measured before.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +20,8 @@ import numpy.typing as npt
 PREFIX = "calibration_"
 """Begins the name of every counter of this module."""
 KINDS = ("processor", "memory")
+DISTURBED = 0.1
+"""Share by which known work takes longer than at its fastest: from there on, a disturbance."""
 _PASSES = 5
 _HASHED_BYTES = 1 << 20
 _COPIED_BYTES = 1 << 24
@@ -34,10 +36,16 @@ class Calibrated:
 
     def times_s(self) -> dict[str, list[float]]:
         """Return the times (s) of each kind: before, after."""
-        return {
-            kind: [self.counters[f"{PREFIX}{kind}_s_{when}"] for when in ("before", "after")]
-            for kind in KINDS
-        }
+        return times_of(self.counters)
+
+
+def times_of(counters: Mapping[str, float]) -> dict[str, list[float]]:
+    """Return the times (s) of each kind before and after a run; empty if it was not calibrated."""
+    return {
+        kind: [counters[f"{PREFIX}{kind}_s_{when}"] for when in ("before", "after")]
+        for kind in KINDS
+        if f"{PREFIX}{kind}_s_after" in counters
+    }
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from headroom.experiment.machine.calibration import KINDS
+from headroom.experiment.machine.calibration import DISTURBED, KINDS
 from headroom.experiment.protocol.own_process import NeedsOwnProcess, OwnProcess
 from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.system import System
@@ -17,8 +17,6 @@ from headroom.experiment.runner.executors import InlineExecutor
 from headroom.experiment.runner.tasks import Recipe, Result, Task, run_task
 from headroom.experiment.runner.worker_pool import WorkerPool
 
-DISTURBED = 0.1
-"""Share by which known work takes longer than at its fastest on the same processors."""
 _BUDGET = 0.2
 """Share of the time of undisturbed replications that repetitions may take."""
 _FREE_S = 10.0

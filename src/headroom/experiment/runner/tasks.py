@@ -134,7 +134,7 @@ def run_task(system: System, task: Task) -> Result:
         run=encoded,
         event_count=events,
         ran=look(system, task.config, before=before),
-        calibration_s=around.times_s() if around.counters else {},
+        calibration_s=around.times_s(),
     )
 
 
