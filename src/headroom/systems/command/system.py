@@ -4,7 +4,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -16,12 +16,15 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
+from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
+from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
+from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.systems.command.content import Content
-from headroom.systems.command.measure import LAUNCHER_VERSION, Launch, Launcher, Usage
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
 from headroom.systems.command.redaction import check_patterns, redacted
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
+from headroom.systems.command.template import parse_template
 
 OVERHEAD_RUNS = 30
 
@@ -62,6 +65,7 @@ class CommandSystem:
     plan: CommandPlan
     study_folder: Path
     content: Content = field(compare=False, repr=False)
+    keeper: Keeper = field(default_factory=Keeper, compare=False, repr=False)
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -100,7 +104,9 @@ class CommandSystem:
 
         `found_at` reports the inputs from this machine.
         """
-        unspoken = ("parameters", "time_limit_s", "ignore", "redact")
+        unspoken = {"parameters", "time_limit_s", "ignore", "redact"}
+        if not self.setup.services:
+            unspoken.add("service")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
         words = self._words(config)
         files = [
@@ -108,7 +114,8 @@ class CommandSystem:
             self.content.named_in_study(words),
             self.content.inputs_in_study(words.inputs),
         ]
-        return digest([command, dict(config), files, LAUNCHER_VERSION], size_bytes=8)
+        versions = [KINDS_VERSION] if self.setup.services else []
+        return digest([command, dict(config), files, LAUNCHER_VERSION, *versions], size_bytes=8)
 
     def found_at(self, config: Mapping[str, Value]) -> str:
         """Return the programs, inputs and variables that this machine supplies, with hashes."""
@@ -129,6 +136,15 @@ class CommandSystem:
         self._check_programs()
         self.check_point(config)
 
+    def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Begin a session; services that a killed run left behind are ended and reported."""
+        return remove_leftovers() if self.setup.services else ()
+
+    def close_session(self) -> tuple[str, ...]:
+        """End all services."""
+        self.keeper.close()
+        return ()
+
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
 
@@ -145,19 +161,31 @@ class CommandSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the program fails."""
-        with scratch_folder() as name, Launcher(Path(name)) as launcher:
+        watch = self.keeper.check
+        with scratch_folder() as name, Launcher(Path(name), watch) as launcher:
             scratch = Path(name)
             work = scratch / "work"
             work.mkdir()
-            words = self.plan.fill(config, self._given(seed=seed, work=work))
-            replication = Replication(
-                setup=self.setup, words=words, scratch=scratch, launcher=launcher
-            )
+            given = self._given(seed=seed, work=work)
+            environment: Mapping[str, str] = os.environ
             try:
-                usage, values = replication.measure()
+                given = {**given, **self._ensure_services(config, given)}
+                words = self.plan.fill(config, given)
+                environment = words.environment
+                usage, values = Replication(
+                    setup=self.setup,
+                    words=words,
+                    scratch=scratch,
+                    launcher=launcher,
+                    beside=self.keeper.faults,
+                    check=self.keeper.check,
+                ).measure()
+                remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
             except HeadroomError as error:
                 secret = self.setup.redact
-                raise redacted(error, environment=words.environment, patterns=secret) from None
+                raise redacted(error, environment=environment, patterns=secret) from None
+            finally:
+                self.keeper.end_of_run()
         counters = {
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
@@ -167,7 +195,15 @@ class CommandSystem:
             for metric in self.setup.metrics
             if metric.offered
         }
-        return Run(values=values, counters=counters, offered=offered)
+        return Run(values=values, counters=counters, offered=offered, remarks=remarks)
+
+    def _ensure_services(
+        self, config: Mapping[str, Value], given: Mapping[str, Value]
+    ) -> Mapping[str, str]:
+        def fill(text: str, words: Mapping[str, str]) -> str:
+            return parse_template(text).fill({**config, **given, **words})
+
+        return self.keeper.ensure(self.setup.services, fill)
 
     def _given(self, *, seed: int, work: Path) -> Mapping[str, Value]:
         return {
@@ -179,7 +215,10 @@ class CommandSystem:
 
     def _words(self, config: Mapping[str, Value]) -> Words:
         """Return the command of a point, as far as it is common to all replications."""
-        return self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
+        given = dict(self._given(seed=0, work=Path("/nowhere")))
+        for table in self.setup.services:
+            given |= unknown_words(table)
+        return self.plan.fill(config, given)
 
 
 def launcher_overhead() -> dict[str, float]:

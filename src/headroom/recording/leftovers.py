@@ -14,7 +14,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ from pathlib import Path
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.machine.machine_facts import read_text
 
 PREFIX = "headroom-storage-"
 MARK = "made-by-headroom.json"
@@ -63,6 +62,8 @@ class OwnFolder:
     listed: Path
     locks: list[int]
     """Descriptors of the mark and of its place in the list, locked as long as they are open."""
+    token: str
+    """Secret word in the name of the folder and in its mark."""
 
     def remove(self) -> None:
         """Remove everything that was made; a second call does nothing."""
@@ -113,10 +114,12 @@ def make_folder(parent: Path, *, state: Path | None = None) -> OwnFolder:
             f"no folder can be made in {parent}: {error.strerror}",
             cure="name another folder, free some space, or change its permissions",
         ) from error
-    return OwnFolder(path, listed, locks)
+    return OwnFolder(path, listed, locks, token)
 
 
-def clean_up(*places: Path, state: Path | None = None) -> tuple[str, ...]:
+def clean_up(
+    *places: Path, state: Path | None = None, first: Callable[[str], None] = lambda _: None
+) -> tuple[str, ...]:
     """Remove what runs that were killed left behind; returns one sentence for each.
 
     Parameters
@@ -124,23 +127,28 @@ def clean_up(*places: Path, state: Path | None = None) -> tuple[str, ...]:
     places
         Folders to examine, in addition to those of this user's list.
     state
-        Folder of the list, for tests.
+        Folder of the list.
+    first
+        Called with the token of each folder before its removal, to end what still uses it.
     """
     list_folder = state or state_folder()
     said: list[str] = []
     for listed in sorted(list_folder.glob("*.json")) if list_folder.is_dir() else []:
         mark = _read_mark(listed)
         if mark is not None:
-            said += _clean(Path(mark.folder), mark.token, listed)
+            said += _clean(Path(mark.folder), mark.token, listed, first)
     for place in places:
         for folder in sorted(place.glob(f"{PREFIX}*")) if place.is_dir() else []:
-            said += _clean(folder, folder.name.removeprefix(PREFIX), None)
+            said += _clean(folder, folder.name.removeprefix(PREFIX), None, first)
     return tuple(said)
 
 
 def this_machine() -> str:
     """Return the identity of this machine among others that may see the same files."""
-    return read_text(Path("/etc/machine-id")) or os.uname().nodename
+    with suppress(OSError):
+        if name := Path("/etc/machine-id").read_text(encoding="utf-8").strip():
+            return name
+    return os.uname().nodename
 
 
 def _announce(listed: Path, content: bytes) -> int:
@@ -188,7 +196,9 @@ def _read_mark(path: Path) -> Mark | None:
         return None
 
 
-def _clean(folder: Path, token: str, listed: Path | None) -> Iterator[str]:
+def _clean(
+    folder: Path, token: str, listed: Path | None, first: Callable[[str], None]
+) -> Iterator[str]:
     """Remove one folder if everything proves that Headroom made it and no process uses it."""
     if listed is not None and not folder.exists():
         if folder.parent.exists():  # else it may be on a disk that is not attached now
@@ -197,16 +207,19 @@ def _clean(folder: Path, token: str, listed: Path | None) -> Iterator[str]:
     mark = _read_mark(folder / MARK)
     was_begun = mark is None and listed is not None and not _strangers(folder)
     if was_begun and listed is not None:
-        yield from _removed_if_free(folder, listed, listed)
+        yield from _removed_if_free(folder, listed, listed, first)
     elif mark is not None and _is_ours(mark, folder, token):
-        yield from _removed_if_free(folder, folder / MARK, listed)
+        yield from _removed_if_free(folder, folder / MARK, listed, first)
 
 
-def _removed_if_free(folder: Path, locked: Path, listed: Path | None) -> Iterator[str]:
+def _removed_if_free(
+    folder: Path, locked: Path, listed: Path | None, first: Callable[[str], None]
+) -> Iterator[str]:
     """Remove a folder whose lock is free: its process is gone."""
     descriptor = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if _try_lock(descriptor):
+            first(folder.name.removeprefix(PREFIX))
             yield from _removed(folder, listed)
     finally:
         os.close(descriptor)

@@ -10,7 +10,7 @@ import os
 import select
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,12 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from headroom.systems.command import native
-from headroom.systems.command.descendants import kill_descendants
+from headroom.recording.launching import native
+from headroom.recording.launching.descendants import child_of, kill_descendants
 
 LAUNCHER_VERSION = 1
 """Part of each fingerprint: raise it when programs are started or clocked in another way."""
 _GOODBYE = bytes(4)
+_FIRST_LOOK_S = 0.002
+"""Time (s) between two looks for the process of a program that was just started."""
 _LOOK_MS = 1000
 """Time (ms) between two checks of a launcher that has not answered yet: a stop sends no message."""
 
@@ -115,6 +117,8 @@ class Launcher:
     """
 
     scratch: Path | None = None
+    watch: Callable[[], None] = lambda: None
+    """Called about once per second while a program runs; what it raises ends the program."""
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def __enter__(self) -> Self:
@@ -140,10 +144,9 @@ class Launcher:
         LauncherStoppedError
             A signal stopped the launcher meanwhile.
         """
-        if self._process is None:
-            self._process = _start_launcher(self.scratch)
+        process = self._begun(launch)
         try:
-            answer = _ask(self._process, launch.encode())
+            answer = _answer(process, self.watch)
         except LauncherStoppedError:
             self._kill()
             raise
@@ -151,6 +154,26 @@ class Launcher:
             self.close()
             raise
         return _parse_answer(answer)
+
+    def begin(self, launch: Launch) -> int:
+        """Start a program without waiting for its end; return its process number, 0 if it ended."""
+        process = self._begun(launch)
+        while not self.has_answered(_FIRST_LOOK_S):
+            if (pid := child_of(process.pid)) is not None:
+                return pid
+        return 0
+
+    def has_answered(self, within_s: float = 0.0) -> bool:
+        """Return whether the program of `begin` has ended, at the latest after `within_s` (s)."""
+        if self._process is None or self._process.stdout is None:
+            return True
+        return bool(select.select([self._process.stdout], [], [], within_s)[0])
+
+    def _begun(self, launch: Launch) -> "subprocess.Popen[bytes]":
+        if self._process is None:
+            self._process = _start_launcher(self.scratch)
+        _say(self._process, launch.encode())
+        return self._process
 
     def close(self) -> None:
         """Kill whatever the programs have left, and end the launcher."""
@@ -205,14 +228,14 @@ def _launcher_on_disk() -> Path:
     return path
 
 
-def _ask(process: subprocess.Popen[bytes], request: bytes) -> list[str]:
-    _say(process, request)
+def _answer(process: subprocess.Popen[bytes], watch: Callable[[], None]) -> list[str]:
     if process.stdout is None:
         raise AssertionError("the launcher is always started with pipes")
     answered = select.poll()
     answered.register(process.stdout, select.POLLIN)
     while not answered.poll(_LOOK_MS):
         _check_running(process.pid)
+        watch()
     _check_running(process.pid)
     return process.stdout.readline().decode(errors="replace").rstrip("\n").split(" ", 2)
 

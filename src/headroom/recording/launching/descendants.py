@@ -34,6 +34,12 @@ def descendants(ancestor: int) -> Iterator[int]:
         waiting += children.get(pid, [])
 
 
+def child_of(parent: int) -> int | None:
+    """Return a living child of a process, if there is one."""
+    is_child = (pid for pid, its, state in _processes() if its == parent and state not in "ZX")
+    return next(is_child, None)
+
+
 def _processes() -> Iterator[tuple[int, int, str]]:
     """Yield number, parent and state of every process."""
     for folder in _PROC.iterdir():

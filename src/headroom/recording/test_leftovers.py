@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.systems.storage.targets.leftovers import MARK, PREFIX, clean_up, make_folder
+from headroom.recording.leftovers import MARK, PREFIX, clean_up, make_folder
 
 _CHILD = """
 import sys
 from pathlib import Path
-from headroom.systems.storage.targets.leftovers import make_folder, POOL
+from headroom.recording.leftovers import make_folder, POOL
 own = make_folder(Path(sys.argv[1]))
 (own.path / "data-1-0").write_bytes(b"x" * 1000)
 (own.path / POOL).mkdir()

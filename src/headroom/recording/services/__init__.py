@@ -1,0 +1,1 @@
+"""Long-running programs beside a measurement: started, checked, limited, disturbed, ended."""
