@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows what is measured; a system brings its operations.
 
 pub mod clock;
+pub mod load;
 pub mod slices;
 pub mod spans;
 pub mod tally;

@@ -248,8 +248,8 @@ fn failure_dict<'py>(py: Python<'py>, one: &FailureTotal) -> PyResult<Bound<'py,
     dict.set_item("class", &one.class)?;
     dict.set_item("errno", one.failure.errno)?;
     dict.set_item("count", one.failure.count)?;
-    dict.set_item("first_offset", one.failure.first_offset)?;
-    dict.set_item("first_length", one.failure.first_length)?;
+    dict.set_item("first_offset", one.failure.first.offset)?;
+    dict.set_item("first_length", one.failure.first.length)?;
     dict.set_item("first_s", one.failure.first_ns as f64 / 1e9)?;
     Ok(dict)
 }

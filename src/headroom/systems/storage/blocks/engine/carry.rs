@@ -5,11 +5,11 @@
 use super::backend::Backend;
 use super::buffers::Buffers;
 use super::calls::Calls;
+use super::carrier::{self, Carrier, Load};
 use super::content::Content;
 use super::drive::Drive;
 use super::error::EngineError;
 use super::job::{Interface, Job, TargetPlan};
-use super::load::{Load, StopReason};
 use super::patience::Patience;
 use super::pattern::Pattern;
 use super::problem::problem;
@@ -20,6 +20,7 @@ use super::target::Layout;
 use super::workers::{Shared, WORKER_LIMIT, Workers};
 use super::{Measured, Outcome};
 use crate::recording::clock::{Punctual, Usage, ns_of};
+use crate::recording::load::StopReason;
 use crate::systems::storage::soft::backend::SoftBackend;
 use crate::systems::storage::soft::device::SoftDevice;
 use crate::systems::storage::workloads::request::Source;
@@ -132,6 +133,7 @@ fn on_threads<C: Content + 'static>(
     let calls = Calls::new(&asked.files(), buffers);
     let Parts {
         load,
+        carrier,
         record,
         content,
         patience,
@@ -142,11 +144,12 @@ fn on_threads<C: Content + 'static>(
     ];
     let _punctual = Punctual::begin();
     let before = Usage::now();
-    let shared = Shared::new(load, record, content, patience);
+    let shared = Shared::new(load, carrier, record, content, patience);
     let shared = Workers::run(shared, calls, is_wanted)?;
     let run = Finished {
         usage: Usage::now().since(&before),
         load: shared.load,
+        carrier: shared.carrier,
         record: shared.record,
         content: shared.content,
         end_ns: shared.end_ns,
@@ -190,7 +193,8 @@ impl Asked<'_> {
         let (job, place_count) = (self.job, self.place_count());
         let layout = Layout::new(&job.target, self.piece_bytes);
         Parts {
-            load: Load::new(job, self.source, layout, place_count),
+            load: carrier::load(job, self.source, place_count),
+            carrier: Carrier::new(job, layout),
             record: Record::new(job.sample_every_s.map(ns_of)),
             content,
             patience: Patience::new(job),
@@ -201,6 +205,7 @@ impl Asked<'_> {
 /// The parts that every interface needs.
 struct Parts<C> {
     load: Load,
+    carrier: Carrier,
     record: Record,
     content: C,
     patience: Patience,
@@ -215,6 +220,7 @@ impl<C: Content> Parts<C> {
     ) -> Finished<C> {
         let mut drive = Drive {
             load: self.load,
+            carrier: self.carrier,
             record: self.record,
             content: &mut self.content,
             patience: self.patience,
@@ -233,6 +239,7 @@ impl<C: Content> Parts<C> {
         Finished {
             usage: Usage::now().since(&before),
             load: drive.load,
+            carrier: drive.carrier,
             record: drive.record,
             content: self.content,
             end_ns,
@@ -246,6 +253,7 @@ impl<C: Content> Parts<C> {
 struct Finished<C> {
     usage: Usage,
     load: Load,
+    carrier: Carrier,
     record: Record,
     content: C,
     end_ns: u64,
@@ -260,7 +268,13 @@ impl<C> Finished<C> {
             .breakage
             .or_else(|| problem(job, &self.load, self.end_ns));
         let measured = Measured {
-            outcome: Outcome::new(&mut self.load, self.record, self.end_ns, problem),
+            outcome: Outcome::new(
+                &mut self.load,
+                &self.carrier,
+                self.record,
+                self.end_ns,
+                problem,
+            ),
             usage: self.usage,
             call_count: self.call_count,
             facts,

@@ -5,9 +5,9 @@
 //! submitted requests) and after the wait (the end of all completed requests).
 
 use super::backend::{Backend, Completion};
+use super::carrier::{Carrier, Load, Next};
 use super::content::Content;
 use super::error::EngineError;
-use super::load::{Load, Next};
 use super::patience::Patience;
 use super::record::Record;
 use crate::systems::storage::workloads::request::Kind;
@@ -19,6 +19,8 @@ const ASK_NS: u64 = 50_000_000;
 pub struct Drive<'a> {
     /// The work to do.
     pub load: Load,
+    /// How far its requests are.
+    pub carrier: Carrier,
     /// The measurements so far.
     pub record: Record,
     /// Content of writes, and checks of reads.
@@ -88,7 +90,7 @@ impl Drive<'_> {
         for &place in &*batch {
             self.push(backend, place);
         }
-        while let Some(place) = self.load.take_waiting(self.content) {
+        while let Some(place) = self.load.take_waiting(&mut |request| self.content.admits(request)) {
             self.push(backend, place);
             batch.push(place);
         }
@@ -96,11 +98,11 @@ impl Drive<'_> {
 
     #[inline]
     fn push<B: Backend>(&mut self, backend: &mut B, place: u32) {
-        let request = self.load.request(place);
-        if self.load.is_careful() || request.kind == Kind::Write {
+        let request = self.load.operation(place);
+        if self.load.is_gated() || request.kind == Kind::Write {
             self.content.begin(place, request, backend.buffer(place));
         }
-        backend.push(place, self.load.operation(place));
+        backend.push(place, self.carrier.operation(&self.load, place));
     }
 
     #[inline]
@@ -110,13 +112,15 @@ impl Drive<'_> {
             result,
             done_ns,
         } = completion;
-        let errno = match self.load.complete(place, result, done_ns) {
-            Next::Rest => return backend.push(place, self.load.operation(place)),
+        let errno = match self.carrier.complete(&mut self.load, place, result, done_ns) {
+            Next::Rest => {
+                return backend.push(place, self.carrier.operation(&self.load, place));
+            }
             Next::Done => None,
             Next::Failed(errno) => Some(errno),
         };
-        if self.load.is_careful() {
-            let request = self.load.request(place);
+        if self.load.is_gated() {
+            let request = self.load.operation(place);
             self.content
                 .end(place, request, backend.buffer(place), errno);
         }

@@ -56,14 +56,13 @@
 pub mod backend;
 pub mod buffers;
 mod calls;
+pub mod carrier;
 mod carry;
 pub mod classes;
 pub mod content;
 pub mod drive;
 pub mod error;
-pub mod failures;
 pub mod job;
-pub mod load;
 pub mod outcome;
 pub mod patience;
 pub mod pattern;

@@ -1,14 +1,16 @@
 //! The result of a run: tables, series and histograms like the kernel's, and facts about the run.
 
-use super::failures::Failure;
-use super::load::{Load, StopReason};
+use super::carrier::{Carrier, Load};
 use super::record::{AGE_COLUMNS, CELL_COUNT, CLASS_COLUMNS, Record, Rows};
+use crate::recording::load::StopReason;
+use crate::recording::load::failures::Failure;
 use crate::recording::spans::{Spans, SpansTable, Totals};
 use crate::recording::tally::Tally;
 use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::kernel::statistics::series::Series;
 use crate::simulation::kernel::statistics::snapshots::Row;
 use crate::simulation::kernel::time::{SimTime, TimeUnit};
+use crate::systems::storage::workloads::request::Request;
 
 /// A quantity by class.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +67,7 @@ pub struct FailureTotal {
     /// Class.
     pub class: String,
     /// What, with its first request.
-    pub failure: Failure,
+    pub failure: Failure<Request>,
 }
 
 /// All of a run.
@@ -107,7 +109,13 @@ pub struct Outcome {
 
 impl Outcome {
     /// Report `load`, whose end was at `end_ns`.
-    pub fn new(load: &mut Load, record: Record, end_ns: u64, problem: Option<String>) -> Self {
+    pub fn new(
+        load: &mut Load,
+        carrier: &Carrier,
+        record: Record,
+        end_ns: u64,
+        problem: Option<String>,
+    ) -> Self {
         let (snapshots, samples) = record.finish(end_ns, load);
         let load = &*load;
         let (stop_reason, stop_ns) = load.stopped().unwrap_or((StopReason::Interrupted, end_ns));
@@ -132,8 +140,8 @@ impl Outcome {
             failures: failures(load),
             outstanding_count: load.outstanding_count() as u64,
             waiting_count: load.waiting_count() as u64,
-            continued_count: load.continued_count(),
-            counters: load.source_counters(),
+            continued_count: carrier.continued_count(),
+            counters: load.source().0.counters(),
         }
     }
 }
@@ -203,7 +211,7 @@ fn ends(totals: Totals) -> (f64, f64) {
 }
 
 fn failures(load: &Load) -> Vec<FailureTotal> {
-    let one = |failure: &Failure| FailureTotal {
+    let one = |failure: &Failure<Request>| FailureTotal {
         class: load.classes().names()[failure.class as usize].clone(),
         failure: *failure,
     };

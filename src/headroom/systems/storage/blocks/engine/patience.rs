@@ -8,8 +8,9 @@
 //! without one ends with the target.
 
 use super::job::Job;
-use super::load::{Load, StopReason};
+use super::carrier::Load;
 use crate::recording::clock::ns_of;
+use crate::recording::load::StopReason;
 
 /// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]

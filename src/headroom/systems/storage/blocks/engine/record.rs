@@ -3,7 +3,7 @@
 //! Invariant: a row gives the state at its very moment; at each, the time that requests spent here
 //! is that of the finished ones plus that of those still present, to the nanosecond.
 
-use super::load::Load;
+use super::carrier::Load;
 use crate::recording::tally::Tally;
 use crate::simulation::kernel::statistics::snapshots::{Row, Samples, Snapshots};
 use crate::simulation::kernel::time::SimTime;

@@ -15,9 +15,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::calls::Caller;
+use super::carrier::{Carrier, Load, Next};
 use super::content::Content;
 use super::error::EngineError;
-use super::load::{Load, Next};
 use super::patience::Patience;
 use super::record::Record;
 use crate::recording::clock::Clock;
@@ -32,6 +32,8 @@ pub const WORKER_LIMIT: u32 = 256;
 pub struct Shared<C> {
     /// The work to do.
     pub load: Load,
+    /// How far its requests are.
+    pub carrier: Carrier,
     /// The measurements so far.
     pub record: Record,
     /// Content of writes, and checks of reads.
@@ -51,9 +53,16 @@ pub struct Shared<C> {
 
 impl<C: Content> Shared<C> {
     /// Return the shared state at the start.
-    pub fn new(load: Load, record: Record, content: C, patience: Patience) -> Self {
+    pub fn new(
+        load: Load,
+        carrier: Carrier,
+        record: Record,
+        content: C,
+        patience: Patience,
+    ) -> Self {
         Self {
             load,
+            carrier,
             record,
             content,
             patience,
@@ -67,7 +76,7 @@ impl<C: Content> Shared<C> {
 
     #[inline]
     fn take(&mut self) -> Option<u32> {
-        self.load.take(&mut self.content)
+        self.load.take(&mut |request| self.content.admits(request))
     }
 
     /// Set the end of the run: that of the load or of the last request, or `given_up_ns`; never
@@ -210,12 +219,12 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             return (guard, None);
         };
         let clock = shared.clock;
-        let request = shared.load.request(place);
-        if shared.load.is_careful() || request.kind == Kind::Write {
+        let request = shared.load.operation(place);
+        if shared.load.is_gated() || request.kind == Kind::Write {
             let buffer = self.buffer(place);
             shared.content.begin(place, request, buffer);
         }
-        let mut operation = shared.load.operation(place);
+        let mut operation = shared.carrier.operation(&shared.load, place);
         let begun_ns = clock.now_ns();
         shared.record.observe(begun_ns, &mut shared.load);
         shared.load.begin(&[place], begun_ns);
@@ -233,20 +242,22 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             // While this thread waited for the lock, others may have gone on to later moments.
             let done_ns = shared.record.not_before_a_row(done_ns);
             shared.record.observe(done_ns, &mut shared.load);
-            let next = shared.load.complete(place, result, done_ns);
+            let next = shared
+                .carrier
+                .complete(&mut shared.load, place, result, done_ns);
             shared.load.replenish(done_ns);
             shared.call_count += 1;
             shared.end_ns = shared.end_ns.max(done_ns);
             let errno = match next {
                 Next::Rest => {
-                    operation = shared.load.operation(place);
+                    operation = shared.carrier.operation(&shared.load, place);
                     continue;
                 }
                 Next::Done => None,
                 Next::Failed(errno) => Some(errno),
             };
-            if shared.load.is_careful() {
-                let request = shared.load.request(place);
+            if shared.load.is_gated() {
+                let request = shared.load.operation(place);
                 let buffer = self.buffer(place);
                 shared.content.end(place, request, buffer, errno);
             }

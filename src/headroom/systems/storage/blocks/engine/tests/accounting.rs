@@ -6,7 +6,7 @@ use serde_json::json;
 use super::scripted::{
     Listed, Scripted, assert_laws, at_end, job, reads, request, run, station, whole,
 };
-use crate::systems::storage::blocks::engine::load::StopReason;
+use crate::recording::load::StopReason;
 use crate::systems::storage::blocks::engine::outcome::Outcome;
 use crate::systems::storage::workloads::request::{Kind, Request};
 

@@ -6,7 +6,7 @@ use super::scripted::{
     Listed, Scripted, assert_laws, at_end, job, reads, request, run, run_careful, whole,
 };
 use crate::systems::storage::blocks::engine::content::Content;
-use crate::systems::storage::blocks::engine::load::StopReason;
+use crate::recording::load::StopReason;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 #[test]
@@ -26,7 +26,7 @@ fn a_failed_request_is_counted_by_its_error_and_is_in_no_histogram() {
         ("read", libc::EIO)
     );
     assert_eq!(
-        (failure.failure.count, failure.failure.first_offset),
+        (failure.failure.count, failure.failure.first.offset),
         (10, 3 * 4096)
     );
     assert_eq!(failure.failure.first_ns, 3 * 1000 + 9_000_000);

@@ -8,7 +8,7 @@ use crate::systems::storage::blocks::engine::drive::Drive;
 use crate::systems::storage::blocks::engine::error::EngineError;
 use crate::systems::storage::blocks::engine::job::Job;
 use crate::recording::clock::ns_of;
-use crate::systems::storage::blocks::engine::load::Load;
+use crate::systems::storage::blocks::engine::carrier::{self, Carrier};
 use crate::systems::storage::blocks::engine::outcome::Outcome;
 use crate::systems::storage::blocks::engine::patience::Patience;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
@@ -164,14 +164,15 @@ pub fn run_careful(
     let places = source.streams.iter().map(|one| one.depth.min(64)).sum();
     let layout = Layout::new(&job.target, 1 << 20);
     let mut drive = Drive {
-        load: Load::new(job, Box::new(source), layout, places),
+        load: carrier::load(job, Box::new(source), places),
+        carrier: Carrier::new(job, layout),
         record: Record::new(job.sample_every_s.map(ns_of)),
         content,
         patience: Patience::new(job),
         is_wanted: &mut || true,
     };
     let end_ns = drive.run(backend).expect("a scripted backend never breaks");
-    Outcome::new(&mut drive.load, drive.record, end_ns, None)
+    Outcome::new(&mut drive.load, &drive.carrier, drive.record, end_ns, None)
 }
 
 /// Return the column `name` of the only station at all snapshots.

@@ -12,7 +12,8 @@ use crate::systems::storage::blocks::engine::buffers::Buffers;
 use crate::systems::storage::blocks::engine::calls::Caller;
 use crate::systems::storage::blocks::engine::content::Content;
 use crate::systems::storage::blocks::engine::job::Job;
-use crate::systems::storage::blocks::engine::load::{Load, StopReason};
+use crate::recording::load::StopReason;
+use crate::systems::storage::blocks::engine::carrier::{self, Carrier};
 use crate::systems::storage::blocks::engine::outcome::Outcome;
 use crate::systems::storage::blocks::engine::patience::Patience;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
@@ -81,13 +82,14 @@ fn hang(job: &Job, depth: u32, hangs_at: u64, is_wanted: &mut dyn FnMut() -> boo
         _alive: sender,
     };
     let source = Listed::new(vec![(depth, reads(50_000, |_| None))]);
-    let load = Load::new(job, Box::new(source), Layout::new(&job.target, 4096), depth);
+    let load = carrier::load(job, Box::new(source), depth);
+    let carrier = Carrier::new(job, Layout::new(&job.target, 4096));
     let pattern = Pattern::new(1, 0.0);
-    let shared = Shared::new(load, Record::new(None), pattern, Patience::new(job));
+    let shared = Shared::new(load, carrier, Record::new(None), pattern, Patience::new(job));
     let mut shared = Workers::run(shared, caller, is_wanted).expect("threads");
     assert!(!shared.content.is_careful());
     let problem = problem(job, &shared.load, shared.end_ns);
-    let outcome = Outcome::new(&mut shared.load, shared.record, shared.end_ns, problem);
+    let outcome = Outcome::new(&mut shared.load, &shared.carrier, shared.record, shared.end_ns, problem);
     assert_laws(&outcome);
     Ended {
         outcome,

@@ -2,14 +2,14 @@
 
 use std::cmp::Reverse;
 
+use super::operation::{Operation, Source};
 use super::place::{Arrival, Place};
 use super::{Load, StopReason};
-use crate::systems::storage::workloads::request::Request;
 
 /// Requests that may wait; with more the target cannot follow the load by far.
 const WAITING_LIMIT: usize = 1 << 20;
 
-impl Load {
+impl<S: Source> Load<S> {
     /// Ask `stream` for requests until it has none that could arrive by `now_ns`.
     #[inline]
     pub(super) fn refill(&mut self, index: usize, now_ns: u64) {
@@ -51,8 +51,8 @@ impl Load {
 
     /// Take the requests that a stream gave for `room` places.
     #[inline]
-    fn receive(&mut self, index: usize, asked: &[Request], room: usize, now_ns: u64) {
-        let last_due_ns = asked.last().and_then(|request| request.due_ns);
+    fn receive(&mut self, index: usize, asked: &[S::Operation], room: usize, now_ns: u64) {
+        let last_due_ns = asked.last().and_then(|operation| operation.due_ns());
         let stream = &mut self.streams[index];
         stream.is_timed = last_due_ns.is_some();
         let Some(due_ns) = last_due_ns else {
@@ -77,23 +77,23 @@ impl Load {
     /// Let `requests` of a stream arrive at `at_ns`: into places as long as no request waits for
     /// them.
     #[inline]
-    pub(super) fn arrive(&mut self, index: usize, requests: &[Request], at_ns: u64) {
-        if requests.is_empty() {
+    pub(super) fn arrive(&mut self, index: usize, operations: &[S::Operation], at_ns: u64) {
+        if operations.is_empty() {
             return;
         }
-        let direct = self.direct_count(index).min(requests.len());
-        let (direct, waiting) = requests.split_at(direct);
-        for &request in direct {
-            let class = self.classes.of(index, request.kind);
+        let direct = self.direct_count(index).min(operations.len());
+        let (direct, waiting) = operations.split_at(direct);
+        for &operation in direct {
+            let class = self.classes.of(index, operation.kind());
             self.tallies[class as usize].arrive(at_ns);
-            let place = self.occupy(index, class, request, at_ns);
+            let place = self.occupy(index, class, operation, at_ns);
             self.ready.push(place);
-            self.count_bytes(request.length);
+            self.count_bytes(operation.bytes());
         }
-        for &request in waiting {
-            self.wait(index, request, at_ns);
+        for &operation in waiting {
+            self.wait(index, operation, at_ns);
         }
-        self.requests_left -= requests.len() as u64;
+        self.requests_left -= operations.len() as u64;
         if self.requests_left == 0 {
             self.stop(StopReason::Requests, at_ns);
         } else if self.bytes_left == 0 {
@@ -108,7 +108,7 @@ impl Load {
     fn direct_count(&self, index: usize) -> usize {
         let stream = &self.streams[index];
         let is_first = stream.waiting.is_empty() && self.runnable.is_empty();
-        if !is_first || self.is_careful || self.given_up_ns.is_some() {
+        if !is_first || self.is_gated || self.given_up_ns.is_some() {
             return 0;
         }
         self.free
@@ -116,15 +116,15 @@ impl Load {
             .min((stream.depth - stream.outstanding) as usize)
     }
 
-    fn wait(&mut self, index: usize, request: Request, at_ns: u64) {
-        let class = self.classes.of(index, request.kind);
+    fn wait(&mut self, index: usize, operation: S::Operation, at_ns: u64) {
+        let class = self.classes.of(index, operation.kind());
         self.tallies[class as usize].arrive(at_ns);
         self.streams[index]
             .waiting
-            .push_back(Arrival { at_ns, request });
+            .push_back(Arrival { at_ns, operation });
         self.waiting_count += 1;
         self.list(index);
-        self.count_bytes(request.length);
+        self.count_bytes(operation.bytes());
     }
 
     #[inline]
@@ -144,18 +144,18 @@ impl Load {
         &mut self,
         stream: usize,
         class: u32,
-        request: Request,
+        operation: S::Operation,
         arrived_ns: u64,
     ) -> u32 {
         let place = self.free.pop().expect("a place is free");
         let own = &mut self.streams[stream];
         own.outstanding += 1;
         let full_until_ns = self.full_until_ns.max(own.full_until_ns);
-        if request.due_ns.is_some() && full_until_ns > arrived_ns {
+        if operation.due_ns().is_some() && full_until_ns > arrived_ns {
             self.tallies[class as usize].late_count += 1;
         }
         self.places[place as usize] = Place {
-            request,
+            operation,
             arrived_ns,
             begun_ns: u64::MAX,
             stream: stream as u32,

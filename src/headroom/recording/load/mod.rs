@@ -9,33 +9,40 @@
 
 mod arrivals;
 mod ends;
+pub mod failures;
+pub mod operation;
 mod place;
 mod stop;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-pub use self::place::Next;
 pub use self::stop::StopReason;
 
+use self::failures::Failures;
+use self::operation::{Classes, Operation, Source};
 use self::place::{Arrival, Place, StreamState};
-use super::backend::Operation;
-use super::classes::Classes;
-use super::content::Content;
-use super::failures::Failures;
-use super::job::{Job, SyncKind};
-use super::target::Layout;
 use crate::recording::clock::ns_of;
 use crate::recording::tally::Tally;
-use crate::systems::storage::workloads::request::{Kind, Request, Source};
-use crate::systems::storage::workloads::requests::WorkloadError;
+
+/// When operations stop arriving: at the first of these, without any at the end of the source.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Time (s).
+    pub seconds: Option<f64>,
+    /// Operations that arrive.
+    pub operations: Option<u64>,
+    /// Bytes (B) of operations that arrive.
+    pub bytes: Option<u64>,
+    /// Failures in a row after which the target counts as gone.
+    pub failures_in_a_row: u32,
+}
 
 /// Streams, places and counts of a run.
-pub struct Load {
-    source: Box<dyn Source>,
-    layout: Layout,
-    streams: Vec<StreamState>,
-    places: Vec<Place>,
+pub struct Load<S: Source> {
+    source: S,
+    streams: Vec<StreamState<S::Operation>>,
+    places: Vec<Place<S::Operation>>,
     free: Vec<u32>,
     /// Until when (ns) no place was free.
     full_until_ns: u64,
@@ -44,16 +51,15 @@ pub struct Load {
     /// Streams with a request that has ended since they last provided more.
     with_room: Vec<usize>,
     /// The last requests of a stream.
-    asked: Vec<Request>,
+    asked: Vec<S::Operation>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     runnable: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Streams whose next request the content holds back.
+    /// Streams whose next operation is held back.
     held_back: Vec<Reverse<(u64, usize)>>,
-    is_careful: bool,
+    is_gated: bool,
     classes: Classes,
     tallies: Vec<Tally>,
-    failures: Failures,
-    sync: Option<(u64, Kind)>,
+    failures: Failures<S::Operation>,
     stop_ns: u64,
     requests_left: u64,
     bytes_left: u64,
@@ -62,26 +68,17 @@ pub struct Load {
     stopped: Option<(StopReason, u64)>,
     /// Since when (ns) those that wait are not begun any more.
     given_up_ns: Option<u64>,
-    continued_count: u64,
 }
 
-impl Load {
-    /// Return the load of `job` with `place_count` places, before it starts.
-    pub fn new(job: &Job, source: Box<dyn Source>, layout: Layout, place_count: u32) -> Self {
-        let streams: Vec<StreamState> = source
-            .streams()
-            .iter()
-            .enumerate()
-            .map(|(index, stream)| StreamState {
-                depth: stream.depth.min(place_count),
-                allowance_ns: source.allowance_ns(index),
-                ..StreamState::default()
-            })
-            .collect();
-        let classes = Classes::new(job.classes, source.streams());
+impl<S: Source> Load<S> {
+    /// Return the load of `source` with `place_count` places, before it starts.
+    pub fn new(source: S, classes: Classes, limits: Limits, place_count: u32) -> Self {
+        let state = |(index, stream): (usize, &operation::Stream)| {
+            StreamState::new(stream.depth.min(place_count), source.allowance_ns(index))
+        };
+        let streams = source.streams().iter().enumerate().map(state).collect();
         Self {
             source,
-            layout,
             streams,
             places: vec![Place::FREE; place_count as usize],
             free: (0..place_count).rev().collect(),
@@ -92,27 +89,23 @@ impl Load {
             due: BinaryHeap::new(),
             runnable: BinaryHeap::new(),
             held_back: Vec::new(),
-            is_careful: false,
+            is_gated: false,
             tallies: vec![Tally::default(); classes.names().len()],
             classes,
-            failures: Failures::new(job.failure_limit),
-            sync: job
-                .sync
-                .map(|policy| (policy.every, sync_kind(policy.kind))),
-            stop_ns: job.stop.seconds.map_or(u64::MAX, ns_of),
-            requests_left: job.stop.requests.unwrap_or(u64::MAX),
-            bytes_left: job.stop.bytes.unwrap_or(u64::MAX),
-            has_byte_limit: job.stop.bytes.is_some(),
+            failures: Failures::new(limits.failures_in_a_row),
+            stop_ns: limits.seconds.map_or(u64::MAX, ns_of),
+            requests_left: limits.operations.unwrap_or(u64::MAX),
+            bytes_left: limits.bytes.unwrap_or(u64::MAX),
+            has_byte_limit: limits.bytes.is_some(),
             waiting_count: 0,
             stopped: None,
             given_up_ns: None,
-            continued_count: 0,
         }
     }
 
-    /// Let the first requests of all streams arrive at time zero; the content `is_careful` or not.
-    pub fn start(&mut self, is_careful: bool) {
-        self.is_careful = is_careful;
+    /// Let the first requests of all streams arrive at time zero; the content `is_gated` or not.
+    pub fn start(&mut self, is_gated: bool) {
+        self.is_gated = is_gated;
         if self.requests_left == 0 || self.bytes_left == 0 {
             self.stop(StopReason::Requests, 0);
         }
@@ -133,8 +126,8 @@ impl Load {
                 break;
             }
             self.due.pop();
-            if let Some(request) = self.streams[stream].head.take() {
-                self.arrive(stream, &[request], due_ns);
+            if let Some(operation) = self.streams[stream].head.take() {
+                self.arrive(stream, &[operation], due_ns);
             }
             self.refill(stream, due_ns);
         }
@@ -163,9 +156,9 @@ impl Load {
 
     /// Take the request that begins next into a place; None if none can begin now.
     #[inline]
-    pub fn take(&mut self, content: &mut dyn Content) -> Option<u32> {
+    pub fn take(&mut self, admits: &mut dyn FnMut(&S::Operation) -> bool) -> Option<u32> {
         if self.ready.is_empty() {
-            return self.take_waiting(content);
+            return self.take_waiting(admits);
         }
         // Hardly ever more than one: a consumer that takes them singly takes each as it comes.
         Some(self.ready.remove(0))
@@ -173,32 +166,32 @@ impl Load {
 
     /// Take the longest waiting request into a place; None if no waiting one may begin.
     #[inline]
-    pub fn take_waiting(&mut self, content: &mut dyn Content) -> Option<u32> {
+    pub fn take_waiting(&mut self, admits: &mut dyn FnMut(&S::Operation) -> bool) -> Option<u32> {
         if self.runnable.is_empty() || self.free.is_empty() {
             return None;
         }
-        let index = self.next_stream(content)?;
+        let index = self.next_stream(admits)?;
         let stream = &mut self.streams[index];
         let arrival = stream.waiting.pop_front()?;
         stream.is_listed = false;
         self.waiting_count -= 1;
-        let class = self.classes.of(index, arrival.request.kind);
-        let place = self.occupy(index, class, arrival.request, arrival.at_ns);
+        let class = self.classes.of(index, arrival.operation.kind());
+        let place = self.occupy(index, class, arrival.operation, arrival.at_ns);
         self.list(index);
         Some(place)
     }
 
     /// Return the stream whose request begins next.
     #[inline]
-    fn next_stream(&mut self, content: &mut dyn Content) -> Option<usize> {
+    fn next_stream(&mut self, admits: &mut dyn FnMut(&S::Operation) -> bool) -> Option<usize> {
         loop {
             let next = self.runnable.pop()?;
             let index = next.0.1;
-            if !self.is_careful {
+            if !self.is_gated {
                 return Some(index);
             }
             let first = self.streams[index].waiting.front()?;
-            if content.admits(&first.request) {
+            if admits(&first.operation) {
                 return Some(index);
             }
             self.held_back.push(next);
@@ -207,21 +200,28 @@ impl Load {
 
     /// Return whether the content must learn of every request.
     #[inline]
-    pub const fn is_careful(&self) -> bool {
-        self.is_careful
+    pub const fn is_gated(&self) -> bool {
+        self.is_gated
     }
 
-    /// Return the next operation of `place`.
+    /// Return the operation in `place`.
     #[inline]
-    pub fn operation(&self, place: u32) -> Operation {
-        let place = &self.places[place as usize];
-        self.layout.operation(&place.request, place.done)
+    pub fn operation(&self, place: u32) -> &S::Operation {
+        &self.places[place as usize].operation
     }
 
-    /// Return the request in `place`.
+    /// Return how much of the operation in `place` is done, as its carrier counts.
     #[inline]
-    pub fn request(&self, place: u32) -> &Request {
-        &self.places[place as usize].request
+    pub fn done(&self, place: u32) -> u32 {
+        self.places[place as usize].done
+    }
+
+    /// Note that `more` of the operation in `place` is done; return how much that makes.
+    #[inline]
+    pub fn progress(&mut self, place: u32, more: u32) -> u32 {
+        let done = &mut self.places[place as usize].done;
+        *done += more;
+        *done
     }
 
     /// Stop arrivals at `now_ns` because of `reason`, unless they have stopped.
@@ -249,7 +249,7 @@ impl Load {
             stream.outstanding -= 1;
             stream.waiting.push_front(Arrival {
                 at_ns: place.arrived_ns,
-                request: place.request,
+                operation: place.operation,
             });
             self.waiting_count += 1;
             self.free.push(index);
@@ -290,14 +290,9 @@ impl Load {
         self.given_up_ns
     }
 
-    /// Return why the workload ended too early, if it did.
-    pub fn source_fault(&self) -> Option<&WorkloadError> {
-        self.source.fault()
-    }
-
-    /// Return the workload's own counts of its requests.
-    pub fn source_counters(&self) -> Vec<(&'static str, u64)> {
-        self.source.counters()
+    /// Return the source.
+    pub const fn source(&self) -> &S {
+        &self.source
     }
 
     /// Return the classes.
@@ -322,24 +317,19 @@ impl Load {
     }
 
     /// Return the request that has been outstanding for longest, and when (ns) it began.
-    pub fn oldest_outstanding(&self) -> Option<(&Request, u64)> {
-        let begun = |place: &&Place| place.is_taken && place.begun_ns < u64::MAX;
+    pub fn oldest_outstanding(&self) -> Option<(&S::Operation, u64)> {
+        let begun = |place: &&Place<_>| place.is_taken && place.begun_ns < u64::MAX;
         let oldest = self
             .places
             .iter()
             .filter(begun)
             .min_by_key(|one| one.begun_ns)?;
-        Some((&oldest.request, oldest.begun_ns))
+        Some((&oldest.operation, oldest.begun_ns))
     }
 
     /// Return the failures.
-    pub const fn failures(&self) -> &Failures {
+    pub const fn failures(&self) -> &Failures<S::Operation> {
         &self.failures
-    }
-
-    /// Return how often an operation did only a part of its request.
-    pub const fn continued_count(&self) -> u64 {
-        self.continued_count
     }
 
     /// Return the number of places.
@@ -356,7 +346,10 @@ impl Load {
     ) {
         for (index, stream) in self.streams.iter().enumerate() {
             for arrival in &stream.waiting {
-                waiting(self.classes.of(index, arrival.request.kind), arrival.at_ns);
+                waiting(
+                    self.classes.of(index, arrival.operation.kind()),
+                    arrival.at_ns,
+                );
             }
         }
         for place in self.places.iter().filter(|place| place.is_taken) {
@@ -366,12 +359,5 @@ impl Load {
                 begun(place.class, place.arrived_ns, place.begun_ns);
             }
         }
-    }
-}
-
-const fn sync_kind(kind: SyncKind) -> Kind {
-    match kind {
-        SyncKind::Fsync => Kind::Sync,
-        SyncKind::Fdatasync => Kind::DataSync,
     }
 }

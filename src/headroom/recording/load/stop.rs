@@ -1,11 +1,11 @@
-//! Reasons why requests stop arriving.
+//! Reasons why operations stop arriving.
 
-/// Why requests stopped arriving.
+/// Why operations stopped arriving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The time was over.
     Seconds,
-    /// The given number of requests had arrived.
+    /// The given number of operations had arrived.
     Requests,
     /// The given number of bytes had been requested.
     Bytes,
@@ -19,7 +19,7 @@ pub enum StopReason {
     TargetSilent,
     /// The interface to the system broke.
     InterfaceFailed,
-    /// Far more requests arrived than the target could take.
+    /// Far more operations arrived than the target could take.
     Overload,
 }
 

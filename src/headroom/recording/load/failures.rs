@@ -1,38 +1,32 @@
-//! Failed requests: the number of each class and error, and where it first occurred.
-
-use crate::systems::storage::workloads::request::{Kind, Request};
+//! Failed operations: the number of each class and error, and the first of them.
 
 /// Error numbers that say that the target is no longer there.
 const GONE: [i32; 4] = [libc::ENODEV, libc::ENXIO, libc::EBADF, libc::ESHUTDOWN];
 
 /// Failures of one class with one error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct Failure<O> {
     /// Index of the class.
     pub class: u32,
-    /// Error number; 0 if the file ended before the request.
+    /// Error number, 0 if there is none.
     pub errno: i32,
     /// How many.
     pub count: u64,
-    /// Kind of the first.
-    pub kind: Kind,
-    /// Offset (B) of the first.
-    pub first_offset: u64,
-    /// Length (B) of the first.
-    pub first_length: u32,
+    /// The first.
+    pub first: O,
     /// When the first ended (ns).
     pub first_ns: u64,
 }
 
 /// All failures of a run.
 #[derive(Clone, Debug)]
-pub struct Failures {
-    all: Vec<Failure>,
+pub struct Failures<O> {
+    all: Vec<Failure<O>>,
     in_a_row: u32,
     limit: u32,
 }
 
-impl Failures {
+impl<O: Copy> Failures<O> {
     /// Return none; `limit` in a row mean that the target is gone.
     pub const fn new(limit: u32) -> Self {
         Self {
@@ -43,7 +37,7 @@ impl Failures {
     }
 
     /// Add a failure; return whether the target counts as gone.
-    pub fn add(&mut self, class: u32, errno: i32, request: &Request, now_ns: u64) -> bool {
+    pub fn add(&mut self, class: u32, errno: i32, operation: O, now_ns: u64) -> bool {
         self.in_a_row += if GONE.contains(&errno) { self.limit } else { 1 };
         let known = self
             .all
@@ -56,9 +50,7 @@ impl Failures {
                 class,
                 errno,
                 count: 1,
-                kind: request.kind,
-                first_offset: request.offset,
-                first_length: request.length,
+                first: operation,
                 first_ns: now_ns,
             });
         }
@@ -85,7 +77,7 @@ impl Failures {
     }
 
     /// Return all failures, in the order of their first.
-    pub fn all(&self) -> &[Failure] {
+    pub fn all(&self) -> &[Failure<O>] {
         &self.all
     }
 }
