@@ -23,7 +23,6 @@ from headroom.systems.storage.soft.soft_mount import SoftMount
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets import safety
-from headroom.systems.storage.targets import session as session_module
 from headroom.systems.storage.targets.leftovers import DATA, POOL, PREFIX, clean_up
 from headroom.systems.storage.targets.patience import NoAnswerError, within
 from headroom.systems.storage.targets.session import Session
@@ -250,9 +249,8 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
         remove(folder, **options)  # type: ignore[arg-type]  # as it is called there
 
     monkeypatch.setattr(shutil, "rmtree", hang)
-    monkeypatch.setattr(session_module, "_REMOVAL_S", 0.05)
     session = Session()
-    with session.pool(tmp_path) as first:
+    with session.pool(tmp_path, silence_s=1.0) as first:
         (first / "stuck").write_text("")
     with session.pool(tmp_path) as second:
         assert second.parent != first.parent
