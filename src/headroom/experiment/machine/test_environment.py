@@ -121,19 +121,19 @@ def test_the_tightest_limit_of_the_containers_counts(root: Path) -> None:
 
 
 def test_the_disk_of_a_folder_is_described(root: Path) -> None:
-    found = storage(Path("/"), root)
-    assert (found["type"], found["source"], found["options"]) == (
+    described = storage(Path("/"), root)
+    assert (described["type"], described["source"], described["options"]) == (
         "ext4",
         "/dev/vda1",
         "rw,relatime,discard",
     )
-    assert found["disk"] == {
+    assert described["disk"] == {
         "name": "vda",
         "size_bytes": 1024**2,
         "is_rotational": False,
         "scheduler": "mq-deadline",
     }
-    assert found["free_bytes"] > 0
+    assert described["free_bytes"] > 0
 
 
 def test_mounts_are_found_by_their_longest_place(root: Path) -> None:

@@ -114,10 +114,10 @@ def _on_circles(stations: list[str], routes: dict[tuple[str, str], str]) -> dict
         while waiting:
             name = waiting.pop()
             gone.add(name)
-            for one in others[name]:
-                count[one] -= 1
-                if count[one] == 0 and one not in gone:
-                    waiting.append(one)
+            for beside in others[name]:
+                count[beside] -= 1
+                if count[beside] == 0 and beside not in gone:
+                    waiting.append(beside)
     return {
         name: [station for station in following[name] if station not in gone]
         for name in stations

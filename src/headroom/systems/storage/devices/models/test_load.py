@@ -104,10 +104,10 @@ def test_one_closed_job_carries_out_the_requests_of_a_measured_run(read_share: f
 @pytest.mark.parametrize("config", [*OPEN.values(), *CLOSED.values()], ids=[*OPEN, *CLOSED])
 def test_classes_are_those_of_the_measured_column(config: Config, classes: str) -> None:
     asked = {**config, "classes": classes}
-    found = counts(run(asked))
-    assert set(found) <= set(class_names(complete(asked)))
-    assert sum(found.values()) == COUNT
-    assert min(found.values()) > 0
+    counted = counts(run(asked))
+    assert set(counted) <= set(class_names(complete(asked)))
+    assert sum(counted.values()) == COUNT
+    assert min(counted.values()) > 0
 
 
 def test_reads_and_writes_have_times_of_their_own() -> None:
