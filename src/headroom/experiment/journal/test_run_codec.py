@@ -149,7 +149,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
         assert same_bits(back.intervals.times_s, run.intervals.times_s)
         assert same_bits(back.intervals.histograms[0].counts, run.intervals.histograms[0].counts)
         longest, expected = (
-            one.queue_len_max["station"] for one in (back.intervals, run.intervals)
+            held.queue_len_max["station"] for held in (back.intervals, run.intervals)
         )
         assert same_bits(longest, expected)
 

@@ -153,11 +153,11 @@ def test_a_machine_that_publishes_nothing_has_no_facts(tmp_path: Path) -> None:
 
 
 def test_the_facts_of_this_machine_survive_json(tmp_path: Path) -> None:
-    found = collect(tmp_path)
-    assert msgspec.json.decode(msgspec.json.encode(found)) == found
-    assert {"host", "software", "storage"} <= set(found)
-    assert found["software"]["core_build_profile"] in {"debug", "release"}
-    assert not Machine.of(found).difference(machine_here())
+    here = collect(tmp_path)
+    assert msgspec.json.decode(msgspec.json.encode(here)) == here
+    assert {"host", "software", "storage"} <= set(here)
+    assert here["software"]["core_build_profile"] in {"debug", "release"}
+    assert not Machine.of(here).difference(machine_here())
 
 
 def git(folder: Path, *words: str) -> str:

@@ -134,8 +134,8 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     model = SPAX(transactions_per_terminal=3)
     first, again, other = (run_ready(ready(model), seed=seed) for seed in (1, 1, 2))
     for table in ("stations", "pools", "classes", "visits"):
-        one, two = getattr(first, table).columns, getattr(again, table).columns
-        assert all(one[name].tobytes() == two[name].tobytes() for name in one)
+        once, two = getattr(first, table).columns, getattr(again, table).columns
+        assert all(once[name].tobytes() == two[name].tobytes() for name in once)
     columns = (first.stations.columns["busy_s"], other.stations.columns["busy_s"])
     assert not np.array_equal(*columns)
 

@@ -173,8 +173,8 @@ def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> Non
 def slowed(point: SourcePoint, factor: float) -> SourcePoint:
     """Return a point whose requests all take that much longer."""
     bins = {
-        name: Counted(low=one.low * factor, high=one.high * factor, counts=one.counts)
-        for name, one in point.distributions.items()
+        name: Counted(low=of_kind.low * factor, high=of_kind.high * factor, counts=of_kind.counts)
+        for name, of_kind in point.distributions.items()
     }
     throughput = Observed(value=point.observed["throughput"].value / factor)
     seen = {**point.observed, "throughput": throughput}

@@ -74,19 +74,19 @@ def table_of(config: Config) -> dict[str, Any]:
 @pytest.mark.parametrize("classes", ["kind", "stream"])
 @pytest.mark.parametrize("name", OPEN)
 def test_open_requests_come_when_they_are_due_in_a_measured_run(name: str, classes: str) -> None:
-    found = run({**OPEN[name], "classes": classes}, trace=100_000).trace
-    assert found is not None
-    begun = found.time_s[found.kind == BEGIN][:COUNT]
+    events = run({**OPEN[name], "classes": classes}, trace=100_000).trace
+    assert events is not None
+    begun = events.time_s[events.kind == BEGIN][:COUNT]
     assert begun == pytest.approx(source(table_of(OPEN[name]))["due_s"][: begun.size], abs=2e-9)
     assert begun.size >= COUNT
 
 
 @pytest.mark.parametrize("name", OPEN)
 def test_reads_and_writes_of_open_streams_are_those_of_a_measured_run(name: str) -> None:
-    found = run({**OPEN[name], "classes": "kind"}, trace=100_000).trace
-    assert found is not None
-    begun = found.kind == BEGIN
-    is_write = found.klass[begun][:COUNT]
+    events = run({**OPEN[name], "classes": "kind"}, trace=100_000).trace
+    assert events is not None
+    begun = events.kind == BEGIN
+    is_write = events.klass[begun][:COUNT]
     assert is_write.tolist() == source(table_of(OPEN[name]))["kind"][: is_write.size].tolist()
 
 
