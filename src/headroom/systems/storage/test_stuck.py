@@ -177,9 +177,9 @@ def test_what_opens_after_nobody_waits_any_more_is_closed(
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     gate, open_existing = threading.Event(), safety.open_existing
 
-    def hang(*found: Any, **options: Any) -> int:
+    def hang(*args: Any, **options: Any) -> int:
         gate.wait()
-        return open_existing(*found, **options)
+        return open_existing(*args, **options)
 
     monkeypatch.setattr(safety, "open_existing", hang)
     before, threads = _descriptors(), threading.active_count()
