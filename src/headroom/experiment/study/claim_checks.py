@@ -76,10 +76,10 @@ def _claimed_unit(claim: Claim, experiment: PlannedExperiment) -> str:
 def unit_of(metric: str, system: System, points: Sequence[Point]) -> str:
     """Return the unit of a metric that some point reports."""
     return next(
-        found.unit
+        entry.unit
         for point in points
-        for found in system.metrics(point.config)
-        if found.name == metric
+        for entry in system.metrics(point.config)
+        if entry.name == metric
     )
 
 
@@ -90,7 +90,7 @@ def check_metric(
     known: dict[str, None] = {}
     for point in points:
         try:
-            names = {one.name: None for one in system.metrics(point.config)}
+            names = {entry.name: None for entry in system.metrics(point.config)}
         except HeadroomError as error:
             raise loaded.relocated(place, error) from error
         if metric in names:
@@ -231,7 +231,7 @@ def _level(loaded: LoadedStudy, place: KeyPath, level: Value, factor: FactorSpec
         raise loaded.error(
             place,
             f"factor {factor.name!r} has no level {level!r}",
-            cure=suggestion(str(level), [str(one) for one in factor.levels]),
+            cure=suggestion(str(level), [str(known) for known in factor.levels]),
         )
     return value
 
@@ -331,14 +331,14 @@ def _check_agreement(
     _check_where(loaded, (*place, "to"), claim.to, other)
     candidates = [point.levels for point in other.points]
     predicted = _check_where(loaded, (*place, "where"), claim.where, experiments[claim.experiment])
-    found = [matching(point.levels, candidates, to=claim.to) for point in predicted]
-    if not any(found):
+    matches = [matching(point.levels, candidates, to=claim.to) for point in predicted]
+    if not any(matches):
         raise loaded.error(
             place,
             f"no point of {claim.to_experiment!r} has the levels of one of {claim.experiment!r}",
             cure="vary both over the same levels, or name the levels of the other one in `to`",
         )
-    several = next((places for places in found if len(places) > 1), None)
+    several = next((places for places in matches if len(places) > 1), None)
     if several is not None:
         levels = [candidates[number] for number in several]
         names = [name for name in levels[0] if len({level[name] for level in levels}) > 1]
@@ -352,16 +352,17 @@ def _check_agreement(
 def _check_units(
     loaded: LoadedStudy,
     place: KeyPath,
-    one: tuple[str, PlannedExperiment],
+    this: tuple[str, PlannedExperiment],
     other: tuple[str, PlannedExperiment],
 ) -> None:
     first, second = (
-        unit_of(metric, experiment.system, experiment.points) for metric, experiment in (one, other)
+        unit_of(metric, experiment.system, experiment.points)
+        for metric, experiment in (this, other)
     )
     if first != second:
         raise loaded.error(
             place,
-            f"{one[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
+            f"{this[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
             cure="compare metrics of one unit",
         )
 
@@ -383,8 +384,8 @@ def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> Non
     _check_in_order(loaded, place, claim.at_least, claim.at_most)
 
 
-def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Point) -> None:
-    if one.key == other.key:
+def _check_two_points(loaded: LoadedStudy, place: KeyPath, this: Point, other: Point) -> None:
+    if this.key == other.key:
         raise loaded.error(
             place,
             "`where` and `to` are the same point, so the ratio is always 1",
