@@ -52,7 +52,7 @@ impl<S: Source> Load<S> {
     /// Take the requests that a stream gave for `room` places.
     #[inline]
     fn receive(&mut self, index: usize, asked: &[S::Operation], room: usize, now_ns: u64) {
-        let last_due_ns = asked.last().and_then(|operation| operation.due_ns());
+        let last_due_ns = asked.last().and_then(Operation::due_ns);
         let stream = &mut self.streams[index];
         stream.is_timed = last_due_ns.is_some();
         let Some(due_ns) = last_due_ns else {

@@ -8,11 +8,17 @@
 //! request never begins before it is due, nor a stream has more outstanding than its depth.
 
 mod arrivals;
+pub mod carrier;
+pub mod drive;
 mod ends;
 pub mod failures;
 pub mod operation;
+pub mod outcome;
+pub mod patience;
 mod place;
+pub mod record;
 mod stop;
+pub mod workers;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -2,8 +2,10 @@
 
 use super::backend::Operation;
 use super::classes::classes;
+use super::content::Content;
 use super::job::{Job, SyncKind};
 use super::target::Layout;
+use crate::recording::load::carrier::{Carrier, Completion};
 use crate::recording::load::operation::{self, Stream};
 use crate::recording::load::{self, Limits};
 use crate::systems::storage::workloads::request::{Kind, Request, Source};
@@ -55,8 +57,7 @@ impl operation::Source for Requests {
 }
 
 /// The next step of a place after a completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+enum Next {
     /// The request has succeeded; the place is free.
     Done,
     /// The request has failed with an error number, 0 for the end of the file; the place is free.
@@ -77,9 +78,11 @@ pub fn load(job: &Job, source: Box<dyn Source>, place_count: u32) -> Load {
     Load::new(Requests(source), classes, limits, place_count)
 }
 
-/// What requests are carried out on, and how far they are.
+/// What requests are carried out on, with which content, and how far they are.
 #[derive(Clone, Debug)]
-pub struct Carrier {
+pub struct Blocks<C> {
+    /// Content of writes, and checks of reads.
+    pub content: C,
     layout: Layout,
     sync: Option<(u64, Kind)>,
     /// Writes of each stream since its last sync.
@@ -87,10 +90,49 @@ pub struct Carrier {
     continued_count: u64,
 }
 
-impl Carrier {
+impl<C: Content> Carrier for Blocks<C> {
+    type Source = Requests;
+    type Step = Operation;
+
+    fn is_careful(&self) -> bool {
+        self.content.is_careful()
+    }
+
+    #[inline]
+    fn admits(&mut self, request: &Request) -> bool {
+        self.content.admits(request)
+    }
+
+    #[inline]
+    fn begin(&mut self, load: &Load, place: u32, buffer: &mut [u8]) -> Operation {
+        let request = load.operation(place);
+        if load.is_gated() || request.kind == Kind::Write {
+            self.content.begin(place, request, buffer);
+        }
+        self.operation(load, place)
+    }
+
+    #[inline]
+    fn end(&mut self, load: &mut Load, completion: Completion, buffer: &[u8]) -> Option<Operation> {
+        let place = completion.place;
+        let errno = match self.complete(load, completion) {
+            Next::Rest => return Some(self.operation(load, place)),
+            Next::Done => None,
+            Next::Failed(errno) => Some(errno),
+        };
+        if load.is_gated() {
+            let request = load.operation(place);
+            self.content.end(place, request, buffer, errno);
+        }
+        None
+    }
+}
+
+impl<C> Blocks<C> {
     /// Return the carrier of `job` on `layout`.
-    pub fn new(job: &Job, layout: Layout) -> Self {
+    pub fn new(job: &Job, layout: Layout, content: C) -> Self {
         Self {
+            content,
             layout,
             sync: job
                 .sync
@@ -102,7 +144,7 @@ impl Carrier {
 
     /// Return the next operation of `place`.
     #[inline]
-    pub fn operation(&self, load: &Load, place: u32) -> Operation {
+    fn operation(&self, load: &Load, place: u32) -> Operation {
         self.layout.operation(load.operation(place), load.done(place))
     }
 
@@ -111,10 +153,14 @@ impl Carrier {
         self.continued_count
     }
 
-    /// Note the end of the operation in `place`, with `result` as of a system call. After all
-    /// that ended at the same moment, [`load::Load::replenish`] must be called.
+    /// Note the end of an operation.
     #[inline]
-    pub fn complete(&mut self, load: &mut Load, place: u32, result: i32, done_ns: u64) -> Next {
+    fn complete(&mut self, load: &mut Load, completion: Completion) -> Next {
+        let Completion {
+            place,
+            result,
+            done_ns,
+        } = completion;
         let (kind, length) = (load.operation(place).kind, load.operation(place).length);
         let moves_data = matches!(kind, Kind::Read | Kind::Write);
         if result < 0 || (result == 0 && moves_data) {

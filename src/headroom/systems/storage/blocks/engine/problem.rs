@@ -1,7 +1,7 @@
 //! One-sentence explanations of failures, for the user.
 
-use super::job::{Job, TargetPlan};
 use super::carrier::Load;
+use super::job::{Job, TargetPlan};
 use crate::recording::load::StopReason;
 use crate::systems::storage::workloads::request::Kind;
 

@@ -7,7 +7,7 @@ use super::scripted::{
     Listed, Scripted, assert_laws, at_end, job, reads, request, run, station, whole,
 };
 use crate::recording::load::StopReason;
-use crate::systems::storage::blocks::engine::outcome::Outcome;
+use crate::systems::storage::blocks::engine::Outcome;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 const NS: f64 = 1e-9;

@@ -1,48 +1,43 @@
 //! The driver: brings a load and a backend together, in one thread.
 //!
-//! In each round, every operation that can begin is submitted at once, then the driver waits. The
-//! clock is read twice a round, not twice a request: before the submission (the begin of all
-//! submitted requests) and after the wait (the end of all completed requests).
+//! In each round, every step that can begin is submitted at once, then the driver waits. The
+//! clock is read twice a round, not twice an operation: before the submission (the begin of
+//! all submitted ones) and after the wait (the end of all completed ones).
 
-use super::backend::{Backend, Completion};
-use super::carrier::{Carrier, Load, Next};
-use super::content::Content;
-use super::error::EngineError;
+use super::Load;
+use super::carrier::{Backend, Carrier, Completion};
 use super::patience::Patience;
 use super::record::Record;
-use crate::systems::storage::workloads::request::Kind;
 
 /// Maximum time (ns) that the driver waits without asking whether to continue.
 const ASK_NS: u64 = 50_000_000;
 
 /// The parts of a run.
-pub struct Drive<'a> {
+pub struct Drive<'a, C: Carrier> {
     /// The work to do.
-    pub load: Load,
-    /// How far its requests are.
-    pub carrier: Carrier,
+    pub load: Load<C::Source>,
+    /// How operations are carried out.
+    pub carrier: C,
     /// The measurements so far.
     pub record: Record,
-    /// Content of writes, and checks of reads.
-    pub content: &'a mut dyn Content,
     /// How long the run waits.
     pub patience: Patience,
     /// Whether to continue.
     pub is_wanted: &'a mut dyn FnMut() -> bool,
 }
 
-impl Drive<'_> {
+impl<C: Carrier> Drive<'_, C> {
     /// Run to the end; return when it was (ns).
     ///
     /// # Errors
     ///
     /// If the backend breaks.
-    pub fn run<B: Backend>(&mut self, backend: &mut B) -> Result<u64, EngineError> {
+    pub fn run<B: Backend<C::Step>>(&mut self, backend: &mut B) -> Result<u64, B::Error> {
         let mut completions: Vec<Completion> = Vec::with_capacity(self.load.place_count());
         let mut batch: Vec<u32> = Vec::with_capacity(self.load.place_count());
         let mut ask_ns = ASK_NS;
         let mut now_ns = backend.now_ns();
-        self.load.start(self.content.is_careful());
+        self.load.start(self.carrier.is_careful());
         loop {
             self.record.observe(now_ns, &mut self.load);
             self.load.advance(now_ns);
@@ -85,44 +80,32 @@ impl Drive<'_> {
     }
 
     #[inline]
-    fn hand_over<B: Backend>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
+    fn hand_over<B: Backend<C::Step>>(&mut self, backend: &mut B, batch: &mut Vec<u32>) {
         self.load.take_ready(batch);
         for &place in &*batch {
             self.push(backend, place);
         }
-        while let Some(place) = self.load.take_waiting(&mut |request| self.content.admits(request)) {
+        while let Some(place) = self
+            .load
+            .take_waiting(&mut |next| self.carrier.admits(next))
+        {
             self.push(backend, place);
             batch.push(place);
         }
     }
 
     #[inline]
-    fn push<B: Backend>(&mut self, backend: &mut B, place: u32) {
-        let request = self.load.operation(place);
-        if self.load.is_gated() || request.kind == Kind::Write {
-            self.content.begin(place, request, backend.buffer(place));
-        }
-        backend.push(place, self.carrier.operation(&self.load, place));
+    fn push<B: Backend<C::Step>>(&mut self, backend: &mut B, place: u32) {
+        let step = self.carrier.begin(&self.load, place, backend.buffer(place));
+        backend.push(place, step);
     }
 
     #[inline]
-    fn settle<B: Backend>(&mut self, backend: &mut B, completion: Completion) {
-        let Completion {
-            place,
-            result,
-            done_ns,
-        } = completion;
-        let errno = match self.carrier.complete(&mut self.load, place, result, done_ns) {
-            Next::Rest => {
-                return backend.push(place, self.carrier.operation(&self.load, place));
-            }
-            Next::Done => None,
-            Next::Failed(errno) => Some(errno),
-        };
-        if self.load.is_gated() {
-            let request = self.load.operation(place);
-            self.content
-                .end(place, request, backend.buffer(place), errno);
+    fn settle<B: Backend<C::Step>>(&mut self, backend: &mut B, completion: Completion) {
+        let place = completion.place;
+        let buffer = backend.buffer(place);
+        if let Some(step) = self.carrier.end(&mut self.load, completion, buffer) {
+            backend.push(place, step);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Cumulative statistics over the run: a few dozen snapshots, and samples on request.
 //!
-//! Invariant: a row gives the state at its very moment; at each, the time that requests spent here
+//! Invariant: a row gives the state at its very moment; at each, the time that operations spent here
 //! is that of the finished ones plus that of those still present, to the nanosecond.
 
-use super::carrier::Load;
+use super::Load;
+use super::operation::Source;
 use crate::recording::tally::Tally;
 use crate::simulation::kernel::statistics::snapshots::{Row, Samples, Snapshots};
 use crate::simulation::kernel::time::SimTime;
@@ -62,13 +63,13 @@ impl Record {
     /// Record the moments up to `now_ns` at which a row is due; nothing that ended later than
     /// those moments may be counted yet.
     #[inline]
-    pub fn observe(&mut self, now_ns: u64, load: &mut Load) {
+    pub fn observe<S: Source>(&mut self, now_ns: u64, load: &mut Load<S>) {
         while self.next_ns <= now_ns {
             self.take(load);
         }
     }
 
-    fn take(&mut self, load: &mut Load) {
+    fn take<S: Source>(&mut self, load: &mut Load<S>) {
         let at_ns = self.next_ns;
         load.advance(at_ns);
         load.settle();
@@ -98,7 +99,7 @@ impl Record {
     }
 
     /// Return all snapshots, the last at `end_ns`, and all samples.
-    pub fn finish(self, end_ns: u64, load: &mut Load) -> (Rows, Rows) {
+    pub fn finish<S: Source>(self, end_ns: u64, load: &mut Load<S>) -> (Rows, Rows) {
         let mut row = Row::default();
         load.settle();
         fill(&mut row, load, end_ns);
@@ -107,21 +108,21 @@ impl Record {
     }
 }
 
-/// Time (ns) that requests have been here, and have been waiting, so far.
+/// Time (ns) that operations have been here, and have been waiting, so far.
 #[derive(Clone, Copy, Default)]
 struct Ages {
     age_ns: u128,
     queue_age_ns: u128,
 }
 
-fn fill(row: &mut Row, load: &Load, at_ns: u64) {
+fn fill<S: Source>(row: &mut Row, load: &Load<S>, at_ns: u64) {
     let ages = ages(load, at_ns);
     for (tally, ages) in load.tallies().iter().zip(ages) {
         row.extend(cells(tally, ages, at_ns));
     }
 }
 
-fn ages(load: &Load, at_ns: u64) -> Vec<Ages> {
+fn ages<S: Source>(load: &Load<S>, at_ns: u64) -> Vec<Ages> {
     let mut ages = vec![Ages::default(); load.tallies().len()];
     let mut waiting = Vec::new();
     load.visit_present(

@@ -1,4 +1,4 @@
-//! Worker threads: each takes a request, carries it out with one call, and records its end.
+//! Worker threads: each takes an operation, carries it out by calls, and records its end.
 //!
 //! No thread distributes work, so no hand-over can be late: an idle thread takes the next request
 //! itself, under one lock that is held for a fraction of the time of a call. The calling thread
@@ -9,35 +9,28 @@
 //! Invariant: an abandoned thread finds the run over when its call returns, and ends without
 //! touching any of it; buffers and descriptors live until the last of them has ended.
 
+use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::calls::Caller;
-use super::carrier::{Carrier, Load, Next};
-use super::content::Content;
-use super::error::EngineError;
+use super::Load;
+use super::carrier::{Caller, Carrier, Completion};
 use super::patience::Patience;
 use super::record::Record;
 use crate::recording::clock::Clock;
-use crate::systems::storage::workloads::request::Kind;
 
 /// Maximum time (ns) that a worker waits without looking around.
 const LOOK_NS: u64 = 50_000_000;
-/// Maximum number of threads.
-pub const WORKER_LIMIT: u32 = 256;
-
 /// State shared by the workers.
-pub struct Shared<C> {
+pub struct Shared<C: Carrier> {
     /// The work to do.
-    pub load: Load,
-    /// How far its requests are.
-    pub carrier: Carrier,
+    pub load: Load<C::Source>,
+    /// How operations are carried out.
+    pub carrier: C,
     /// The measurements so far.
     pub record: Record,
-    /// Content of writes, and checks of reads.
-    pub content: C,
     /// How long the run waits.
     pub patience: Patience,
     /// System calls made.
@@ -51,20 +44,13 @@ pub struct Shared<C> {
     idle_count: u32,
 }
 
-impl<C: Content> Shared<C> {
+impl<C: Carrier> Shared<C> {
     /// Return the shared state at the start.
-    pub fn new(
-        load: Load,
-        carrier: Carrier,
-        record: Record,
-        content: C,
-        patience: Patience,
-    ) -> Self {
+    pub fn new(load: Load<C::Source>, carrier: C, record: Record, patience: Patience) -> Self {
         Self {
             load,
             carrier,
             record,
-            content,
             patience,
             call_count: 0,
             end_ns: 0,
@@ -76,7 +62,7 @@ impl<C: Content> Shared<C> {
 
     #[inline]
     fn take(&mut self) -> Option<u32> {
-        self.load.take(&mut |request| self.content.admits(request))
+        self.load.take(&mut |next| self.carrier.admits(next))
     }
 
     /// Set the end of the run: that of the load or of the last request, or `given_up_ns`; never
@@ -96,7 +82,7 @@ impl<C: Content> Shared<C> {
 }
 
 /// The workers of a run.
-pub struct Workers<C, K> {
+pub struct Workers<C: Carrier, K> {
     /// None when the run is over, even if workers are still in a call.
     shared: Mutex<Option<Shared<C>>>,
     /// There is something to do, or never will be.
@@ -108,7 +94,10 @@ pub struct Workers<C, K> {
 
 type Guard<'a, C> = MutexGuard<'a, Option<Shared<C>>>;
 
-impl<C: Content + 'static, K: Caller> Workers<C, K> {
+impl<C: Carrier + 'static, K: Caller<C::Step>> Workers<C, K>
+where
+    C::Source: 'static,
+{
     /// Run to the end with as many threads as there are places.
     ///
     /// # Errors
@@ -118,7 +107,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         shared: Shared<C>,
         caller: K,
         is_wanted: &mut dyn FnMut() -> bool,
-    ) -> Result<Shared<C>, EngineError> {
+    ) -> io::Result<Shared<C>> {
         let worker_count = shared.load.place_count();
         let workers = Arc::new(Self {
             shared: Mutex::new(Some(shared)),
@@ -137,7 +126,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         if let Some(shared) = guard.as_mut() {
             // All threads are present, and wait for the lock: now time begins.
             shared.clock = Clock::start();
-            let is_careful = shared.content.is_careful();
+            let is_careful = shared.carrier.is_careful();
             shared.load.start(is_careful);
         }
         drop(guard);
@@ -146,19 +135,13 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         Ok(shared)
     }
 
-    fn spawn(self: &Arc<Self>, count: usize) -> Result<Vec<JoinHandle<()>>, EngineError> {
+    fn spawn(self: &Arc<Self>, count: usize) -> io::Result<Vec<JoinHandle<()>>> {
         let one = |_| {
             let own = Arc::clone(self);
             let named = thread::Builder::new().name("headroom-call".into());
             named.spawn(move || own.work())
         };
-        (0..count)
-            .map(one)
-            .collect::<Result<_, _>>()
-            .map_err(|cause| {
-                let cure = "ask for a smaller depth, or raise the limit of threads (ulimit -u)";
-                EngineError::system("starting a thread", cause, cure)
-            })
+        (0..count).map(one).collect()
     }
 
     fn lock(&self) -> Guard<'_, C> {
@@ -219,12 +202,8 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             return (guard, None);
         };
         let clock = shared.clock;
-        let request = shared.load.operation(place);
-        if shared.load.is_gated() || request.kind == Kind::Write {
-            let buffer = self.buffer(place);
-            shared.content.begin(place, request, buffer);
-        }
-        let mut operation = shared.carrier.operation(&shared.load, place);
+        let buffer = self.buffer(place);
+        let mut step = shared.carrier.begin(&shared.load, place, buffer);
         let begun_ns = clock.now_ns();
         shared.record.observe(begun_ns, &mut shared.load);
         shared.load.begin(&[place], begun_ns);
@@ -233,7 +212,7 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
         }
         loop {
             drop(guard);
-            let result = self.caller.call(place, operation);
+            let result = self.caller.call(place, step);
             let done_ns = clock.now_ns();
             guard = self.lock();
             let Some(shared) = guard.as_mut() else {
@@ -242,26 +221,20 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
             // While this thread waited for the lock, others may have gone on to later moments.
             let done_ns = shared.record.not_before_a_row(done_ns);
             shared.record.observe(done_ns, &mut shared.load);
-            let next = shared
-                .carrier
-                .complete(&mut shared.load, place, result, done_ns);
+            let completion = Completion {
+                place,
+                result,
+                done_ns,
+            };
+            let buffer = self.buffer(place);
+            let next = shared.carrier.end(&mut shared.load, completion, buffer);
             shared.load.replenish(done_ns);
             shared.call_count += 1;
             shared.end_ns = shared.end_ns.max(done_ns);
-            let errno = match next {
-                Next::Rest => {
-                    operation = shared.carrier.operation(&shared.load, place);
-                    continue;
-                }
-                Next::Done => None,
-                Next::Failed(errno) => Some(errno),
-            };
-            if shared.load.is_gated() {
-                let request = shared.load.operation(place);
-                let buffer = self.buffer(place);
-                shared.content.end(place, request, buffer, errno);
+            match next {
+                Some(next) => step = next,
+                None => return (guard, Some(done_ns)),
             }
-            return (guard, Some(done_ns));
         }
     }
 
@@ -305,10 +278,10 @@ impl<C: Content + 'static, K: Caller> Workers<C, K> {
     )]
     #[inline]
     fn buffer(&self, place: u32) -> &mut [u8] {
-        let buffers = self.caller.buffers();
+        let (first, bytes) = self.caller.buffer(place);
         // SAFETY: the place was taken by this thread and is in no call, so no other thread uses its
         // buffer, which lives as long as the workers.
-        unsafe { std::slice::from_raw_parts_mut(buffers.pointer(place), buffers.place_bytes()) }
+        unsafe { std::slice::from_raw_parts_mut(first, bytes) }
     }
 }
 

@@ -7,10 +7,9 @@
 //! Invariant: however a target behaves, a load that has an end has a run that ends, and a load
 //! without one ends with the target.
 
-use super::job::Job;
-use super::carrier::Load;
+use super::operation::Source;
+use super::{Load, StopReason};
 use crate::recording::clock::ns_of;
-use crate::recording::load::StopReason;
 
 /// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]
@@ -23,11 +22,12 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Return the patience of `job`.
-    pub fn new(job: &Job) -> Self {
+    /// Return the patience of a run that waits `drain_s` (s) after the end of its load, and
+    /// `silence_s` (s) for any end at all.
+    pub fn new(drain_s: f64, silence_s: f64) -> Self {
         Self {
-            drain_ns: ns_of(job.drain_s),
-            silence_ns: ns_of(job.silence_s),
+            drain_ns: ns_of(drain_s),
+            silence_ns: ns_of(silence_s),
             ended_count: 0,
             heard_ns: 0,
         }
@@ -35,7 +35,7 @@ impl Patience {
 
     /// Check `load` at `now_ns`, and stop it if it is no longer wanted or the target is silent;
     /// return whether nothing is waited for any longer.
-    pub fn is_over(&mut self, load: &mut Load, now_ns: u64, is_wanted: bool) -> bool {
+    pub fn is_over<S: Source>(&mut self, load: &mut Load<S>, now_ns: u64, is_wanted: bool) -> bool {
         if !is_wanted {
             load.stop(StopReason::Interrupted, now_ns);
             load.give_up_waiting(now_ns);
@@ -55,7 +55,7 @@ impl Patience {
             .is_some_and(|since_ns| now_ns.saturating_sub(since_ns) > self.drain_ns)
     }
 
-    fn is_silent(&mut self, load: &mut Load, now_ns: u64) -> bool {
+    fn is_silent<S: Source>(&mut self, load: &mut Load<S>, now_ns: u64) -> bool {
         load.settle();
         let ended_count = load.ended_count();
         if ended_count != self.ended_count || load.outstanding_count() == 0 {

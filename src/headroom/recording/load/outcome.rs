@@ -1,16 +1,15 @@
 //! The result of a run: tables, series and histograms like the kernel's, and facts about the run.
 
-use super::carrier::{Carrier, Load};
+use super::failures::Failure;
+use super::operation::{Operation, Source};
 use super::record::{AGE_COLUMNS, CELL_COUNT, CLASS_COLUMNS, Record, Rows};
-use crate::recording::load::StopReason;
-use crate::recording::load::failures::Failure;
+use super::{Load, StopReason};
 use crate::recording::spans::{Spans, SpansTable, Totals};
 use crate::recording::tally::Tally;
 use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table};
 use crate::simulation::kernel::statistics::series::Series;
 use crate::simulation::kernel::statistics::snapshots::Row;
 use crate::simulation::kernel::time::{SimTime, TimeUnit};
-use crate::systems::storage::workloads::request::Request;
 
 /// A quantity by class.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +25,9 @@ pub struct Quantity<T> {
 pub struct Tables {
     /// When (s).
     pub times_s: Vec<f64>,
-    /// Classes that had a request.
+    /// Classes that had a operation.
     pub classes: Table,
-    /// The target, as one station.
+    /// What carries them, as one station.
     pub stations: Table,
 }
 
@@ -37,17 +36,17 @@ pub struct Tables {
 pub struct ClassTotal {
     /// Name.
     pub name: String,
-    /// Requests that arrived.
+    /// Operations that arrived.
     pub arrival_count: u64,
-    /// Requests that were begun.
+    /// Operations that were begun.
     pub begin_count: u64,
-    /// Requests that succeeded.
+    /// Operations that succeeded.
     pub completion_count: u64,
-    /// Requests that failed.
+    /// Operations that failed.
     pub failure_count: u64,
-    /// Requests that succeeded later than their stream allows.
+    /// Operations that succeeded later than their stream allows.
     pub defect_count: u64,
-    /// Requests that found no place when they were due.
+    /// Operations that found no place when they were due.
     pub late_count: u64,
     /// Bytes moved (B).
     pub bytes: u64,
@@ -63,17 +62,17 @@ pub struct ClassTotal {
 
 /// A kind of failure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FailureTotal {
+pub struct FailureTotal<O> {
     /// Class.
     pub class: String,
-    /// What, with its first request.
-    pub failure: Failure<Request>,
+    /// What, with its first operation.
+    pub failure: Failure<O>,
 }
 
 /// All of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// Why requests stopped arriving.
+pub struct Outcome<O> {
+    /// Why operations stopped arriving.
     pub stop_reason: StopReason,
     /// When (s) they stopped.
     pub load_s: f64,
@@ -83,7 +82,7 @@ pub struct Outcome {
     pub problem: Option<String>,
     /// Statistics at a few dozen moments, the last the end.
     pub snapshots: Tables,
-    /// Statistics at equal distances, if requested.
+    /// Statistics at equal distances, if operationed.
     pub samples: Option<Tables>,
     /// Response times in the order of the ends.
     pub series: Vec<Quantity<SeriesTable>>,
@@ -96,22 +95,18 @@ pub struct Outcome {
     /// Totals.
     pub classes: Vec<ClassTotal>,
     /// The failures.
-    pub failures: Vec<FailureTotal>,
-    /// Requests that were begun and had no end when the run ended.
+    pub failures: Vec<FailureTotal<O>>,
+    /// Operations that were begun and had no end when the run ended.
     pub outstanding_count: u64,
-    /// Requests that arrived and were never begun.
+    /// Operations that arrived and were never begun.
     pub waiting_count: u64,
-    /// Operations that did only a part of their request.
-    pub continued_count: u64,
-    /// The workload's counts of its requests, by name.
-    pub counters: Vec<(&'static str, u64)>,
 }
 
-impl Outcome {
-    /// Report `load`, whose end was at `end_ns`.
-    pub fn new(
-        load: &mut Load,
-        carrier: &Carrier,
+impl<O: Operation> Outcome<O> {
+    /// Report `load`, which one `station` carried and whose end was at `end_ns`.
+    pub fn new<S: Source<Operation = O>>(
+        load: &mut Load<S>,
+        station: &str,
         record: Record,
         end_ns: u64,
         problem: Option<String>,
@@ -130,8 +125,8 @@ impl Outcome {
             load_s: seconds(u128::from(stop_ns.min(end_ns))),
             end_s: seconds(u128::from(end_ns)),
             problem,
-            snapshots: tables(load, &used, &snapshots),
-            samples: (!samples.is_empty()).then(|| tables(load, &used, &samples)),
+            snapshots: tables(load, station, &used, &snapshots),
+            samples: (!samples.is_empty()).then(|| tables(load, station, &used, &samples)),
             series: quantities(load, &used, |tally| series(&tally.series)),
             response: of_class(|tally| &tally.response),
             service: of_class(|tally| &tally.service),
@@ -140,13 +135,15 @@ impl Outcome {
             failures: failures(load),
             outstanding_count: load.outstanding_count() as u64,
             waiting_count: load.waiting_count() as u64,
-            continued_count: carrier.continued_count(),
-            counters: load.source().0.counters(),
         }
     }
 }
 
-fn quantities<T>(load: &Load, used: &[usize], value: impl Fn(&Tally) -> T) -> Vec<Quantity<T>> {
+fn quantities<S: Source, T>(
+    load: &Load<S>,
+    used: &[usize],
+    value: impl Fn(&Tally) -> T,
+) -> Vec<Quantity<T>> {
     let one = |&class: &usize| Quantity {
         class: load.classes().names()[class].clone(),
         values: value(&load.tallies()[class]),
@@ -182,7 +179,7 @@ fn spans(spans: &Spans, end_ns: u64) -> SpansTable {
     SpansTable::new(histogram, &spans.segments())
 }
 
-fn total(load: &Load, class: usize) -> ClassTotal {
+fn total<S: Source>(load: &Load<S>, class: usize) -> ClassTotal {
     let tally = &load.tallies()[class];
     ClassTotal {
         name: load.classes().names()[class].clone(),
@@ -210,15 +207,15 @@ fn ends(totals: Totals) -> (f64, f64) {
     )
 }
 
-fn failures(load: &Load) -> Vec<FailureTotal> {
-    let one = |failure: &Failure<Request>| FailureTotal {
+fn failures<S: Source>(load: &Load<S>) -> Vec<FailureTotal<S::Operation>> {
+    let one = |failure: &Failure<S::Operation>| FailureTotal {
         class: load.classes().names()[failure.class as usize].clone(),
         failure: *failure,
     };
     load.failures().all().iter().map(one).collect()
 }
 
-fn tables(load: &Load, used: &[usize], rows: &Rows) -> Tables {
+fn tables<S: Source>(load: &Load<S>, station: &str, used: &[usize], rows: &Rows) -> Tables {
     let names = |class: &usize| load.classes().names()[*class].clone();
     let cells: Vec<Vec<[u128; CELL_COUNT]>> = rows.iter().map(|(_, row)| cells(row)).collect();
     let of_used = cells
@@ -232,7 +229,7 @@ fn tables(load: &Load, used: &[usize], rows: &Rows) -> Tables {
     };
     let sums: Vec<[u128; CELL_COUNT]> = cells.iter().map(|row| sum(row)).collect();
     let stations = Table {
-        names: vec!["device".into()],
+        names: vec![station.into()],
         capacity: vec![load.place_count() as f64],
         columns: columns(&sums),
         maxima: Vec::new(),
