@@ -10,15 +10,13 @@
 use super::operation::Source;
 use super::{Load, StopReason};
 use crate::recording::clock::ns_of;
+use crate::recording::silence::Silence;
 
 /// How long a run waits, and its observations so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     drain_ns: u64,
-    silence_ns: u64,
-    /// Requests that had ended when the target was last heard of, and when (ns) that was.
-    ended_count: u64,
-    heard_ns: u64,
+    silence: Silence,
 }
 
 impl Patience {
@@ -27,9 +25,7 @@ impl Patience {
     pub fn new(drain_s: f64, silence_s: f64) -> Self {
         Self {
             drain_ns: ns_of(drain_s),
-            silence_ns: ns_of(silence_s),
-            ended_count: 0,
-            heard_ns: 0,
+            silence: Silence::new(silence_s, 0),
         }
     }
 
@@ -57,11 +53,10 @@ impl Patience {
 
     fn is_silent<S: Source>(&mut self, load: &mut Load<S>, now_ns: u64) -> bool {
         load.settle();
-        let ended_count = load.ended_count();
-        if ended_count != self.ended_count || load.outstanding_count() == 0 {
-            self.ended_count = ended_count;
-            self.heard_ns = now_ns;
-        }
-        now_ns.saturating_sub(self.heard_ns) > self.silence_ns
+        let is_awaited = load.outstanding_count() > 0;
+        let silence = &mut self.silence;
+        silence
+            .too_long(load.ended_count(), now_ns, is_awaited)
+            .is_some()
     }
 }
