@@ -1,4 +1,4 @@
-"""What the tests of this part share: a list of folders away from the user's own."""
+"""Keeps the list of folders of these tests apart from the user's."""
 
 from pathlib import Path
 

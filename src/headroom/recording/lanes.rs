@@ -3,7 +3,7 @@
 //! A lane belongs to one thread, so recording takes no lock. Memory does not grow with the run, and
 //! the lanes of several threads merge by addition.
 //!
-//! Invariant: what was recorded is in every table, whoever recorded it.
+//! Invariant: every recorded time is in every table, from any thread.
 
 use super::slices::{Add, Slices};
 use super::spans::{SpansTable, Totals};

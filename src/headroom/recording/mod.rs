@@ -1,4 +1,4 @@
-//! What every measured system needs: time, what happened when, and how long to wait for it.
+//! Needs of every measured system: a clock, a load driver, threads, and records of times.
 //!
 //! Invariant: nothing here knows what is measured; a system brings its operations.
 

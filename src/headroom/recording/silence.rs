@@ -31,7 +31,7 @@ impl Silence {
         (silent_ns > self.limit_ns).then_some(silent_ns)
     }
 
-    /// Begin anew at `now_ns`.
+    /// Begin again at `now_ns`.
     pub const fn restart(&mut self, now_ns: u64) {
         self.heard_ns = now_ns;
     }

@@ -1,7 +1,7 @@
 """How fast the processor and the memory are right now: known work before and after a measurement.
 
 Counters of the system name some causes of slow replications (`machine_watch`); this loop notices
-also those that nobody counts: a lower clock, a neighbour on the same core or the same memory.
+also those without a counter: a lower clock, a neighbour on the same core or the same memory.
 
 Invariant: the work is the same in every call, whatever was measured before.
 """

@@ -1,7 +1,7 @@
 """Processes of their own for measured replications; optional for a `System`.
 
 A measured task runs in the driver's process unless its system asks for another one: then native
-code that crashes is a failed replication, and the driver's heap is no part of the measurement.
+code that crashes is a failed replication, and the measurement does not include the driver's heap.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class OwnProcess(msgspec.Struct, frozen=True, kw_only=True):
 class NeedsOwnProcess(Protocol):
     """A measured system whose replications run in processes of their own.
 
-    The process loads the system anew from its set-up, so nothing that the driver's instance has
+    The process loads the system from its set-up again, so nothing that the driver's instance has
     opened for the session is there.
     """
 

@@ -1,6 +1,6 @@
-"""Measurements one at a time: in this process, or in one of their own that is bound and calibrated.
+"""Measurements one at a time: in this process, or each in a separate one, bound and calibrated.
 
-A replication in a process of its own is repeated if the machine was slower around it than before
+A replication in a separate process is repeated if the machine was slower around it than before
 (`DISTURBED`), as long as the budget lasts. The repeated one counts, whatever it says; its
 calibration stays among its counters for the analysis.
 """

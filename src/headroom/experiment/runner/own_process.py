@@ -1,4 +1,4 @@
-"""What a process takes on itself before it runs a measured replication of its own."""
+"""Settings of a separate process before it runs a measured replication."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-//! What the threads of a run share: its clock, its end, and where they meet between phases.
+//! State shared by the threads of a run: its clock, its end, and where they meet between phases.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,7 +1,7 @@
 //! The seams of the driver: how operations are split into steps, and what carries a step out.
 //!
 //! A [`Carrier`] turns an operation into one or more steps and judges their results. Steps are
-//! carried out by a [`Backend`], which has many of them under way in one thread, or by a
+//! carried out by a [`Backend`], which has many of them in flight in one thread, or by a
 //! [`Caller`], one in each thread. Both hold a slot for each place, with a buffer where operations
 //! move data.
 
@@ -12,9 +12,9 @@ use super::operation::Source;
 
 /// Splits operations into steps.
 pub trait Carrier: Send {
-    /// Where the operations come from.
+    /// Source of the operations.
     type Source: Source;
-    /// What is carried out at once.
+    /// Carried out at once.
     type Step: Copy + Send;
 
     /// Return whether it must learn of every operation; otherwise [`Carrier::admits`] is never

@@ -1,1 +1,1 @@
-"""Long-running programs beside a measurement: started, checked, limited, disturbed, ended."""
+"""Long-running programs around a measurement: started, checked, limited, disturbed, ended."""

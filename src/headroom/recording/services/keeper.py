@@ -84,7 +84,7 @@ class Keeper:
                     service.send(signal.SIGCONT)
 
     def end_of_run(self) -> None:
-        """End the services that each replication starts anew."""
+        """End the services that each replication starts again."""
         for service in self.services():
             if service.table.per == "point":
                 self._end(service.table.name)

@@ -30,7 +30,7 @@ class Hierarchy:
 
 
 def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
-    """Return the hierarchies of this machine; none where there are no control groups."""
+    """Return the hierarchies of this machine; empty without control groups."""
     try:
         groups = (proc / "cgroup").read_text(encoding="utf-8").splitlines()
         mounts = (proc / "mounts").read_text(encoding="utf-8").splitlines()

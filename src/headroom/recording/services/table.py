@@ -50,7 +50,7 @@ class FaultTable(_Table, frozen=True):
 
 
 class ServiceTable(_Table, frozen=True):
-    """`[[experiment.system.service]]`: a long-running program beside the measured one.
+    """`[[experiment.system.service]]`: a long-running program that the measured one uses.
 
     Other texts may use `{NAME.port}` (or another of its ports), `{NAME.folder}`, `{NAME.log}`,
     `{NAME.bin}` and `{NAME.url}`.
@@ -73,8 +73,8 @@ class ServiceTable(_Table, frozen=True):
     set_up: list[Argv] = []
     """Commands after each start, once it is ready."""
     per: Literal["session", "point"] = "session"
-    """`session`: it runs until its texts change or the session ends. `point`: it is started anew
-    for each replication."""
+    """`session`: it runs until its texts change or the session ends. `point`: it is started
+    again for each replication."""
     limits: LimitsTable = msgspec.field(default_factory=LimitsTable)
     """Limits of processors and memory."""
     fault: FaultTable | None = None

@@ -1,4 +1,4 @@
-"""Services beside a measured program: start, health, faults, limits, end, and leftovers."""
+"""Services around a measured program: start, health, faults, limits, end, and leftovers."""
 
 import os
 import signal
