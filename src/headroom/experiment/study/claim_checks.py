@@ -57,7 +57,9 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
                 f"unknown experiment {claim.experiment!r}",
                 cure=suggestion(claim.experiment, experiments),
             )
-        check_metric(loaded, (*place, "metric"), claim.metric, experiment.system, experiment.points)
+        check_quantity(loaded, (*place, "metric"), claim.metric, experiment)
+        _check_statistic(loaded, place, claim, experiment)
+        experiment = experiment.seen_by(claim.metric)
         unit = _claimed_unit(claim, experiment)
         checked.append(with_numbers(loaded, place, claim, unit))
         _check_claim(loaded, place, checked[-1], experiment)
@@ -70,17 +72,40 @@ def _claimed_unit(claim: Claim, experiment: PlannedExperiment) -> str:
     """Return the unit of a claim's quantities: that of its metric, or of the factor of a knee."""
     if isinstance(claim, KneeClaim):
         return next((f.parameter.unit for f in experiment.factors if f.name == claim.factor), "1")
-    return unit_of(claim.metric, experiment.system, experiment.points)
+    return unit_of(claim.metric, experiment)
 
 
-def unit_of(metric: str, system: System, points: Sequence[Point]) -> str:
-    """Return the unit of a metric that some point reports."""
+def unit_of(name: str, experiment: PlannedExperiment) -> str:
+    """Return the unit of a derived quantity, or of a metric that some point reports."""
+    derived = experiment.derived_named(name)
+    if derived is not None:
+        return derived.unit
     return next(
         found.unit
-        for point in points
-        for found in system.metrics(point.config)
-        if found.name == metric
+        for point in experiment.points
+        for found in experiment.system.metrics(point.config)
+        if found.name == name
     )
+
+
+def check_quantity(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> None:
+    """Raise `StudyError` unless a metric, or a derived quantity of the study, has this name."""
+    if experiment.derived_named(name) is None:
+        check_metric(loaded, place, name, experiment.system, experiment.points)
+
+
+def _check_statistic(
+    loaded: LoadedStudy, place: KeyPath, claim: Claim, experiment: PlannedExperiment
+) -> None:
+    is_derived = experiment.derived_named(claim.metric) is not None
+    if is_derived and getattr(claim, "statistic", "centre") != "centre":
+        raise loaded.error(
+            (*place, "statistic"),
+            f"{claim.metric!r} is derived: it has no replications",
+            cure="set the statistic of [[experiment.derived]] instead",
+        )
 
 
 def check_metric(
@@ -325,12 +350,14 @@ def _check_agreement(
         )
     metric = claim.to_metric or claim.metric
     metric_place = (*place, "to_metric" if claim.to_metric else "metric")
-    check_metric(loaded, metric_place, metric, other.system, other.points)
+    check_quantity(loaded, metric_place, metric, other)
+    other = other.seen_by(metric)
     _check_units(loaded, metric_place, (claim.metric, experiments[claim.experiment]),
                  (metric, other))  # fmt: skip
     _check_where(loaded, (*place, "to"), claim.to, other)
     candidates = [point.levels for point in other.points]
-    predicted = _check_where(loaded, (*place, "where"), claim.where, experiments[claim.experiment])
+    own = experiments[claim.experiment].seen_by(claim.metric)
+    predicted = _check_where(loaded, (*place, "where"), claim.where, own)
     found = [matching(point.levels, candidates, to=claim.to) for point in predicted]
     if not any(found):
         raise loaded.error(
@@ -355,9 +382,7 @@ def _check_units(
     one: tuple[str, PlannedExperiment],
     other: tuple[str, PlannedExperiment],
 ) -> None:
-    first, second = (
-        unit_of(metric, experiment.system, experiment.points) for metric, experiment in (one, other)
-    )
+    first, second = (unit_of(metric, experiment) for metric, experiment in (one, other))
     if first != second:
         raise loaded.error(
             place,
