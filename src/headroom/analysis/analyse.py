@@ -60,7 +60,14 @@ from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
 from headroom.experiment.study.claim_checks import unit_of
 from headroom.experiment.study.limit_checks import load_factor
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.study.study import AgreementClaim, Claim, Limit, Statistic, in_base_units
+from headroom.experiment.study.study import (
+    AgreementClaim,
+    Claim,
+    ErrorsClaim,
+    Limit,
+    Statistic,
+    in_base_units,
+)
 from headroom.experiment.study.windows import WORST, window_metric
 from headroom.version import version
 
@@ -216,7 +223,7 @@ def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
     for claim in claims:
         if claim.experiment == name:
             found.add(claim.metric)
-        if isinstance(claim, AgreementClaim) and claim.to_experiment == name:
+        if isinstance(claim, AgreementClaim | ErrorsClaim) and claim.to_experiment == name:
             found.add(claim.to_metric or claim.metric)
     return found
 
@@ -512,7 +519,7 @@ def _with_crossovers(found: LevelsCompared, factors: Sequence[FactorSpec]) -> Le
 
 def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:
     evidence = _evidence(claim.experiment, claim.metric, analysed, plan)
-    if isinstance(claim, AgreementClaim):
+    if isinstance(claim, AgreementClaim | ErrorsClaim):
         to = _evidence(claim.to_experiment, claim.to_metric or claim.metric, analysed, plan)
         return check_claim(claim, replace(evidence, to=to))
     found = check_claim(claim, evidence)

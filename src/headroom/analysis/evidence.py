@@ -319,6 +319,36 @@ class AgreementEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", 
     """Why the first of the points without results has none."""
 
 
+ErrorCode: TypeAlias = Literal["median", "worst", "rank", "signs"]
+"""The median and the worst of the relative errors; the rank correlation of predicted and measured;
+the share of points whose difference to the point of reference has the measured sign."""
+
+
+class ErrorMeasure(_Evidence, frozen=True, kw_only=True):
+    """One figure of the errors of a prediction, and what the claim allows."""
+
+    code: ErrorCode
+    value: float | None
+    """None, as its bounds, if it has no bound."""
+    low: float | None
+    high: float | None
+    allowed: Allowed
+    verdict: Literal["holds", "differs", "undecided"]
+
+
+class ErrorsEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="errors"):
+    """The errors of a prediction over all common points: the `pairs` of the claim."""
+
+    count: int
+    """Points that both experiments have, those without results included."""
+    measures: list[ErrorMeasure]
+    worst: int
+    """Number of the pair with the largest error, from 0."""
+    unbounded: list[UnboundedPair] = []
+    missing: MissingEvidence | None = None
+    """Why the first of the points without results has none."""
+
+
 ClaimEvidence: TypeAlias = (
     IntervalEvidence
     | SignEvidence
@@ -329,6 +359,7 @@ ClaimEvidence: TypeAlias = (
     | NoKneeEvidence
     | CrossoversEvidence
     | AgreementEvidence
+    | ErrorsEvidence
     | MissingEvidence
 )
 

@@ -158,9 +158,12 @@ def _of_two(planned: PlannedDerived, cell: Cell, others: Sequence[Cell]) -> Cell
         missing = cell.missing if not cell.is_known else partner.missing
         return Cell(levels=cell.levels, count=cell.is_known + partner.is_known, planned=2,
                     missing=missing, is_known=False)  # fmt: skip
-    pair = [partner, cell] if planned.spec.inverse else [cell, partner]
     function = _difference if planned.operation == "difference_to" else _quotient
-    (found,) = combined(function, pair)
+    if partner is cell:  # Its error cancels, whatever it is.
+        (found,) = combined(lambda one: function(np.repeat(one, 2)), [cell])
+    else:
+        pair = [partner, cell] if planned.spec.inverse else [cell, partner]
+        (found,) = combined(function, pair)
     missing = _no_value(planned, found, partner.levels)
     return replace(found, levels=cell.levels, count=2, planned=2, missing=missing)
 

@@ -20,6 +20,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
+    ErrorsClaim,
     FlatClaim,
     MonotoneClaim,
     OrderingClaim,
@@ -125,7 +126,7 @@ def _comparisons(claim: Claim, plan: Plan) -> int:
     experiments = {experiment.spec.name: experiment for experiment in plan.experiments}
     own = experiments.get(claim.experiment)
     match claim:
-        case AgreementClaim():
+        case AgreementClaim() | ErrorsClaim():
             return _met(claim, own, experiments.get(claim.to_experiment))
         case OrderingClaim():
             return len(claim.order) - 1
@@ -138,7 +139,9 @@ def _comparisons(claim: Claim, plan: Plan) -> int:
 
 
 def _met(
-    claim: AgreementClaim, own: PlannedExperiment | None, other: PlannedExperiment | None
+    claim: AgreementClaim | ErrorsClaim,
+    own: PlannedExperiment | None,
+    other: PlannedExperiment | None,
 ) -> int:
     """Return how many points of both experiments meet."""
     if own is None or other is None:

@@ -18,6 +18,7 @@ from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
     CrossoverClaim,
+    ErrorsClaim,
     Extreme,
     FlatClaim,
     KneeClaim,
@@ -63,7 +64,7 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
         unit = _claimed_unit(claim, experiment)
         checked.append(with_numbers(loaded, place, claim, unit))
         _check_claim(loaded, place, checked[-1], experiment)
-        if isinstance(claim, AgreementClaim):
+        if isinstance(claim, AgreementClaim | ErrorsClaim):
             _check_agreement(loaded, place, claim, experiments)
     return checked
 
@@ -186,6 +187,21 @@ def _check_claim(
             _numeric_factor(loaded, place, claim.factor, experiment)
         case AgreementClaim():
             _check_tolerance(loaded, place, claim.tolerance)
+        case ErrorsClaim():
+            _check_errors(loaded, place, claim)
+            _check_where(loaded, (*place, "reference"), claim.reference, experiment)
+
+
+def _check_errors(loaded: LoadedStudy, place: KeyPath, claim: ErrorsClaim) -> None:
+    bounds = ("median_at_most", "worst_at_most", "rank_at_least", "signs_at_least")
+    if all(getattr(claim, name) is None for name in bounds):
+        raise loaded.error(
+            place, "the claim states no bound", cure=f"give one or more of {', '.join(bounds)}"
+        )
+    if bool(claim.reference) != (claim.signs_at_least is not None):
+        raise loaded.error(
+            place, "signs_at_least and reference must be given together", cure="give both"
+        )
 
 
 def _check_crossover(
@@ -337,7 +353,7 @@ def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> No
 def _check_agreement(
     loaded: LoadedStudy,
     place: KeyPath,
-    claim: AgreementClaim,
+    claim: AgreementClaim | ErrorsClaim,
     experiments: Mapping[str, PlannedExperiment],
 ) -> None:
     """Raise unless each point meets at most one of the other experiment, and one does."""

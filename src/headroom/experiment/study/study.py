@@ -586,6 +586,40 @@ class AgreementClaim(
     ] = "all"
 
 
+class ErrorsClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="errors"):
+    """`experiment` predicts the `metric` of `to_experiment`: the errors over all common points.
+
+    Points meet as for `agreement`. The claim is about each limit that it states: the median and the
+    worst error relative to what was measured, the rank correlation of Spearman, and the share of
+    points whose difference to the point at `reference` has the measured sign.
+    """
+
+    to_experiment: Annotated[str, Meta(description="Experiment whose results are predicted.")]
+    to_metric: Annotated[
+        str, Meta(description="Metric there, in the same unit; empty: the same metric.")
+    ] = ""
+    to: Annotated[
+        Where, Meta(description="Levels of factors of `to_experiment` where they differ.")
+    ] = {}
+    median_at_most: Annotated[
+        Quantity | None, Meta(description='Bound of the median error: 0.1 or "10%".')
+    ] = None
+    worst_at_most: Annotated[
+        Quantity | None, Meta(description='Bound of the worst error: 0.3 or "30%".')
+    ] = None
+    rank_at_least: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        Meta(description="Bound of the rank correlation, between -1 and 1."),
+    ] = None
+    signs_at_least: Annotated[
+        Quantity | None, Meta(description='Bound of the share of equal signs: 0.9 or "90%".')
+    ] = None
+    reference: Annotated[
+        Where, Meta(description="Levels that differences are taken to, all others equal.")
+    ] = {}
+    statistic: Annotated[Statistic, _STATISTIC] = "centre"
+
+
 class OrderingClaim(
     _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ordering"
 ):
@@ -677,6 +711,7 @@ Claim: TypeAlias = (
     ValueClaim
     | RatioClaim
     | AgreementClaim
+    | ErrorsClaim
     | OrderingClaim
     | MonotoneClaim
     | FlatClaim
