@@ -243,9 +243,11 @@ def _derive(analysed: Sequence[_Analysed]) -> None:
             spec = planned.spec
             there = by_name.get(spec.to_experiment) if spec.to_experiment else one
             of = spec.divided_by or spec.of
-            other = there.cells(of, spec.statistic) if there else []
-            cells = derive(planned, one.cells(spec.of, spec.statistic), other)
-            one.derived[planned.name] = cells
+            source = one.cells(spec.of, spec.statistic)
+            other = source
+            if there is not one or of != spec.of:
+                other = there.cells(of, spec.statistic) if there else []
+            one.derived[planned.name] = derive(planned, source, other)
 
 
 def _add_point(analysed: _Analysed, answer: PointAnswer) -> None:

@@ -180,7 +180,7 @@ def _equal_signs(claim: ErrorsClaim, met: Met, evidence: Evidence) -> Interval:
     gaps = [
         [contrast_of(sides, [1.0, -1.0], confidence=confidence) for sides in both] for both in found
     ]
-    equal = [np.sign(one.value) == np.sign(other.value) for one, other in gaps]
+    equal = [bool(np.sign(one.value) == np.sign(other.value)) for one, other in gaps]
     sure = [_is_sure(one) and _is_sure(other) for one, other in gaps]
     count = len(gaps)
     surely = sum(a and b for a, b in zip(equal, sure, strict=True))

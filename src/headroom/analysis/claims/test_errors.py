@@ -50,6 +50,7 @@ def test_each_stated_figure_is_checked() -> None:
     expected = {"median": 0.11, "worst": 0.2, "rank": 0.8, "signs": 1.0}
     assert values == pytest.approx(expected, rel=1e-3)
     assert row.verdict == "holds"
+    assert msgspec.json.decode(msgspec.json.encode(row), type=ClaimResult) == row
     assert claim_sentence(row).startswith("Holds: median error 11.0% (")
     worse = check({1.0: 1.1, 2.0: 2.4, 4.0: 3.0, 8.0: 0.5}, worst_at_most=0.25, rank_at_least=-1.0)
     assert [one.verdict for one in measures(worse).values()] == ["differs", "holds"]

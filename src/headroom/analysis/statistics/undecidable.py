@@ -111,6 +111,9 @@ def _needed(claim: Claim, experiment: PlannedExperiment, plan: Plan) -> int:
     name, is_measured = experiment.spec.name, experiment.system.column is Column.MEASURE
     if name not in {claim.experiment, getattr(claim, "to_experiment", "")}:
         return 0
+    metric = claim.metric if name == claim.experiment else getattr(claim, "to_metric", "")
+    if experiment.derived_named(metric or claim.metric) is not None:
+        return 0
     statistic = getattr(claim, "statistic", "centre")
     if isinstance(claim, ValueClaim) and claim.extreme_of is not None:
         return fewest_for_extreme(claim.extreme_of)

@@ -34,7 +34,7 @@ from headroom.report.sentences.numbers import (
     given_times,
     short,
 )
-from headroom.report.words import count_noun, label_metric
+from headroom.report.words import count_noun, join_words, label_metric
 
 LEVELS_LISTED = 4
 """A curve of more levels is described by its ends and its smallest step."""
@@ -310,9 +310,7 @@ def _measured(one: ErrorMeasure, value: float) -> str:
 
 
 def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
-    allowed = " and ".join(
-        f"{_MEASURES[one.code].format(_allowed(one))}" for one in errors.measures
-    )
+    allowed = join_words([_MEASURES[one.code].format(_allowed(one)) for one in errors.measures])
     worst = claim.pairs[errors.worst]
     clauses = [
         _unbounded_words(errors),
