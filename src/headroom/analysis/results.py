@@ -810,6 +810,14 @@ class DerivedResult(_Result, frozen=True, kw_only=True):
     """Factors that its values have levels of."""
     over: list[str] = []
     """Factors that it combines, or that differ from the point that it refers to."""
+    to: dict[str, Value] = {}
+    """Levels of the point that it refers to."""
+    to_experiment: str = ""
+    """Experiment of that point; empty: its own."""
+    is_inverse: bool = False
+    """Whether that point is divided by this one."""
+    divisor: str = ""
+    """Of ``divided_by``: the metric, quantity or factor."""
     values: list[DerivedValue] = []
 
 

@@ -194,5 +194,9 @@ def derived_result(planned: PlannedDerived, cells: Sequence[Cell]) -> DerivedRes
         better=spec.better,
         factors=[factor.name for factor in planned.factors],
         over=sorted(planned.over),
+        to=dict(planned.to),
+        to_experiment=spec.to_experiment,
+        is_inverse=spec.inverse,
+        divisor=spec.divided_by,
         values=[cell.result() for cell in cells],
     )

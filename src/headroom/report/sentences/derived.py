@@ -4,12 +4,12 @@ from headroom.analysis.evidence import NoValue
 from headroom.analysis.results import DerivedResult, DerivedValue
 from headroom.quantities import format_levels
 from headroom.report.sentences.intervals import absent_words, no_interval_words
-from headroom.report.words import label_metric
+from headroom.report.words import join_words, label_metric
 
 _OPERATIONS = {
-    "ratio_to": "ratio of {of} to a point of reference",
-    "difference_to": "difference of {of} to a point of reference",
-    "divided_by": "quotient of {of}",
+    "ratio_to": "{of} divided by that at {to}",
+    "difference_to": "{of} less that at {to}",
+    "divided_by": "{of} divided by {divisor}",
     "share_over": "share of the sum of {of} over {over}",
     "standardised_over": "{of} standardised over {over}",
     "sum_over": "sum of {of} over {over}",
@@ -30,8 +30,13 @@ def derived_words(found: DerivedResult) -> str:
     ...     better="none", factors=[], over=["mode", "users"]))
     'sum of throughput over mode and users'
     """
-    over = " and ".join(found.over)
-    return _OPERATIONS[found.operation].format(of=label_metric(found.of), over=over)
+    to = ", ".join(filter(None, [format_levels(found.to), found.to_experiment]))
+    if found.is_inverse:
+        return f"{label_metric(found.of)} at {to} divided by that of each point"
+    return _OPERATIONS[found.operation].format(
+        of=label_metric(found.of), over=join_words(found.over), to=to,
+        divisor=label_metric(found.divisor),
+    )  # fmt: skip
 
 
 def no_value_words(missing: NoValue | None) -> str:
