@@ -30,7 +30,7 @@ def _factors(experiment: ExperimentResult, found: DerivedResult) -> list[Factor]
 
 
 def format_value(found: DerivedResult, one: DerivedValue) -> str:
-    """Return a value with its interval; nothing without a value."""
+    """Return a value with its interval, empty if it is missing."""
     if one.value is None:
         return ""
     return format_bounds(one.value, one.low, one.high, found.unit, metric=found.name)

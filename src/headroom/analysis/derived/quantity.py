@@ -20,7 +20,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Statistic
 
 Vector: TypeAlias = Callable[[FloatArray], FloatArray]
-"""A function of several values with one result or more; not-a-number where there is none."""
+"""A function of several values with one result or more; not-a-number for a missing one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

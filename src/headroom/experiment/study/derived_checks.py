@@ -173,7 +173,7 @@ class _Checks:
                 return {}
             raise self._error(
                 "to_experiment",
-                f"there is no experiment {self.spec.to_experiment!r} above this one",
+                f"unknown experiment {self.spec.to_experiment!r}: none above this one has the name",
                 suggestion(self.spec.to_experiment, names),
             )
         if other.derived_named(self.spec.of) is None:
@@ -187,7 +187,7 @@ class _Checks:
         if factor is None or (self.is_quick and where[name] not in factor.levels):
             if self.is_quick:
                 return where[name]
-            raise self._error(operation, f"there is no factor {name!r}", "name a factor")
+            raise self._error(operation, f"unknown factor {name!r}", "name a factor")
         if where[name] not in factor.levels:
             raise self._error(
                 operation,

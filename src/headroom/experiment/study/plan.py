@@ -32,7 +32,7 @@ Operation: TypeAlias = Literal[
     "minimum_over",
     "function",
 ]
-"""What makes a derived quantity: the key of its table in the study."""
+"""Operation of a derived quantity: the key of its table in the study."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def test_a_quantity_has_the_factors_that_it_does_not_combine(plan_of: MakePlan) 
         ("{ users = 1 }", "{ users = 3 }", "no level 3", "4"),
         ("{ users = 1 }", "{ usrs = 1 }", "no factor 'usrs'", "users"),
         ("{ users = 1 }", "{}", "names no level", "to_experiment"),
-        ("{ users = 1 }", '{}\nto_experiment = "soak"', "no experiment 'soak' above", ""),
+        ("{ users = 1 }", '{}\nto_experiment = "soak"', "unknown experiment 'soak'", ""),
         ("ratio_to = { users = 1 }", 'function = "magic"', "no derived function 'magic'", ""),
         ("ratio_to = { users = 1 }", 'divided_by = "response_s_mean"', "needs a unit", "unit ="),
         ("ratio_to = { users = 1 }", 'divided_by = "mode"', "not numeric", "number"),

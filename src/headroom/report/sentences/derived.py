@@ -22,7 +22,7 @@ _OPERATIONS = {
 
 
 def derived_words(found: DerivedResult) -> str:
-    """Return what a derived quantity is.
+    """Return the definition of a derived quantity.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def no_value_words(missing: NoValue | None) -> str:
 
 
 def remark_of(value: DerivedValue) -> str:
-    """Return what a reader should know of one value: what is missing, or why no interval is."""
+    """Return a remark on one value: which terms are missing, or the reason for no interval."""
     is_part = value.value is not None and value.missing is not None
     terms = f"{value.count} of {value.planned} terms" if is_part else ""
     clauses = [terms, no_value_words(value.missing), no_interval_words(value.reason)]
