@@ -18,9 +18,11 @@ check: ## layout, lint, types and tests of what you changed, in a minute
 	@scripts/build test
 	@scripts/with-rust .venv/bin/python -m scripts.check_changes
 
+# The release build has long stretches on one core: the Rust tests are compiled beside it.
 test: ## install what the tests need and run every check, quick and cheap first
 	@scripts/system-packages
-	@scripts/build test
+	@scripts/with-rust cargo test --no-run --quiet --locked >/dev/null 2>&1 & \
+	trap "kill $$! 2>/dev/null" EXIT; scripts/build test && { wait $$! || true; }
 	@scripts/with-rust .venv/bin/python -m scripts.check
 
 bench: ## run the benchmarks beside their peers; PART=simulation runs one part

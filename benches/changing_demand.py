@@ -138,8 +138,8 @@ def idle_exit(random: np.random.Generator) -> Case:
 
     def speed(jobs: FloatArray) -> FloatArray:
         awake = np.minimum(jobs - 1.0, servers) / servers
-        found: FloatArray = np.minimum(jobs, servers) / (1.0 + extra * (1.0 - awake)) * alone
-        return found
+        speeds: FloatArray = np.minimum(jobs, servers) / (1.0 + extra * (1.0 - awake)) * alone
+        return speeds
 
     alone = 1.0 + extra
 
@@ -156,8 +156,8 @@ def batching(random: np.random.Generator) -> Case:
 
     def speed(jobs: FloatArray) -> FloatArray:
         each = np.minimum(np.maximum(jobs / servers, 1.0), largest)
-        found: FloatArray = np.minimum(jobs, servers) / (1.0 - shared + shared / each)
-        return found
+        speeds: FloatArray = np.minimum(jobs, servers) / (1.0 - shared + shared / each)
+        return speeds
 
     def queues(clients: int, busy: float, drift: float) -> list[Queue]:  # noqa: ARG001
         return [Queue(_DEMAND_S * drift, speed)]
@@ -172,8 +172,8 @@ def group_commit(random: np.random.Generator) -> Case:
     by_clients = random.uniform(0.1, 0.6)
 
     def speed(jobs: FloatArray) -> FloatArray:
-        found: FloatArray = np.where(jobs < 2.0, 1.0, jobs / 1.5)  # noqa: PLR2004
-        return found
+        speeds: FloatArray = np.where(jobs < 2.0, 1.0, jobs / 1.5)  # noqa: PLR2004
+        return speeds
 
     def queues(clients: int, busy: float, drift: float) -> list[Queue]:  # noqa: ARG001
         factor = 1.0 + by_clients * math.log2(clients) / 6.0
@@ -189,8 +189,8 @@ def hot_row(random: np.random.Generator) -> Case:
     growth = random.uniform(0.002, 0.02)
 
     def lock(jobs: FloatArray) -> FloatArray:
-        found: FloatArray = 1.0 / (1.0 + growth * (jobs - 1.0))
-        return found
+        speeds: FloatArray = 1.0 / (1.0 + growth * (jobs - 1.0))
+        return speeds
 
     def queues(clients: int, busy: float, drift: float) -> list[Queue]:
         factor = 1.0 + 0.3 * (1.0 - busy) + growth * clients / 4.0
@@ -207,8 +207,8 @@ def shared_cores(random: np.random.Generator) -> Case:
     def speed(jobs: FloatArray) -> FloatArray:
         used = np.minimum(jobs, servers)
         second = np.maximum(used - servers / 2.0, 0.0)
-        found: FloatArray = (used - slower * second) / (1.0 + clock * (used - 1.0) / servers)
-        return found
+        speeds: FloatArray = (used - slower * second) / (1.0 + clock * (used - 1.0) / servers)
+        return speeds
 
     def queues(clients: int, busy: float, drift: float) -> list[Queue]:  # noqa: ARG001
         return [Queue(_DEMAND_S * drift, speed)]

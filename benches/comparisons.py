@@ -50,8 +50,8 @@ def _with_outliers(random: np.random.Generator, runs: int) -> FloatArray:
     return with_outliers
 
 
-def _alike(one: Callable[[np.random.Generator, int], FloatArray]) -> Draw:
-    return lambda random, runs: (one(random, runs), one(random, runs))
+def _alike(draw: Callable[[np.random.Generator, int], FloatArray]) -> Draw:
+    return lambda random, runs: (draw(random, runs), draw(random, runs))
 
 
 def _drifting(random: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
@@ -138,9 +138,9 @@ def measured(name: str, runs: int, *, way: str, count: int = COMPARISONS) -> Row
     (50, True, True)
     """
     seed = _FIRST_SEED + 1_000 * list(VALUES).index(name) + runs
-    found = list(intervals(VALUES[name], runs, way=way, count=count, seed=seed))
-    low = np.array([one.low for one in found], dtype=float)
-    high = np.array([one.high for one in found], dtype=float)
+    drawn = list(intervals(VALUES[name], runs, way=way, count=count, seed=seed))
+    low = np.array([interval.low for interval in drawn], dtype=float)
+    high = np.array([interval.high for interval in drawn], dtype=float)
     zone = 1.0 + SAME_WITHIN
     return Row(
         values=name,
@@ -165,8 +165,8 @@ def queues(completions: int, runs: int, *, count: int = COMPARISONS) -> QueueRow
     random = np.random.default_rng(_FIRST_SEED + completions + runs)
     old, new = _mean_responses(random, completions, (count, runs))
     truth = (1.0 / (1.0 - _LOAD)) / (1.0 / (_FASTER - _LOAD))
-    means = [paired_ratio(one, other).interval for one, other in zip(old, new, strict=True)]
-    ranks = [ratio_within_pairs(one, other) for one, other in zip(old, new, strict=True)]
+    means = [paired_ratio(first, other).interval for first, other in zip(old, new, strict=True)]
+    ranks = [ratio_within_pairs(first, other) for first, other in zip(old, new, strict=True)]
     return QueueRow(
         completions=completions,
         runs=runs,
@@ -176,8 +176,10 @@ def queues(completions: int, runs: int, *, count: int = COMPARISONS) -> QueueRow
     )
 
 
-def _misses(found: Interval, truth: float) -> bool:
-    return found.low is None or found.high is None or not found.low <= truth <= found.high
+def _misses(interval: Interval, truth: float) -> bool:
+    return (
+        interval.low is None or interval.high is None or not interval.low <= truth <= interval.high
+    )
 
 
 def _mean_responses(

@@ -181,15 +181,15 @@ Found = tuple[Outcome, tuple[str, ...]]
 def outcomes(known: Known, setting: Setting, numbers: Iterable[int]) -> list[Found]:
     """Return the results of some experiments."""
     model, first = known.build(), next(iter(known.truths))
-    found = []
+    results = []
     for number in numbers:
         summary = experiment(model, setting, first, number)
         length = summary.run_length
-        found.append((
+        results.append((
             {metric: _interval(summary, metric) for metric in known.truths},
             tuple(length.metrics) if length is not None else (),
         ))  # fmt: skip
-    return found
+    return results
 
 
 def _interval(summary: PointSummary, metric: str) -> tuple[float, float, float] | None:
@@ -269,11 +269,13 @@ def rows_of(
     pool: ProcessPoolExecutor, known: Known, settings: Sequence[Setting], kept: Sequence[Row]
 ) -> list[Row]:
     """Return the lines of one model in some settings; `kept` has truths known only from runs."""
-    found = {setting: measured(pool, known, setting) for setting in settings}
-    pooled = next((one for setting, one in found.items() if setting.name == POOLED.name), [])
-    told = {one.metric: one.truth for one in kept if one.model == known.name}
+    by_setting = {setting: measured(pool, known, setting) for setting in settings}
+    pooled = next(
+        (results for setting, results in by_setting.items() if setting.name == POOLED.name), []
+    )
+    told = {line.metric: line.truth for line in kept if line.model == known.name}
     lines = []
-    for setting, outcome in found.items():
+    for setting, outcome in by_setting.items():
         metrics = list(known.truths)[: 1 if setting.half_width else None]
         for metric in metrics:
             truth, source = _truth(known, metric, pooled, told)
@@ -286,9 +288,9 @@ def rows_of(
     return lines
 
 
-def _reported(metric: str, found: Sequence[Found]) -> list[Found]:
+def _reported(metric: str, results: Sequence[Found]) -> list[Found]:
     """Return the experiments that count for a metric: short runs have no p99.9."""
-    return [one for one in found if not metric.endswith(RARE_SUFFIX) or one[0][metric]]
+    return [result for result in results if not metric.endswith(RARE_SUFFIX) or result[0][metric]]
 
 
 def _truth(
@@ -313,8 +315,8 @@ def binomial(covered: int, experiments: int) -> tuple[float, float]:
     >>> [round(bound, 3) for bound in binomial(380, 400)]
     [0.924, 0.969]
     """
-    found = stats.binomtest(covered, experiments).proportion_ci(0.95, method="exact")
-    return float(found.low), float(found.high)
+    interval = stats.binomtest(covered, experiments).proportion_ci(0.95, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -338,7 +340,7 @@ def main(arguments: Sequence[str]) -> int:
             lines = rows_of(pool, known, settings, load())
             anew = {(line.model, line.setting) for line in lines}
             kept = load()
-            others = [one for one in kept if (one.model, one.setting) not in anew]
+            others = [line for line in kept if (line.model, line.setting) not in anew]
             write_lines([*others, *lines], RESULTS)
             print(table(lines), flush=True)
     return 0
@@ -363,10 +365,10 @@ def load(path: Path = RESULTS) -> list[Row]:
     """Return the stored lines, in the order of models and settings; none if there is no file."""
     if not path.exists():
         return []
-    order = [(known.name, one.name) for known in models() for one in settings_of(known)]
+    order = [(known.name, setting.name) for known in models() for setting in settings_of(known)]
     data: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return sorted((Row(**one) for one in data),
-                  key=lambda one: order.index((one.model, one.setting)))  # fmt: skip
+    return sorted((Row(**line) for line in data),
+                  key=lambda line: order.index((line.model, line.setting)))  # fmt: skip
 
 
 def table(lines: Sequence[Row]) -> str:

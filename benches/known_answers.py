@@ -68,11 +68,11 @@ def rows_of(subject: Subject) -> list[Row]:
     """Return the rows of a subject, by running it."""
     slower = measured(subject, share=SLOWER_SHARE, slower=SLOWER)
     pairs = zip(measured(subject), slower, strict=True)
-    return [_row(subject, found, other) for found, other in pairs]
+    return [_row(subject, exact, other) for exact, other in pairs]
 
 
-def _row(subject: Subject, found: Measured, slower: Measured) -> Row:
-    answer: Answer = found.answer
+def _row(subject: Subject, exact: Measured, slower: Measured) -> Row:
+    answer: Answer = exact.answer
     return Row(
         model=subject.model,
         parameters=subject.parameters,
@@ -81,9 +81,9 @@ def _row(subject: Subject, found: Measured, slower: Measured) -> Row:
         is_exact=answer.is_exact,
         is_of_reference=bool(answer.printed),
         answer=answer.value,
-        mean=found.mean,
-        half_width=found.half_width,
-        is_inside=found.is_inside,
+        mean=exact.mean,
+        half_width=exact.half_width,
+        is_inside=exact.is_inside,
         notices=not slower.is_inside,
     )
 
@@ -96,13 +96,13 @@ def measure() -> list[Row]:
     """Run all subjects, in two processes, and return the rows in the order of the table."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(PROCESSES) as pool:
-        found = pool.map(_rows_at, range(len(subjects())))
-        return [row for rows in found for row in rows]
+        per_subject = pool.map(_rows_at, range(len(subjects())))
+        return [row for rows in per_subject for row in rows]
 
 
 def load(path: Path = RESULTS) -> list[Row]:
     """Return the stored rows."""
-    return [Row(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    return [Row(**stored) for stored in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def verdict(row: Row) -> str:
@@ -115,7 +115,7 @@ def verdict(row: Row) -> str:
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as text, model by model, under a count."""
     cells = [_cells(row) for row in rows]
-    sources = [one[-1] for one in cells]
+    sources = [line[-1] for line in cells]
     for place in range(1, len(cells)):
         if sources[place] == sources[place - 1]:
             cells[place] = (*cells[place][:-1], "")

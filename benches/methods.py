@@ -99,8 +99,8 @@ def crossovers(experiments: int = 300) -> Lines:
     yield "levels", "spread", "found", "of those, right"
     for levels in ((4.0, 16.0, 64.0, 256.0), (10.0, 20.0, 30.0, 40.0, 50.0, 60.0)):
         for spread in (0.1, 0.2):
-            found = [_crossing(levels, spread, seed) for seed in range(experiments)]
-            known = [one for one in found if one is not None]
+            crossings = [_crossing(levels, spread, seed) for seed in range(experiments)]
+            known = [crossing for crossing in crossings if crossing is not None]
             held = sum(low <= CROSSING <= high for low, high in known)
             names = f"{len(levels)} from {levels[0]:g} to {levels[-1]:g}"
             yield names, f"{spread:.0%}", f"{len(known)}", _percent(held / len(known))
@@ -150,27 +150,31 @@ def spreads(experiments: int = 2_000) -> Lines:
     statistics: tuple[Statistic, ...] = ("mean_deviation", "stdev")
     yield (
         "values",
-        *(f"ratio of {one}" for one in statistics),
-        *(f"one {one}" for one in statistics),
+        *(f"ratio of {statistic}" for statistic in statistics),
+        *(f"one {statistic}" for statistic in statistics),
     )
     for name, law in LAWS.items():
         random = np.random.default_rng(11)
         samples = [Sample(values=law.draw(random, 16)) for _ in range(2 * experiments)]
         pairs = list(zip(samples[::2], samples[1::2], strict=True))
         of_ratios = [
-            _share([statistic_ratio(*pair, one) for pair in pairs], 1.0) for one in statistics
+            _share([statistic_ratio(*pair, statistic) for pair in pairs], 1.0)
+            for statistic in statistics
         ]
         of_one = [
-            _share([statistic_interval(first, one) for first, _ in pairs], getattr(law, one))
-            for one in statistics
+            _share(
+                [statistic_interval(first, statistic) for first, _ in pairs],
+                getattr(law, statistic),
+            )
+            for statistic in statistics
         ]
         yield name, *(_percent(share) for share in (*of_ratios, *of_one))
 
 
-def _share(found: Sequence[Interval], truth: float) -> float:
-    bounds = [(one.low, one.high) for one in found]
+def _share(intervals: Sequence[Interval], truth: float) -> float:
+    bounds = [(interval.low, interval.high) for interval in intervals]
     held = [low is not None and high is not None and low <= truth <= high for low, high in bounds]
-    return sum(held) / len(found)
+    return sum(held) / len(intervals)
 
 
 def _percent(share: float) -> str:
@@ -178,7 +182,7 @@ def _percent(share: float) -> str:
 
 
 TABLES: dict[str, Callable[[], Lines]] = {
-    one.__name__: one for one in (independence, warm_up, saturation, crossovers, spreads)
+    lines.__name__: lines for lines in (independence, warm_up, saturation, crossovers, spreads)
 }
 
 

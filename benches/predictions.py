@@ -197,15 +197,15 @@ def _of_one(maker: Maker, evidence: Evidence, random: np.random.Generator) -> li
     ranges = {"service_s": [1e-6, 1e-1]} | ({} if evidence.knows_servers else {"servers": [1, 8]})
     options = Options(parameters=ranges, metrics=list(evidence.metrics))
     try:
-        found = LeastSquares().fit(points, target, options)
+        fit = LeastSquares().fit(points, target, options)
     except FitError:
         return [Outcome(family=case.family, evidence=evidence.name, load=load) for load in LOADS]
-    values = {parameter.name: parameter.value for parameter in found.parameters}
+    values = {parameter.name: parameter.value for parameter in fit.parameters}
     loads = tuple(
         load_of(target.system, {**target.config, **point.config, **values}, visits=point.visits)
         for point in points
     )
-    fitted = FittedSet(where={}, found=found, origin="measured", loads=loads)
+    fitted = FittedSet(where={}, found=fit, origin="measured", loads=loads)
     return [
         _predicted(case, evidence, target, fitted, load=load, most=most, drift=drift)
         for load in LOADS
@@ -299,11 +299,11 @@ class Row:
         return self.cases - self.refused
 
 
-def rows(found: Sequence[Outcome]) -> list[Row]:
+def rows(all_outcomes: Sequence[Outcome]) -> list[Row]:
     """Return the lines: each kind of evidence with each load, observed laws and others apart."""
     groups = {"observed laws": names_of(KNOWN), "other laws": names_of(OTHER)}
     return [
-        _row(evidence.name, load, title, names, found)
+        _row(evidence.name, load, title, names, all_outcomes)
         for evidence in EVIDENCE
         for load in LOADS
         for title, names in groups.items()
@@ -315,10 +315,14 @@ def names_of(makers: Iterable[Maker]) -> set[str]:
     return {maker.__name__.replace("_", " ") for maker in makers}
 
 
-def _row(evidence: str, load: str, title: str, names: set[str], found: Sequence[Outcome]) -> Row:
-    alike = [one for one in found if (one.evidence, one.load) == (evidence, load)]
-    here = [one for one in alike if one.family in names]
-    sure = [one for one in here if not one.is_refused]
+def _row(
+    evidence: str, load: str, title: str, names: set[str], all_outcomes: Sequence[Outcome]
+) -> Row:
+    alike = [
+        outcome for outcome in all_outcomes if (outcome.evidence, outcome.load) == (evidence, load)
+    ]
+    here = [outcome for outcome in alike if outcome.family in names]
+    sure = [outcome for outcome in here if not outcome.is_refused]
     left_out = {name: _factor_without(name, alike) for name in names}
     return Row(
         evidence=evidence,
@@ -326,29 +330,38 @@ def _row(evidence: str, load: str, title: str, names: set[str], found: Sequence[
         families=title,
         cases=len(here),
         refused=len(here) - len(sure),
-        held={metric: sum(one.holds(metric) for one in sure) for metric in (RATE, TIME)},
-        width={metric: _typical([_half(one, metric) for one in sure]) for metric in (RATE, TIME)},
+        held={metric: sum(outcome.holds(metric) for outcome in sure) for metric in (RATE, TIME)},
+        width={
+            metric: _typical([_half(outcome, metric) for outcome in sure])
+            for metric in (RATE, TIME)
+        },
         error={
-            metric: _typical([abs(one.errors[metric]) for one in sure]) for metric in (RATE, TIME)
+            metric: _typical([abs(outcome.errors[metric]) for outcome in sure])
+            for metric in (RATE, TIME)
         },
         others=median(left_out.values()),
         others_held=sum(
-            abs(one.errors[RATE]) <= math.log(left_out[one.family]) + 1e-12 for one in sure
+            abs(outcome.errors[RATE]) <= math.log(left_out[outcome.family]) + 1e-12
+            for outcome in sure
         ),
     )
 
 
-def _half(one: Outcome, metric: str) -> float:
-    return (one.below[metric] + one.above[metric]) / 2.0
+def _half(outcome: Outcome, metric: str) -> float:
+    return (outcome.below[metric] + outcome.above[metric]) / 2.0
 
 
 def _typical(logarithms: Sequence[float]) -> float:
     return math.exp(min(median(logarithms), 99.0)) if logarithms else 0.0
 
 
-def _factor_without(family: str, found: Sequence[Outcome]) -> float:
+def _factor_without(family: str, all_outcomes: Sequence[Outcome]) -> float:
     """Return the factor that 95% of the errors of all other families stay within."""
-    errors = [abs(one.errors[RATE]) for one in found if one.family != family and one.errors]
+    errors = [
+        abs(outcome.errors[RATE])
+        for outcome in all_outcomes
+        if outcome.family != family and outcome.errors
+    ]
     return math.exp(float(np.quantile(errors, 0.95))) if errors else 1.0
 
 
@@ -357,8 +370,8 @@ def measure(cases: int, jobs: int) -> list[Row]:
     tasks = [(maker, evidence) for maker in KNOWN + OTHER for evidence in EVIDENCE]
     with ProcessPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(outcomes, *task, range(cases)) for task in tasks]
-        found = [outcome for future in futures for outcome in future.result()]
-    return rows(found)
+        all_outcomes = [outcome for future in futures for outcome in future.result()]
+    return rows(all_outcomes)
 
 
 def load() -> list[Row]:
@@ -378,18 +391,18 @@ def table(lines: Iterable[Row]) -> str:
     return "\n".join(text)
 
 
-def _line(one: Row, evidence: str) -> str:
-    refused = f"{one.refused} of {one.cases}" if one.refused else ""
-    cells = [evidence, one.load, one.families.removesuffix(" laws"), refused]
-    if one.predicted:
+def _line(row: Row, evidence: str) -> str:
+    refused = f"{row.refused} of {row.cases}" if row.refused else ""
+    cells = [evidence, row.load, row.families.removesuffix(" laws"), refused]
+    if row.predicted:
         cells += [
-            _percent(one.held[RATE], one.predicted),
-            _times(one.width[RATE]),
-            _times(one.error[RATE]),
-            _percent(one.held[TIME], one.predicted),
-            _times(one.width[TIME]),
-            _times(one.others),
-            _percent(one.others_held, one.predicted),
+            _percent(row.held[RATE], row.predicted),
+            _times(row.width[RATE]),
+            _times(row.error[RATE]),
+            _percent(row.held[TIME], row.predicted),
+            _times(row.width[TIME]),
+            _times(row.others),
+            _percent(row.others_held, row.predicted),
         ]
     else:
         cells += [""] * 7

@@ -163,8 +163,8 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
     ours = Contender(lambda: own(load("io_uring" if is_direct else "threads"), SECONDS))
     if not folder().is_dir():
         return []
-    names = {f"{fio.name()} {one}": one for one in interfaces}
-    theirs = {} if fio.missing() else {name: peer(one) for name, one in names.items()}
+    names = {f"{fio.name()} {interface}": interface for interface in interfaces}
+    theirs = {} if fio.missing() else {name: peer(interface) for name, interface in names.items()}
     cannot = dict.fromkeys(names, fio.missing()) if fio.missing() else {}
     if bare_io.missing():
         cannot[bare_io.NAME] = bare_io.missing()
@@ -181,7 +181,7 @@ def beside_fio(title: str, folder: Callable[[], Path], kind: str, depth: int) ->
             measure="returned",
             better=better,
             headroom=lambda: ask(ours),
-            peers={name: partial(ask, one) for name, one in theirs.items()},
+            peers={name: partial(ask, contender) for name, contender in theirs.items()},
             cannot=cannot,
         )
 
@@ -357,11 +357,18 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
     ]
     for title in ("disk", "tmpfs"):
         costs, rates = _found(rows, COST, f"{title}, "), _found(rows, RATE, f"{title}, ")
-        for one, many in zip(costs, rates, strict=True):
-            if one.peer == bare_io.NAME:
+        for spent, many in zip(costs, rates, strict=True):
+            if spent.peer == bare_io.NAME:
                 continue
-            marks = (_verdict(one, FIO_COST), _ratio(many), _verdict(many, FIO_RATE))
-            cells = (f"  {one.case}", _own(one), one.peer, _peer(one), _ratio(one), *marks)
+            marks = (_verdict(spent, FIO_COST), _ratio(many), _verdict(many, FIO_RATE))
+            cells = (
+                f"  {spent.case}",
+                _own(spent),
+                spent.peer,
+                _peer(spent),
+                _ratio(spent),
+                *marks,
+            )
             lines.append(cells)
     return lines
 
@@ -399,10 +406,10 @@ def _most(rows: list[Row], floor: Row) -> str:
 
 def _program_table(rows: list[Row]) -> list[tuple[str, ...]]:
     head = ("of it outside of the kernel", "Headroom", "beside", "", "cheaper by")
-    found = _found(rows, PROGRAM, "")
+    of_program = _found(rows, PROGRAM, "")
     return [
         head,
-        *((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row)) for row in found),
+        *((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row)) for row in of_program),
     ]
 
 
@@ -419,13 +426,13 @@ def _postmark_table(rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def _source_table(rows: list[Row]) -> list[tuple[str, ...]]:
-    found = _found(rows, DRAWN, "")
+    drawn = _found(rows, DRAWN, "")
     lines: list[tuple[str, ...]] = [
         ("ns of processor to draw a request", "", "times as long as random")
     ]
-    lines += [("  random", figure(1e9 / row.headroom), "") for row in found[:1]]
+    lines += [("  random", figure(1e9 / row.headroom), "") for row in drawn[:1]]
     lines += [
-        (f"  {row.peer}", figure(1e9 / (row.peer_value or 1.0)), _ratio(row)) for row in found
+        (f"  {row.peer}", figure(1e9 / (row.peer_value or 1.0)), _ratio(row)) for row in drawn
     ]
     return lines
 

@@ -150,7 +150,7 @@ def _row(
     count: int,
 ) -> Row:
     percent = PERCENTS.get(metric)
-    truth = float(np.mean([one[metric] for one in values]))
+    truth = float(np.mean([run_values[metric] for run_values in values]))
     pooled_truth = None if percent is None else _pooled(bins, percent)
     hits, pooled_hits = [], []
     for group in _groups(count):
@@ -200,13 +200,17 @@ def _groups(count: int) -> Iterator[list[int]]:
 
 
 def _pooled(bins: list[Bins], percent: float) -> float:
-    (merged,) = merge_by_metric({"response_s": one} for one in bins).values()
+    (merged,) = merge_by_metric({"response_s": of_run} for of_run in bins).values()
     return percentiles(merged, [percent])[0]
 
 
 def _covers(sample: Sample, truth: float) -> bool:
-    found = sample.interval()
-    return found.low is not None and found.high is not None and found.low <= truth <= found.high
+    interval = sample.interval()
+    return (
+        interval.low is not None
+        and interval.high is not None
+        and interval.low <= truth <= interval.high
+    )
 
 
 def load() -> list[Row]:

@@ -91,7 +91,7 @@ def own(config: dict[str, Value], *, runs: int = 1, each: int = PER_TERMINAL) ->
 
     def simulated(seed: int) -> Outcome:
         done = [simulate(model, seed=1000 * seed + run).counters for run in range(runs)]
-        tps = [transactions / one["simulated_s"] for one in done]
+        tps = [transactions / run["simulated_s"] for run in done]
         return Outcome(transactions * runs, sum(tps) / runs)
 
     return Contender(simulated)
@@ -145,7 +145,7 @@ def _speed_and_answers(title: str, ours: Contender, theirs: dict[str, Contender]
             metric=RATE,
             unit="1/s",
             headroom=ours.work,
-            peers={name: one.work for name, one in theirs.items()},
+            peers={name: contender.work for name, contender in theirs.items()},
         ),
         Case(
             name=title,
@@ -153,7 +153,7 @@ def _speed_and_answers(title: str, ours: Contender, theirs: dict[str, Contender]
             unit="1/s",
             measure="returned",
             headroom=ours.answer,
-            peers={name: one.answer for name, one in theirs.items()},
+            peers={name: contender.answer for name, contender in theirs.items()},
         ),
     ]
 
@@ -192,7 +192,7 @@ def growth(
             metric=RATE,
             unit="1/s",
             headroom=own(config, each=GROWTH_RUN).work,
-            peers={name: own(one, each=GROWTH_RUN).work for name, one in others.items()},
+            peers={name: own(larger, each=GROWTH_RUN).work for name, larger in others.items()},
         ),
         Case(
             name=f"{what}: {base}",
@@ -201,7 +201,7 @@ def growth(
             measure="returned",
             better="low",
             headroom=_counted("visits", config),
-            peers={name: _counted("visits", one) for name, one in others.items()},
+            peers={name: _counted("visits", larger) for name, larger in others.items()},
             repeats=1,
             unmeasured=0,
         ),
@@ -291,8 +291,8 @@ def _growth_table(rows: list[Row], what: str) -> str:
     base = rates[0].case.partition(": ")[2]
     figures = [(base, rates[0].headroom, visits[0].headroom, "")]
     figures += [
-        (one.peer, one.peer_value or 0.0, many.peer_value or 0.0, _ratio(one))
-        for one, many in zip(rates, visits, strict=True)
+        (rate.peer, rate.peer_value or 0.0, many.peer_value or 0.0, _ratio(rate))
+        for rate, many in zip(rates, visits, strict=True)
     ]
     head = (what, "transactions/s", "visits of each", "million visits/s", f"{base} is faster by")
     lines = [
@@ -306,13 +306,13 @@ def _building_table(rows: list[Row]) -> str:
     lines = [("build, check, compile", "s", "with a run of", "s", "times as long")]
     lines += [
         (
-            f"  {one.case}",
-            figure(one.headroom),
-            one.peer,
-            figure(one.peer_value or 0.0),
-            _ratio(one),
+            f"  {row.case}",
+            figure(row.headroom),
+            row.peer,
+            figure(row.peer_value or 0.0),
+            _ratio(row),
         )
-        for one in _found(rows, BUILD, "")
+        for row in _found(rows, BUILD, "")
     ]
     return aligned(lines)
 
@@ -330,7 +330,7 @@ def _ratio(row: Row, *, digits: int = 3) -> str:
     """Return the ratio of a row with its range."""
     low, high = row.ratio_range or (0.0, 0.0)
     return "{} ({} to {})".format(
-        *(f"{one:#.{digits}g}".rstrip(".") for one in (row.ratio or 0.0, low, high))
+        *(f"{number:#.{digits}g}".rstrip(".") for number in (row.ratio or 0.0, low, high))
     )
 
 

@@ -69,8 +69,8 @@ def _files_of(name: str, texts: dict[str, str]) -> set[str]:
     """Return the test files that go with a module."""
     folder = Path(name).parent
     own = str(folder / f"test_{Path(name).stem}.py")
-    found = {test for test, text in texts.items() if test == own or imports(text, module_of(name))}
-    return found or {test for test in texts if Path(test).parent == folder}
+    files = {test for test, text in texts.items() if test == own or imports(text, module_of(name))}
+    return files or {test for test in texts if Path(test).parent == folder}
 
 
 def files_for_pytest(changed: Iterable[str], texts: dict[str, str]) -> list[str]:

@@ -137,13 +137,13 @@ def anchors(text: str) -> set[str]:
     >>> sorted(anchors("# A study, in *short*\n## Run `it`\n## Run it\n"))
     ['a-study-in-short', 'run-it', 'run-it-1']
     """
-    found: dict[str, int] = {}
+    seen: dict[str, int] = {}
     result = set()
     without_blocks = re.sub(r"^(`{3,}).*?^\1\s*$", "", text, flags=re.DOTALL | re.MULTILINE)
     for title in re.findall(r"^#{1,6}\s+(.*?)\s*#*$", without_blocks, flags=re.MULTILINE):
         slug = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-        count = found.get(slug, 0)
-        found[slug] = count + 1
+        count = seen.get(slug, 0)
+        seen[slug] = count + 1
         result.add(f"{slug}-{count}" if count else slug)
     return result
 
@@ -216,17 +216,17 @@ def commands(block: Block) -> list[str]:
     >>> commands(Block(language="console", settings={}, content=content, line=1))
     ['ls -l', 'cat \\\n  a.txt']
     """
-    found: list[str] = []
+    collected: list[str] = []
     is_open = False
     for line in block.content.splitlines():
         if is_open:
-            found[-1] += "\n" + line
+            collected[-1] += "\n" + line
         elif line.startswith("$ "):
-            found.append(line[2:])
+            collected.append(line[2:])
         else:
             continue
         is_open = line.endswith("\\")
-    return found
+    return collected
 
 
 def _run_console(run: PageRun, block: Block) -> str:

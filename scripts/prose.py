@@ -250,14 +250,14 @@ def passages(path: Path) -> list[Passage]:
     """Return the prose of a file; the messages of a test are not read by users."""
     readers = {".md": markdown_passages, ".py": python_passages, ".rs": rust_passages}
     reader = readers.get(path.suffix, toml_passages)
-    found = list(reader(path.read_text(encoding="utf-8")))
+    prose = list(reader(path.read_text(encoding="utf-8")))
     is_test = path.name.startswith(("test_", "conftest")) or "tests" in path.parts
-    return [passage for passage in found if not (is_test and passage.kind == "message")]
+    return [passage for passage in prose if not (is_test and passage.kind == "message")]
 
 
-def hits(path: Path, found: Iterable[Passage], phrases: Iterable[Phrase]) -> Iterator[Hit]:
+def hits(path: Path, prose: Iterable[Passage], phrases: Iterable[Phrase]) -> Iterator[Hit]:
     """Yield the phrases in the passages of a file, in the order of its lines."""
-    for passage in found:
+    for passage in prose:
         text = passage.text
         for phrase in phrases:
             for match in phrase.pattern.finditer(text):
@@ -270,9 +270,9 @@ def hits(path: Path, found: Iterable[Passage], phrases: Iterable[Phrase]) -> Ite
                 )
 
 
-def words(found: Iterable[Passage]) -> int:
+def words(prose: Iterable[Passage]) -> int:
     """Return the number of words of the passages."""
-    return sum(len(passage.text.split()) for passage in found)
+    return sum(len(passage.text.split()) for passage in prose)
 
 
 def source_files() -> list[Path]:
@@ -299,11 +299,11 @@ def main(arguments: list[str]) -> int:
     hit_counts: Counter[Kind] = Counter()
     word_counts: Counter[Kind] = Counter()
     for path in chosen or [*handwritten_pages(), *source_files()]:
-        found = passages(path)
-        for hit in hits(path, found, phrases):
+        prose = passages(path)
+        for hit in hits(path, prose, phrases):
             print(hit)
             hit_counts[hit.kind] += 1
-        for passage in found:
+        for passage in prose:
             word_counts[passage.kind] += words([passage])
     for kind, count in word_counts.items():
         hit_rate = rate(hit_counts[kind], count)

@@ -22,10 +22,10 @@ class QuickRun:
 
     def experiment(self, name: str) -> dict[str, Any]:
         """Return the results of an experiment."""
-        found: dict[str, Any] = next(
-            one for one in self.results["experiments"] if one["name"] == name
+        experiment: dict[str, Any] = next(
+            candidate for candidate in self.results["experiments"] if candidate["name"] == name
         )
-        return found
+        return experiment
 
     def points(self) -> list[dict[str, Any]]:
         """Return the points of all experiments."""

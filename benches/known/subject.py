@@ -168,12 +168,12 @@ def measured(subject: Subject, *, share: float = 1.0, slower: float = 0.0) -> li
 def summary(subject: Subject, windows: Sequence[Window]) -> list[Measured]:
     """Return mean and interval of each answer over what the runs did."""
     quantile = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(windows) - 1))
-    found = []
+    answers = []
     for answer in subject.answers:
         values = np.array([answer.statistic(window) for window in windows])
         half = quantile * float(stats.sem(values))
-        found.append(Measured(answer=answer, mean=float(values.mean()), half_width=half))
-    return found
+        answers.append(Measured(answer=answer, mean=float(values.mean()), half_width=half))
+    return answers
 
 
 def response(name: str | None = None) -> Statistic:
@@ -216,9 +216,11 @@ def share_of_time(station: str, low: int, high: float = float("inf")) -> Statist
     """Return the share of time with `low` to `high` jobs at a station."""
 
     def statistic(w: Window) -> float:
-        (found,) = (occupancy for occupancy in w.result.occupancies if occupancy.name == station)
-        counts = found.counts[w.segments(list(found.segment_end_times_s))].sum(axis=0)
-        chosen = (found.bin_low >= low) & (found.bin_low <= high)
+        (at_station,) = (
+            occupancy for occupancy in w.result.occupancies if occupancy.name == station
+        )
+        counts = at_station.counts[w.segments(list(at_station.segment_end_times_s))].sum(axis=0)
+        chosen = (at_station.bin_low >= low) & (at_station.bin_low <= high)
         return float(counts[chosen].sum() / counts.sum())
 
     return statistic
@@ -228,9 +230,9 @@ def percentile(share: float) -> Statistic:
     """Return a percentile of the response time (s) of the first class."""
 
     def statistic(w: Window) -> float:
-        found = w.result.histograms[0]
-        counts = found.counts[w.segments(list(found.segment_end_times_s))].sum(axis=0)
-        edges = np.append(found.bin_low, found.bin_high[-1])
+        histogram = w.result.histograms[0]
+        counts = histogram.counts[w.segments(list(histogram.segment_end_times_s))].sum(axis=0)
+        edges = np.append(histogram.bin_low, histogram.bin_high[-1])
         below = np.append(0, counts.cumsum())
         return float(np.interp(share * below[-1], below, edges))
 

@@ -33,7 +33,7 @@ def run(load: Load, seconds: float) -> Cost:
         *("direct" if load.is_direct else "cached", str(seconds)),
     ]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    count, elapsed_s, program_s, kernel_s = (float(one) for one in done.stdout.split())
+    count, elapsed_s, program_s, kernel_s = (float(text) for text in done.stdout.split())
     return Cost(
         count=count,
         per_s=count / elapsed_s,

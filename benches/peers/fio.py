@@ -135,10 +135,10 @@ def run(load: Load, seconds: float) -> Cost:
     # A run bounded by time starts again after its last request, until the time is over.
     once = [option for option in options(load, seconds) if option != "--time_based"]
     _, start_s, start_program_s = _reported([*once, "--number_ios=1"])
-    found = report["jobs"][0]["read" if load.kind == "randread" else "write"]
+    totals = report["jobs"][0]["read" if load.kind == "randread" else "write"]
     return Cost(
-        count=found["total_ios"],
-        per_s=found["iops"],
+        count=totals["total_ios"],
+        per_s=totals["iops"],
         processor_s=max(all_s - start_s, 0.0),
         program_s=max(all_program_s - start_program_s, 0.0),
     )

@@ -56,7 +56,9 @@ def name() -> str:
     except OSError as error:
         raise PeerMissingError(f"its engine is a program for Linux on x86-64: {error}") from error
     (package,) = (
-        found for found in distributions(path=[str(FOLDER)]) if found.name == "line-solver"
+        installed
+        for installed in distributions(path=[str(FOLDER)])
+        if installed.name == "line-solver"
     )
     return f"LINE {package.version}"
 

@@ -34,17 +34,17 @@ class Node:
     def __init__(
         self, environment: simpy.Environment, machine: Machine, *, is_io: bool, has_bus: bool
     ) -> None:
-        one = partial(simpy.Resource, environment)
+        resource = partial(simpy.Resource, environment)
         send = machine.io_send_buffers if is_io else machine.node_send_buffers
         receive = machine.io_receive_buffers if is_io else machine.node_receive_buffers
-        self.send_buffers = one(capacity=send)
-        self.dma_send, self.dma_receive = one(), one()
+        self.send_buffers = resource(capacity=send)
+        self.dma_send, self.dma_receive = resource(), resource()
         loads = 1 if machine.packet_trains else machine.packets_per_buffer
-        self.places = one(capacity=receive * loads)
-        self.pci = one()
-        self.bus = one() if has_bus else None
-        self.port_in = [one() for _ in range(machine.planes)]
-        self.port_out = [one() for _ in range(machine.planes)]
+        self.places = resource(capacity=receive * loads)
+        self.pci = resource()
+        self.bus = resource() if has_bus else None
+        self.port_in = [resource() for _ in range(machine.planes)]
+        self.port_out = [resource() for _ in range(machine.planes)]
 
 
 @dataclass
@@ -113,21 +113,21 @@ class Simulation:
         return made
 
     def _add_cluster(self, made: Elements) -> None:
-        machine, one = self.machine, partial(simpy.Resource, self.environment)
+        machine, resource = self.machine, partial(simpy.Resource, self.environment)
         node = partial(Node, self.environment, machine)
         for _ in range(machine.processing_nodes):
             made.nodes.append(node(is_io=False, has_bus=True))
-            made.processors += [one() for _ in range(machine.processors)]
+            made.processors += [resource() for _ in range(machine.processors)]
         for _ in range(machine.io_nodes):
             made.nodes.append(node(is_io=True, has_bus=False))
-            made.io_processors.append(one(capacity=machine.io_processors))
+            made.io_processors.append(resource(capacity=machine.io_processors))
             parallel = machine.disk_parallelism
-            made.disks.append([one(capacity=parallel) for _ in range(machine.disks)])
+            made.disks.append([resource(capacity=parallel) for _ in range(machine.disks)])
             buses = min(machine.scsi_buses, machine.disks)
-            made.scsi.append([one() for _ in range(buses)])
+            made.scsi.append([resource() for _ in range(buses)])
         for _ in range(machine.communication_nodes):
             made.nodes.append(node(is_io=False, has_bus=False))
-            made.communication.append(one(capacity=machine.io_processors))
+            made.communication.append(resource(capacity=machine.io_processors))
         if machine.clusters > 1:
             made.up.append(self._links(machine.uplinks))
             made.down.append(self._links(machine.uplinks))
@@ -402,9 +402,9 @@ class Simulation:
 
     def _between(self, source: int, target: int, plane: int) -> list[simpy.Resource]:
         """Return the links between the switches of two nodes."""
-        here, there = (one // self.machine.nodes_of_a_cluster for one in (source, target))
+        here, there = (node // self.machine.nodes_of_a_cluster for node in (source, target))
         if here == there:
             return []
-        groups = [one // self.machine.clusters_of_a_group for one in (here, there)]
+        groups = [node // self.machine.clusters_of_a_group for node in (here, there)]
         across = [self.elements.across[groups[0]][plane]] if groups[0] != groups[1] else []
         return [self.elements.up[here][plane], *across, self.elements.down[there][plane]]

@@ -66,13 +66,13 @@ def causes(samples: Sequence[Sample | None], truth: float | None) -> Causes:
     (1.0, 0.0, 1.0, 0.0)
     """
     known = [sample for sample in samples if sample is not None and sample.spread is not None]
-    values = np.array([one.value for one in known])
+    values = np.array([sample.value for sample in known])
     target = float(values.mean()) if truth is None else truth
-    bounds = [one.interval() for one in known]
+    bounds = [sample.interval() for sample in known]
     above = sum(bound.low is not None and bound.low > target for bound in bounds) / len(samples)
     below = sum(bound.high is not None and bound.high < target for bound in bounds) / len(samples)
     centred = values - values.mean()
-    spreads = [one.spread for one in known if one.spread is not None]
+    spreads = [sample.spread for sample in known if sample.spread is not None]
     return Causes(
         coverage=len(known) / len(samples) - above - below,
         above=above,
@@ -100,16 +100,16 @@ def _run(model: Model, setting: Setting, number: int, place: int) -> Run:
     return run_of(simulate(model, seed=seed, completions=setting.completions))
 
 
-def table(found: dict[str, Causes]) -> str:
+def table(by_metric: dict[str, Causes]) -> str:
     """Return the causes of all metrics as a Markdown table."""
-    return "\n".join([HEAD, RULE, *(_line(name, one) for name, one in found.items())])
+    return "\n".join([HEAD, RULE, *(_line(name, cause) for name, cause in by_metric.items())])
 
 
-def _line(name: str, one: Causes) -> str:
+def _line(name: str, cause: Causes) -> str:
     return (
-        f"| `{name}` | {100 * one.coverage:.1f}% | {100 * one.above:.1f}% | "
-        f"{100 * one.below:.1f}% | {one.bias:+.2f} | {one.variance:.2f} | {one.skewness:.1f} | "
-        f"{one.skewness_said:.1f} |"
+        f"| `{name}` | {100 * cause.coverage:.1f}% | {100 * cause.above:.1f}% | "
+        f"{100 * cause.below:.1f}% | {cause.bias:+.2f} | {cause.variance:.2f} | "
+        f"{cause.skewness:.1f} | {cause.skewness_said:.1f} |"
     )
 
 
@@ -117,9 +117,16 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table of one model in one setting."""
     name, wanted, experiments = arguments
     known = next(model for model in models() if model.name == name)
-    setting = next(one for one in SETTINGS if one.name == wanted)
+    setting = next(candidate for candidate in SETTINGS if candidate.name == wanted)
     samples = samples_of(known, setting, int(experiments))
-    print(table({metric: causes(found, known.truths[metric]) for metric, found in samples.items()}))
+    print(
+        table(
+            {
+                metric: causes(of_metric, known.truths[metric])
+                for metric, of_metric in samples.items()
+            }
+        )
+    )
     return 0
 
 

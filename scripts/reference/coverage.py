@@ -121,8 +121,8 @@ def _kind(metric: str) -> str:
     >>> _kind("response_s_p99_9"), _kind("throughput")
     ('p99.9', 'means')
     """
-    found = [kind for kind in KINDS if metric.endswith(f"_{kind.replace('.', '_')}")]
-    return found[0] if found else "means"
+    kinds = [kind for kind in KINDS if metric.endswith(f"_{kind.replace('.', '_')}")]
+    return kinds[0] if kinds else "means"
 
 
 def _cells(lines: Sequence[Row]) -> str:
@@ -182,4 +182,4 @@ def _covered(lines: Sequence[Row]) -> str:
     others = sum(line.experiments for line in lines) - short
     held_else = sum(line.covered for line in lines) - held
     parts = [(held, short), (held_else, others)]
-    return " | ".join(f"{100 * one / of:.0f}% of {of:,}" if of else "" for one, of in parts)
+    return " | ".join(f"{100 * covered / of:.0f}% of {of:,}" if of else "" for covered, of in parts)

@@ -27,12 +27,12 @@ def one_line(text: str) -> str:
 
 def attribute_docs(struct: type) -> dict[str, str]:
     """Return field -> meaning, from the strings below fields and the section Parameters."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         if base.__module__.startswith("headroom"):
-            found |= parameter_section(inspect.getdoc(base) or "")
-            found |= _strings_below_fields(base)
-    return found
+            docs |= parameter_section(inspect.getdoc(base) or "")
+            docs |= _strings_below_fields(base)
+    return docs
 
 
 def _strings_below_fields(struct: type) -> dict[str, str]:
@@ -61,12 +61,12 @@ def parameter_section(doc: str) -> dict[str, str]:
     >>> parameter_section("Add.\n\nParameters\n----------\na, b\n    Numbers.\nc\n    More.\n")
     {'a': 'Numbers.', 'b': 'Numbers.', 'c': 'More.'}
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     body = section(doc, "Parameters")
     for names, text in re.findall(r"^(\w[^\n]*)\n((?:[ \t]+[^\n]*\n?|\n)+)", body, re.MULTILINE):
         for name in re.split(r",\s*", names.partition(" : ")[0]):
-            found[name] = one_line(text)
-    return found
+            meanings[name] = one_line(text)
+    return meanings
 
 
 def opening(item: object) -> str:

@@ -195,7 +195,8 @@ def metric_rows(rows: Iterable[Sequence[str]]) -> str:
         shown = f"{_UNITS.get(unit, unit)} {_ARROWS[better]}".strip()
         names.setdefault((shown, meaning), []).append(name)
     return table(
-        ("metric", "unit", "meaning"), [(", ".join(found), *key) for key, found in names.items()]
+        ("metric", "unit", "meaning"),
+        [(", ".join(metrics), *key) for key, metrics in names.items()],
     )
 
 
@@ -215,12 +216,14 @@ def _percentiles_together(rows: Iterable[Sequence[str]]) -> list[tuple[str, ...]
         texts = [text.replace(dotted, "N") if dotted else text for text in others]
         numbers.setdefault((stem, *texts), []).append(number)
     kept = []
-    for (stem, *others), found in numbers.items():
-        if len(found) > 1:
-            kept.append((f"`{stem}N`, N = {', '.join(found)}", *others))
-        elif found[0]:
-            dotted = found[0].replace("_", ".")
-            kept.append((f"`{stem}{found[0]}`", *(re.sub(r"\bN\b", dotted, one) for one in others)))
+    for (stem, *others), percents in numbers.items():
+        if len(percents) > 1:
+            kept.append((f"`{stem}N`, N = {', '.join(percents)}", *others))
+        elif percents[0]:
+            dotted = percents[0].replace("_", ".")
+            kept.append(
+                (f"`{stem}{percents[0]}`", *(re.sub(r"\bN\b", dotted, text) for text in others))
+            )
         else:
             kept.append((stem, *others))
     return kept

@@ -62,7 +62,7 @@ def _in_short(lines: Sequence[Row]) -> str:
             "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     for evidence in EVIDENCE:
         own = [line for line in lines if line.evidence == evidence.name]
-        cases, refused = sum(one.cases for one in own), sum(one.refused for one in own)
+        cases, refused = sum(row.cases for row in own), sum(row.refused for row in own)
         cells = [evidence.name, str(cases), str(refused)]
         if cases > refused:
             cells += [_share(own, RATE), _share(own, TIME), _width(own)]

@@ -162,11 +162,11 @@ def _model_of_the_same_parameters(name: str, parameters: Mapping[str, Sequence[P
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
     """Return the tables that a set-up may hold, in the order of its keys."""
-    found: list[type[msgspec.Struct]] = []
+    structs: list[type[msgspec.Struct]] = []
 
     def walk(kind: Any) -> None:  # noqa: ANN401  # one of msgspec's own types
         if isinstance(kind, msgspec.inspect.StructType) and kind.cls is not struct:
-            found.append(kind.cls)
+            structs.append(kind.cls)
         for name in ("item_type", "value_type"):
             if hasattr(kind, name):
                 walk(getattr(kind, name))
@@ -177,7 +177,7 @@ def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
     assert isinstance(root, msgspec.inspect.StructType)  # noqa: S101  # a set-up is a struct
     for item in root.fields:
         walk(item.type)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(structs))
 
 
 def _words_of(struct: type) -> str:

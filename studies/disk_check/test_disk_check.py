@@ -37,9 +37,9 @@ def test_a_sync_policy_that_was_foreseen_has_figures(
 def test_the_open_load_is_half_of_the_maximum(quick: QuickRun) -> None:
     """Oracle: what arrived per second is what the share of the maximum asks for."""
     reads = [
-        one["estimates"]["throughput"]["value"]
-        for one in quick.experiment("depths")["points"]
-        if one["levels"]["read_share"] == 1.0 and one["estimates"]
+        at_depth["estimates"]["throughput"]["value"]
+        for at_depth in quick.experiment("depths")["points"]
+        if at_depth["levels"]["read_share"] == 1.0 and at_depth["estimates"]
     ]
     (point,) = quick.experiment("open")["points"]
     if len(reads) == 4 and point["estimates"]:
@@ -78,9 +78,9 @@ def test_the_claims_about_the_model_are_about_the_same_load(study: dict[str, Any
     for measured, foreseen in (("most", "foreseen_most"), ("ramp", "foreseen")):
         real, model = content[measured], content[foreseen]
         assert model["seeds_of"] == model["fit"]["load_of"] == measured
-        for one, other in ((real, model), (real["quick"], model["quick"])):
-            assert one.get("factors") == other.get("factors")
-            size = parse_bytes(one["system"]["targets"]["device"]["bytes"])
+        for claimed, other in ((real, model), (real["quick"], model["quick"])):
+            assert claimed.get("factors") == other.get("factors")
+            size = parse_bytes(claimed["system"]["targets"]["device"]["bytes"])
             assert other["fixed"]["target_bytes"] == size
 
 
@@ -88,9 +88,9 @@ def test_what_is_foreseen_of_files_is_not_what_was_fitted(study: dict[str, Any])
     content = {experiment["name"]: experiment for experiment in study["experiment"]}
     swept, measured, foreseen = (content[name] for name in ("files", "postmark", "foreseen_files"))
     assert foreseen["seeds_of"] == "postmark"
-    for one, other in ((measured, foreseen), (measured["quick"], foreseen["quick"])):
-        same = {name: value for name, value in one["fixed"].items() if name != "workload"}
+    for claimed, other in ((measured, foreseen), (measured["quick"], foreseen["quick"])):
+        same = {name: value for name, value in claimed["fixed"].items() if name != "workload"}
         assert same == other["fixed"]
-    for one, other in ((swept, measured), (swept["quick"], measured["quick"])):
+    for claimed, other in ((swept, measured), (swept["quick"], measured["quick"])):
         for name in ("postmark_files", "postmark_transactions", "postmark_bias_read"):
-            assert one["fixed"].get(name) != other["fixed"][name]
+            assert claimed["fixed"].get(name) != other["fixed"][name]

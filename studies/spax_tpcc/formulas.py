@@ -20,13 +20,13 @@ def theory_of(study: Mapping[str, Any]) -> dict[str, float]:
     """Return the throughput (1/s) by formulas for each claim of a study that cites this file."""
     spax = machine_model("spax")
     fixed = {experiment["name"]: experiment.get("fixed", {}) for experiment in study["experiment"]}
-    found = {}
+    throughputs = {}
     for claim in study["claim"]:
         if "formulas.py" in claim.get("source", ""):
-            config = {name: _value(one) for name, one in fixed[claim["experiment"]].items()}
+            config = {name: _value(value) for name, value in fixed[claim["experiment"]].items()}
             network = queue_network(spax.machine(**config | claim["where"]))
-            found[claim["name"]] = solve(network).throughput_per_s
-    return found
+            throughputs[claim["name"]] = solve(network).throughput_per_s
+    return throughputs
 
 
 def _value(fixed: Any) -> Value:  # noqa: ANN401 - as TOML gives it

@@ -29,10 +29,10 @@ def module(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"spax_tpcc_{name}", FOLDER / f"{name}.py")
     assert spec
     assert spec.loader
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found
-    spec.loader.exec_module(found)
-    return found
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 class TestQuickForm(QuickForm):

@@ -67,14 +67,14 @@ def rows_of(results: Mapping[str, Any]) -> dict[str, Row]:
     claimed = {claim["name"]: 1e3 * float(claim["value"] or 0.0) for claim in results["claims"]}
     return {
         device: Row(
-            mean=1e3 * found["mean"],
-            deviation=1e3 * found["stdev"],
-            median=1e3 * found["median"],
+            mean=1e3 * estimate["mean"],
+            deviation=1e3 * estimate["stdev"],
+            median=1e3 * estimate["median"],
             least=claimed[f"model-{SHORT[device]}-min"],
             most=claimed[f"model-{SHORT[device]}-max"],
-            absolute_deviation=1e3 * found["mean_deviation"],
+            absolute_deviation=1e3 * estimate["mean_deviation"],
         )
-        for device, found in estimates.items()
+        for device, estimate in estimates.items()
     }
 
 
@@ -115,12 +115,12 @@ def table(rows: Mapping[str, Row]) -> Iterator[str]:
 
 def transaction_us(device: str) -> list[float]:
     """Return the mean time (us) of a transaction in each slice of a run, over some runs."""
-    found = []
+    runs = []
     for seed in SEEDS:
         # The first batch has the making of the files in it.
         values = simulate(MODELS[device](), seed=seed).series[0].values[1:]
-        found.append([float(part.mean()) for part in np.array_split(values, SLICES)])
-    slices: list[float] = (1e6 * np.array(found).mean(axis=0)).tolist()
+        runs.append([float(part.mean()) for part in np.array_split(values, SLICES)])
+    slices: list[float] = (1e6 * np.array(runs).mean(axis=0)).tolist()
     return slices
 
 

@@ -224,13 +224,13 @@ class Journal:
             "WHERE experiment = ? AND point_key = ? ORDER BY id"
         )
         with explained(self.path):
-            found = self._connection.execute(query, (experiment, point_key)).fetchall()
-        return [StoredRow(number, encoded, tuple(head)) for number, encoded, *head in found]
+            rows = self._connection.execute(query, (experiment, point_key)).fetchall()
+        return [StoredRow(number, encoded, tuple(head)) for number, encoded, *head in rows]
 
     def decoded(self, rows: Iterable[StoredRow]) -> list[ReplicationRow]:
         """Return stored rows with their runs; those that cannot be read are left out."""
-        found = (self._row(row.number, row.encoded, row.values) for row in rows)
-        return [row for row in found if row is not None]
+        decoded = (self._row(row.number, row.encoded, row.values) for row in rows)
+        return [row for row in decoded if row is not None]
 
     def heads(self, experiment: str) -> Iterator[ReplicationRow]:
         """Yield every row of an experiment, oldest first, without the runs.
@@ -376,14 +376,14 @@ def _check_whole(path: Path, connection: sqlite3.Connection) -> None:
 def _check_format(path: Path, connection: sqlite3.Connection) -> None:
     if _is_new(path, connection):
         raise journal_errors.not_begun(path)
-    found = _pragma(connection, "user_version")
+    file_format = _pragma(connection, "user_version")
     table_count = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-    if found == 0 and table_count == 0:
+    if file_format == 0 and table_count == 0:
         raise journal_errors.damaged(path, f"it holds no tables; was {path.name}-wal lost?")
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise journal_errors.damaged(path, "it is not a journal of Headroom")
-    if found != FORMAT:
-        raise journal_errors.other_format(path, found, FORMAT)
+    if file_format != FORMAT:
+        raise journal_errors.other_format(path, file_format, FORMAT)
 
 
 def _check_intact(path: Path, connection: sqlite3.Connection) -> None:

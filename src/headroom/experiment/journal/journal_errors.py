@@ -117,11 +117,11 @@ def not_writable(path: Path, detail: str) -> EnvironmentUnfitError:
     )
 
 
-def other_format(path: Path, found: int, known: int) -> EnvironmentUnfitError:
+def other_format(path: Path, stored: int, known: int) -> EnvironmentUnfitError:
     """Return the error for a journal of another Headroom version."""
-    age = "newer" if found > known else "older"
+    age = "newer" if stored > known else "older"
     return EnvironmentUnfitError(
-        f"the journal {path} has format {found}, written by a {age} Headroom; "
+        f"the journal {path} has format {stored}, written by a {age} Headroom; "
         f"this one reads format {known}",
         cure="use the Headroom version that wrote it, or move the file away to start again",
     )

@@ -71,8 +71,8 @@ def salvage(path: Path) -> Salvage:
     draft = path.with_name(path.name + ".salvaged")
     try:
         _remove(draft)
-        found = _copy(path, draft)
-        if not found.rescued:
+        copied = _copy(path, draft)
+        if not copied.rescued:
             raise journal_errors.nothing_to_salvage(path)
         kept_at = _move_aside(path)
         draft.rename(path)
@@ -81,7 +81,7 @@ def salvage(path: Path) -> Salvage:
     finally:
         _remove(draft)
         lock.release()
-    return Salvage(rescued=found.rescued, lost=found.lost, kept_at=kept_at)
+    return Salvage(rescued=copied.rescued, lost=copied.lost, kept_at=kept_at)
 
 
 @dataclass(slots=True)
@@ -131,13 +131,13 @@ def _copy(path: Path, draft: Path) -> _Found:
     connection = connect_writer(draft)
     try:
         with explained(draft), connection:
-            found = _Found(connection)
+            copied = _Found(connection)
             for cell in read_cells(path):
-                found.add(cell)
-            found.store()
+                copied.add(cell)
+            copied.store()
     finally:
         connection.close()
-    return found
+    return copied
 
 
 def _check_present(path: Path) -> None:

@@ -230,8 +230,8 @@ def _pack(array: npt.ArrayLike) -> list[Any]:
     plain = np.asarray(array)
     code = "i" if plain.dtype.kind in "iub" else "f"
     typed = np.ascontiguousarray(plain, dtype=_DTYPES[code])
-    if code == "f" and (found := _whole(typed)):
-        digits, numbers = found
+    if code == "f" and (encoded := _whole(typed)):
+        digits, numbers = encoded
         words = _by_rows(numbers.view("<u8"), plain.shape)
         mixed = words.copy()
         mixed[1:] -= words[:-1]

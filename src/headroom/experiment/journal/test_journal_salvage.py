@@ -94,12 +94,12 @@ def test_damage_that_hits_no_row_loses_none(path: Path, damage: Callable[[Path],
     whole = content(path)
     damage(path)
     before = path.read_bytes()
-    found = salvage(path)
-    assert found == Salvage(
+    salvaged = salvage(path)
+    assert salvaged == Salvage(
         rescued=COUNT, lost=0, kept_at=path.with_name("journal.sqlite.damaged-1")
     )
     assert content(path) == whole
-    assert found.kept_at.read_bytes() == before
+    assert salvaged.kept_at.read_bytes() == before
     with writer(path) as journal:
         assert journal.row_count() == COUNT
 
@@ -130,11 +130,11 @@ def test_300_random_bytes_lose_only_the_rows_that_they_hit(path: Path, seed: int
     whole = content(path)
     offset = random.Random(seed).randrange(PAGE, path.stat().st_size - 300)  # noqa: S311 - no secrecy
     overwrite(path, offset, 300)
-    found = salvage(path)
+    salvaged = salvage(path)
     rescued = content(path)
     assert all(whole[number] == row for number, row in rescued.items())
-    assert (found.rescued, found.lost) == (len(rescued), COUNT - len(rescued))
-    assert found.lost <= 40
+    assert (salvaged.rescued, salvaged.lost) == (len(rescued), COUNT - len(rescued))
+    assert salvaged.lost <= 40
     with writer(path) as journal:
         assert len(journal.rows("web", "00ff")) == len(rescued)
         assert journal.unreadable_count == 0
@@ -143,8 +143,8 @@ def test_300_random_bytes_lose_only_the_rows_that_they_hit(path: Path, seed: int
 def test_a_cut_off_file_gives_what_is_left(path: Path) -> None:
     whole = content(path)
     os.truncate(path, path.stat().st_size // 2)
-    found = salvage(path)
-    assert found.rescued > COUNT // 3
+    salvaged = salvage(path)
+    assert salvaged.rescued > COUNT // 3
     assert content(path).items() <= whole.items()
 
 
@@ -158,10 +158,10 @@ def test_a_killed_run_is_salvaged_with_its_log(tmp_path: Path) -> None:
         for name in ("journal.sqlite", "journal.sqlite-wal"):
             shutil.copy(original.with_name(name), path.with_name(name))
     damage_header(path)
-    found = salvage(path)
-    assert (found.rescued, found.lost) == (20, 0)
+    salvaged = salvage(path)
+    assert (salvaged.rescued, salvaged.lost) == (20, 0)
     assert content(path) == content(original)
-    assert found.kept_at.with_name(found.kept_at.name + "-wal").exists()
+    assert salvaged.kept_at.with_name(salvaged.kept_at.name + "-wal").exists()
 
 
 def test_a_lost_main_file_leaves_what_is_in_the_log(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ TABLES = st_numpy.arrays(
 )
 
 
-def same_bits(one: npt.ArrayLike, other: npt.ArrayLike) -> bool:
-    first, second = np.asarray(one), np.asarray(other)
+def same_bits(array: npt.ArrayLike, other: npt.ArrayLike) -> bool:
+    first, second = np.asarray(array), np.asarray(other)
     return first.shape == second.shape and first.tobytes() == second.tobytes()
 
 
@@ -125,12 +125,12 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
     assert back.holds == run.holds
     assert back.nested == run.nested
     assert same_bits(back.snapshot_times_s, run.snapshot_times_s)
-    for one, other in zip(back.series, run.series, strict=True):
-        assert (one.metric, one.batch_size) == (other.metric, other.batch_size)
-        assert same_bits(one.values, other.values)
-        assert (one.end_times_s is None) == (other.end_times_s is None)
-        if one.end_times_s is not None and other.end_times_s is not None:
-            assert same_bits(one.end_times_s, other.end_times_s)
+    for series, other in zip(back.series, run.series, strict=True):
+        assert (series.metric, series.batch_size) == (other.metric, other.batch_size)
+        assert same_bits(series.values, other.values)
+        assert (series.end_times_s is None) == (other.end_times_s is None)
+        if series.end_times_s is not None and other.end_times_s is not None:
+            assert same_bits(series.end_times_s, other.end_times_s)
     for name in ("bin_low", "bin_high", "counts", "segment_end_times_s"):
         assert same_bits(getattr(back.histograms[0], name), getattr(run.histograms[0], name))
     table, original = back.resources[0], run.resources[0]
@@ -149,7 +149,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
         assert same_bits(back.intervals.times_s, run.intervals.times_s)
         assert same_bits(back.intervals.histograms[0].counts, run.intervals.histograms[0].counts)
         longest, expected = (
-            one.queue_len_max["station"] for one in (back.intervals, run.intervals)
+            held.queue_len_max["station"] for held in (back.intervals, run.intervals)
         )
         assert same_bits(longest, expected)
 

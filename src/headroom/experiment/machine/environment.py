@@ -86,7 +86,7 @@ def _software() -> dict[str, Any]:
         "headroom": version(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "python_compiler": platform.python_compiler(),
-        **{name: found for name in _PACKAGES if (found := _package_version(name))},
+        **{name: release for name in _PACKAGES if (release := _package_version(name))},
         **_core_facts(),
     }
     threads = {name: os.environ[name] for name in _THREAD_LIMITS if name in os.environ}

@@ -35,12 +35,12 @@ def digest_of_file(path: Path) -> str:
     if known is not None and known[0] == look:
         return known[1]
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         after = _look_of(os.fstat(file.fileno()))
     is_settled = time.time_ns() - max(look[3:]) > _COARSEST_TICK_NS
     if look == after and is_settled:
-        _KNOWN[name] = (look, found)
-    return found
+        _KNOWN[name] = (look, digest)
+    return digest
 
 
 def is_regular(path: Path) -> bool:

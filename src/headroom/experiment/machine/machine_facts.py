@@ -162,9 +162,9 @@ def machine_id(root: Path = ROOT) -> str | None:
     as ``sd_id128_get_machine_app_specific`` makes one. Containers often have none.
     """
     for name in ("etc/machine-id", "var/lib/dbus/machine-id"):
-        found = read_text(root / name)
-        if found is not None and re.fullmatch(r"[0-9a-f]{32}", found):
-            return hmac.new(bytes.fromhex(found), b"headroom", "sha256").hexdigest()[:16]
+        identifier = read_text(root / name)
+        if identifier is not None and re.fullmatch(r"[0-9a-f]{32}", identifier):
+            return hmac.new(bytes.fromhex(identifier), b"headroom", "sha256").hexdigest()[:16]
     return None
 
 

@@ -75,14 +75,14 @@ class Machine:
         >>> here.difference(Machine(machine_id="a", cpu_count=8))
         'usable processors 8, here 2'
         """
-        found = [
+        differences = [
             _installation(self, other),
             _value("processor", other.cpu_model, self.cpu_model),
             _value("usable processors", other.cpu_count, self.cpu_count),
             _value("processor quota", other.cpu_quota, self.cpu_quota),
             _memory(other.memory_bytes, self.memory_bytes),
         ]
-        return "; ".join(text for text in found if text)
+        return "; ".join(text for text in differences if text)
 
 
 @cache

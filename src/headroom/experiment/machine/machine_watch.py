@@ -44,8 +44,8 @@ class Watch:
     def __init__(self, root: Path, cpus: frozenset[int]) -> None:
         self._proc = root / "proc"
         self._cpu_names = {f"cpu{number}" for number in cpus}
-        found = (folder / "cpu.stat" for folder in control_groups(root))
-        self._limits = tuple(path for path in dict.fromkeys(found) if path.exists())
+        files = (folder / "cpu.stat" for folder in control_groups(root))
+        self._limits = tuple(path for path in dict.fromkeys(files) if path.exists())
 
     def look(self) -> dict[str, float]:
         """Return the values published now."""
@@ -82,12 +82,12 @@ class Watch:
 
     def _throttling(self) -> dict[str, float]:
         """Return in how many periods of a quota this process was stopped, and of how many."""
-        found = [_periods(path) for path in self._limits]
-        if not any(periods for _, periods in found):
+        counts = [_periods(path) for path in self._limits]
+        if not any(periods for _, periods in counts):
             return {}
         return {
-            "throttled_periods": sum(throttled for throttled, _ in found),
-            "quota_periods": max(periods for _, periods in found),
+            "throttled_periods": sum(throttled for throttled, _ in counts),
+            "quota_periods": max(periods for _, periods in counts),
         }
 
 
@@ -109,12 +109,12 @@ def watched(watch: Watch | None = None) -> Iterator[Watched]:
     >>> found.counters["machine_span_s"] >= 0.0
     True
     """
-    found = Watched()
+    seen = Watched()
     watch = watch or _watch_here()
     before = watch.look()
-    yield found
+    yield seen
     after = watch.look()
-    found.counters = {
+    seen.counters = {
         f"{PREFIX}{name}": after[name] - before[name] for name in after if name in before
     } | {f"{PREFIX}cpu_count": float(len(usable_cpus()))}
 

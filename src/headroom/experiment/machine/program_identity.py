@@ -48,10 +48,10 @@ def digest_of(content: Any) -> bytes:  # noqa: ANN401 - whatever can be written 
 def stamp_of(path: Path) -> Stamp | None:
     """Return a stamp that changes when a file is written or replaced; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def journal_stamp(journal: Path) -> Stamp | None:

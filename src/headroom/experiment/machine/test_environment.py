@@ -121,19 +121,19 @@ def test_the_tightest_limit_of_the_containers_counts(root: Path) -> None:
 
 
 def test_the_disk_of_a_folder_is_described(root: Path) -> None:
-    found = storage(Path("/"), root)
-    assert (found["type"], found["source"], found["options"]) == (
+    described = storage(Path("/"), root)
+    assert (described["type"], described["source"], described["options"]) == (
         "ext4",
         "/dev/vda1",
         "rw,relatime,discard",
     )
-    assert found["disk"] == {
+    assert described["disk"] == {
         "name": "vda",
         "size_bytes": 1024**2,
         "is_rotational": False,
         "scheduler": "mq-deadline",
     }
-    assert found["free_bytes"] > 0
+    assert described["free_bytes"] > 0
 
 
 def test_mounts_are_found_by_their_longest_place(root: Path) -> None:
@@ -153,11 +153,11 @@ def test_a_machine_that_publishes_nothing_has_no_facts(tmp_path: Path) -> None:
 
 
 def test_the_facts_of_this_machine_survive_json(tmp_path: Path) -> None:
-    found = collect(tmp_path)
-    assert msgspec.json.decode(msgspec.json.encode(found)) == found
-    assert {"host", "software", "storage"} <= set(found)
-    assert found["software"]["core_build_profile"] in {"debug", "release"}
-    assert not Machine.of(found).difference(machine_here())
+    here = collect(tmp_path)
+    assert msgspec.json.decode(msgspec.json.encode(here)) == here
+    assert {"host", "software", "storage"} <= set(here)
+    assert here["software"]["core_build_profile"] in {"debug", "release"}
+    assert not Machine.of(here).difference(machine_here())
 
 
 def git(folder: Path, *words: str) -> str:

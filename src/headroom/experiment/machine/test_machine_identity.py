@@ -69,10 +69,10 @@ def test_a_machine_id_is_kept_as_a_hash_only(tmp_path: Path) -> None:
     assert machine_facts.machine_id(tmp_path) is None
     number = "0123456789abcdef" * 2
     (tmp_path / "etc/machine-id").write_text(number + "\n")
-    found = machine_facts.machine_id(tmp_path)
-    assert found is not None
-    assert len(found) == 16
-    assert found not in number
+    hashed = machine_facts.machine_id(tmp_path)
+    assert hashed is not None
+    assert len(hashed) == 16
+    assert hashed not in number
 
 
 def test_limits_of_older_control_groups_count(tmp_path: Path) -> None:

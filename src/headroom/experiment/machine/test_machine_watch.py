@@ -34,18 +34,18 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 def counters(root: Path, after: dict[str, str]) -> dict[str, float]:
     """Return the counters of a time in which the files of a machine changed."""
-    with watched(Watch(root, frozenset({0, 1}))) as found:
+    with watched(Watch(root, frozenset({0, 1}))) as seen:
         write(root, after)
-    return {name.removeprefix(PREFIX): value for name, value in found.counters.items()}
+    return {name.removeprefix(PREFIX): value for name, value in seen.counters.items()}
 
 
 def test_the_counters_of_the_usable_processors_are_what_changed(tmp_path: Path) -> None:
     write(tmp_path, BEFORE)
-    found = counters(tmp_path, AFTER)
-    assert found["busy_s"] == pytest.approx(3.0)  # 300 ticks of 10 ms, of processors 0 and 1
-    assert found["steal_s"] == pytest.approx(0.5)
-    assert found["cpu_wait_s"] == pytest.approx(0.25)
-    assert found["swapped_pages"] == 105.0
+    counted = counters(tmp_path, AFTER)
+    assert counted["busy_s"] == pytest.approx(3.0)  # 300 ticks of 10 ms, of processors 0 and 1
+    assert counted["steal_s"] == pytest.approx(0.5)
+    assert counted["cpu_wait_s"] == pytest.approx(0.25)
+    assert counted["swapped_pages"] == 105.0
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_periods_of_a_quota_that_was_used_up_are_counted(
 ) -> None:
     write(tmp_path, {"proc/self/cgroup": group, "sys/fs/cgroup/cgroup.controllers": "cpu"})
     write(tmp_path, {f"{folder}/cpu.stat": STAT.format(100, 7)})
-    found = counters(tmp_path, {f"{folder}/cpu.stat": STAT.format(120, 12)})
-    assert (found["throttled_periods"], found["quota_periods"]) == (5.0, 20.0)
+    counted = counters(tmp_path, {f"{folder}/cpu.stat": STAT.format(120, 12)})
+    assert (counted["throttled_periods"], counted["quota_periods"]) == (5.0, 20.0)
 
 
 def test_what_a_machine_does_not_publish_is_absent(tmp_path: Path) -> None:

@@ -54,13 +54,13 @@ def read_parameters(
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    found = _read(path, fields, own, ())
-    if missing := [name for name in fields if name not in found]:
+    parameters = _read(path, fields, own, ())
+    if missing := [name for name in fields if name not in parameters]:
         raise StudyError(
             f"{path}: {', '.join(missing)} missing",
             cure=f"the file must set every parameter: copy {copy_of} and change it",
         )
-    return tuple(found.values())
+    return tuple(parameters.values())
 
 
 def _read(
@@ -166,30 +166,30 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 def _parameter(where: str, name: str, entry: object, kind: ParameterType) -> Parameter:
     try:
-        found = msgspec.convert(entry, _Entry)
+        table = msgspec.convert(entry, _Entry)
     except msgspec.ValidationError as error:
         raise StudyError(
             f"{where}: {error}",
             cure='write { value = 1, unit = "1", source = "assumed: why", low = 0, high = 9, '
             'description = "what" } or choices = [...] instead of low and high',
         ) from error
-    if not found.source.startswith(SOURCES):
+    if not table.source.startswith(SOURCES):
         raise StudyError(
-            f"{where} has the source {found.source!r}",
+            f"{where} has the source {table.source!r}",
             cure=f"begin it with one of {', '.join(SOURCES)}",
         )
     declared = Parameter(
         name=name,
         type=kind,
-        unit=found.unit,
-        source=found.source,
-        default=found.value,
-        low=found.low,
-        high=found.high,
-        choices=found.choices,
-        description=found.description,
+        unit=table.unit,
+        source=table.source,
+        default=table.value,
+        low=table.low,
+        high=table.high,
+        choices=table.choices,
+        description=table.description,
     )
     try:
-        return replace(declared, default=declared.check(found.value))
+        return replace(declared, default=declared.check(table.value))
     except StudyError as error:
         raise StudyError(f"{where}: {error.message}", cure=error.cure) from error

@@ -29,8 +29,8 @@ def plug_ins(group: str) -> Mapping[str, EntryPoint]:
 def other_packages() -> list[str]:
     """Return the other packages that offer anything to this one, sorted."""
     groups = (group for group in _registered().groups if group.startswith("headroom."))
-    found = {entry.module for group in groups for entry in _registered().select(group=group)}
-    return sorted({module.partition(".")[0] for module in found} - {"headroom"})
+    modules = {entry.module for group in groups for entry in _registered().select(group=group)}
+    return sorted({module.partition(".")[0] for module in modules} - {"headroom"})
 
 
 @cache

@@ -59,5 +59,5 @@ def reference_of(system: str) -> Reference:
     offered = plug_ins.plug_ins(GROUP)
     if system not in offered:
         return Reference()
-    found: Reference = plug_ins.load(offered[system], kind="reference")
-    return found
+    reference: Reference = plug_ins.load(offered[system], kind="reference")
+    return reference

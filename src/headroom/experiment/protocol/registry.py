@@ -29,8 +29,8 @@ def find_system(name: str) -> type[System]:
     EnvironmentUnfitError
         It is registered, but its package cannot be imported.
     """
-    found: type[System] = plug_ins.find(name, registered(), kind=KIND)
-    return found
+    system_class: type[System] = plug_ins.find(name, registered(), kind=KIND)
+    return system_class
 
 
 def class_path(system: type[System]) -> str:
@@ -40,8 +40,10 @@ def class_path(system: type[System]) -> str:
 
 def class_at(path: str) -> type[System]:
     """Return the class that `class_path` named; used by worker processes."""
-    found: type[System] = plug_ins.load(EntryPoint(name=path, value=path, group=GROUP), kind=KIND)
-    return found
+    system_class: type[System] = plug_ins.load(
+        EntryPoint(name=path, value=path, group=GROUP), kind=KIND
+    )
+    return system_class
 
 
 def registered() -> Mapping[str, EntryPoint]:

@@ -73,5 +73,5 @@ def find_starter(name: str) -> Starter:
     StudyError
         No layer brings one of this name.
     """
-    found: Starter = plug_ins.find(name, plug_ins.plug_ins(GROUP), kind="starter")
-    return found
+    starter: Starter = plug_ins.find(name, plug_ins.plug_ins(GROUP), kind="starter")
+    return starter

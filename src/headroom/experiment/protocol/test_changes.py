@@ -56,5 +56,5 @@ def test_half_a_server_is_refused(text: str, capacity: int) -> None:
 
 
 def test_a_pool_is_doubled_one_way_and_a_station_two() -> None:
-    assert [one.aspect for one in doubled("pool", "a")] == ["tokens"]
-    assert [one.aspect for one in doubled("station", "a")] == ["servers", "speed"]
+    assert [change.aspect for change in doubled("pool", "a")] == ["tokens"]
+    assert [change.aspect for change in doubled("station", "a")] == ["servers", "speed"]

@@ -62,21 +62,21 @@ class Survey:
 
 def survey(plan: Plan, journal: Journal, criteria: Mapping[str, Criteria]) -> Survey:
     """Read the journal once and return what counts for the plan."""
-    found = [
+    parts = [
         _survey_one(experiment, journal, criteria[experiment.spec.name])
         for experiment in plan.experiments
     ]
     kept: Counter[str] = Counter()
-    for one in found:
-        kept.update(one.kept)
+    for part in parts:
+        kept.update(part.kept)
     strangers = _of_unknown_experiments(plan, journal)
     if strangers:
         kept[OF_NO_POINT] += strangers
     return Survey(
-        done={key: numbers for one in found for key, numbers in one.done.items()},
+        done={key: numbers for surveyed in parts for key, numbers in surveyed.done.items()},
         kept=dict(kept),
-        failed_count=sum(one.failed_count for one in found),
-        unreadable_count=sum(one.unreadable_count for one in found),
+        failed_count=sum(surveyed.failed_count for surveyed in parts),
+        unreadable_count=sum(surveyed.unreadable_count for surveyed in parts),
     )
 
 

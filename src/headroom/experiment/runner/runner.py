@@ -157,7 +157,7 @@ def run_plan(
     """
     facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
     criteria = criteria_of_run(plan, journal)
-    found = resume.survey(plan, journal, criteria)
+    survey = resume.survey(plan, journal, criteria)
     session = _Session(
         plan=plan,
         journal=journal,
@@ -169,11 +169,11 @@ def run_plan(
     )
     with interrupt:
         try:
-            session.run(found, facts, jobs)
+            session.run(survey, facts, jobs)
         finally:
             session.close()
             progress.stop()
-    return session.outcome(found)
+    return session.outcome(survey)
 
 
 class _Session:
@@ -211,12 +211,12 @@ class _Session:
         self._was_killed = False
         self._mean_wall_s: float | None = None
 
-    def run(self, found: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
+    def run(self, survey: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
         """Run everything that the survey lacks."""
         for experiment in self._plan.experiments:
             if isinstance(experiment.system, KeepsThings):
                 self._note(experiment.system.open_session(self._progress.say))
-        self._schedules = {column: self._schedule(column, found) for column in Column}
+        self._schedules = {column: self._schedule(column, survey) for column in Column}
         for schedule in self._schedules.values():
             self._extend(schedule, schedule.settled())
         if not any(self._schedules.values()):
@@ -227,7 +227,7 @@ class _Session:
         self._criteria = criteria_of_run(self._plan, self._journal)
         if self._schedules[Column.MEASURE]:
             self._progress.warn(busy_words())
-        self._progress.start(self._paces(jobs), reused=found.reused_count)
+        self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
         self._drive(self._schedules[Column.MEASURE], self._measure_executor, 1)
@@ -243,36 +243,36 @@ class _Session:
         """Keep a system's messages for the notes, each sentence once."""
         self._said |= dict.fromkeys(said)
 
-    def outcome(self, found: resume.Survey) -> Outcome:
+    def outcome(self, survey: resume.Survey) -> Outcome:
         """Return the outcome of the session so far."""
         waiting = sum(len(schedule) for schedule in self._schedules.values()) + len(self._running)
         was_asked = self._interrupt.is_requested and waiting > 0
         return Outcome(
             done=self._done_count,
-            reused=found.reused_count,
+            reused=survey.reused_count,
             failed=self._failed_count,
             interrupted=self._was_killed or was_asked,
             remaining=waiting,
             given_up=self._untried.total(),
-            kept=found.kept,
-            notes=(*self._journal.notes, *self._said, *found.notes(), *self._own_notes()),
+            kept=survey.kept,
+            notes=(*self._journal.notes, *self._said, *survey.notes(), *self._own_notes()),
             event_count=self._event_count,
             reused_measurements=sum(
-                len(found.done.get(point.key, ()))
+                len(survey.done.get(point.key, ()))
                 for experiment in self._plan.experiments
                 if experiment.system.column is Column.MEASURE
                 for point in experiment.points
             ),
         )
 
-    def _schedule(self, column: Column, found: resume.Survey) -> Schedule:
+    def _schedule(self, column: Column, survey: resume.Survey) -> Schedule:
         points = (
             (experiment, point)
             for experiment in self._plan.experiments
             if experiment.system.column is column
             for point in experiment.points
         )
-        return Schedule(points, done=found.done, seed=self._plan.seed)
+        return Schedule(points, done=survey.done, seed=self._plan.seed)
 
     def _prepare(self) -> dict[str, dict[str, float | str]]:
         """Check the machine for every experiment that has work; returns their facts."""

@@ -145,8 +145,8 @@ class Schedule:
         Returns the first waiting replication of each point, which the caller finishes as failed,
         and how many others were dropped.
         """
-        dropped = sorted(one for one in self._waiting if self._is_of(one[2], experiment))
-        self._waiting = [one for one in self._waiting if not self._is_of(one[2], experiment)]
+        dropped = sorted(entry for entry in self._waiting if self._is_of(entry[2], experiment))
+        self._waiting = [entry for entry in self._waiting if not self._is_of(entry[2], experiment)]
         heapq.heapify(self._waiting)
         firsts: dict[str, Planned] = {}
         for replication, _, key in dropped:

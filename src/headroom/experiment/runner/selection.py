@@ -71,7 +71,7 @@ class Criteria:
 
     def described(self) -> list[Any]:
         """Return all that rows are compared with, as plain content in one order."""
-        places = sorted((number, sorted(found.items())) for number, found in self.places.items())
+        places = sorted((number, sorted(by_key.items())) for number, by_key in self.places.items())
         refused, known = sorted(self.refused.items()), sorted(self.known)
         here = sorted(self.here.items())
         return [self.seed, self.is_measured, refused, known, places, here]
@@ -145,7 +145,7 @@ def criteria_of(
     )
     machine = here if is_here else machines[newest]
     fresh = (number for number, facts in known.items() if name in fresh_experiments(facts))
-    since = max((one for one in fresh if not machine.difference(machines[one])), default=0)
+    since = max((number for number in fresh if not machine.difference(machines[number])), default=0)
     return Criteria(
         seed=plan.seed,
         is_measured=True,
@@ -167,13 +167,13 @@ def _has_worked(facts: Mapping[str, Any], experiment: str) -> bool:
 
 def _refused(machines: Mapping[int, Machine], machine: Machine, *, since: int) -> dict[int, str]:
     """Return the environments of which no row counts, with the reason."""
-    found = {}
+    reasons = {}
     for number, other in machines.items():
         if difference := machine.difference(other):
-            found[number] = f"{OTHER_MACHINE} ({difference})"
+            reasons[number] = f"{OTHER_MACHINE} ({difference})"
         elif number < since:
-            found[number] = OLDER
-    return found
+            reasons[number] = OLDER
+    return reasons
 
 
 def differing_names(there: str, here: str) -> str:
@@ -198,13 +198,13 @@ def places_of(environments: Iterable[Mapping[str, Any]]) -> dict[int, Mapping[st
 
 def places_now(experiments: Iterable[PlannedExperiment]) -> dict[str, str]:
     """Return what is at the place of each point that has one, by its key."""
-    found = {
+    by_key = {
         point.key: experiment.system.found_at(point.config)
         for experiment in experiments
         if isinstance(experiment.system, Located)
         for point in experiment.points
     }
-    return {key: thing for key, thing in found.items() if thing}
+    return {key: thing for key, thing in by_key.items() if thing}
 
 
 def select_rows(
@@ -273,14 +273,14 @@ class Selection:
     ) -> bytes:
         """Return a hash of everything that `chosen` makes its rows from."""
         criteria = self.criteria(experiment)
-        found = hashlib.blake2b(digest_size=16)
+        digest = hashlib.blake2b(digest_size=16)
         for row in stored:
             head = head_of(row.values)
             reason = head and criteria.reason_against(head, experiment, point)
             size = None if row.encoded is None else len(row.encoded)
-            found.update(msgspec.msgpack.encode((row.values, head is None, reason, size)))
-            found.update(row.encoded or b"")
-        return found.digest()
+            digest.update(msgspec.msgpack.encode((row.values, head is None, reason, size)))
+            digest.update(row.encoded or b"")
+        return digest.digest()
 
     def order(self) -> dict[str, str]:
         """Return the point of each replication of a measured experiment, by its start, in order."""

@@ -39,9 +39,10 @@ def told_by_proc(process: Forked, name: str) -> str:
 
 
 def test_workers_of_a_driver_come_from_one_server() -> None:
-    with forked() as (one, _), forked() as (other, _):
+    with forked() as (first, _), forked() as (other, _):
         parents = {
-            told_by_proc(process, "stat").rpartition(")")[2].split()[1] for process in (one, other)
+            told_by_proc(process, "stat").rpartition(")")[2].split()[1]
+            for process in (first, other)
         }
         assert len(parents) == 1
         assert parents != {str(os.getpid())}

@@ -54,7 +54,7 @@ def test_finished_replications_do_not_move_the_others(plan_of: MakePlan) -> None
             point.key: frozenset(number for number, key in finished if key == point.key)
             for point in plan.experiments[0].points
         }
-        assert taken(schedule_of(plan, done)) == [one for one in whole if one not in finished]
+        assert taken(schedule_of(plan, done)) == [step for step in whole if step not in finished]
 
     check()
 
@@ -70,10 +70,10 @@ def test_experiments_are_interleaved(plan_of: MakePlan) -> None:
 def test_a_gap_in_an_open_ended_point_is_filled(plan_of: MakePlan) -> None:
     text = STUDY.replace("count = 3", "metric = 'throughput'\nreplications.half_width = 0.1")
     plan = plan_of(text.replace("to = 8", "to = 2") + "replications.minimum = 2")
-    one, other = plan.experiments[0].points
-    done = {one.key: frozenset({0, 1, 2, 5}), other.key: frozenset({0, 1})}
+    point, other = plan.experiments[0].points
+    done = {point.key: frozenset({0, 1, 2, 5}), other.key: frozenset({0, 1})}
     schedule = schedule_of(plan, done)
-    assert sorted(taken(schedule)) == [(3, one.key), (4, one.key)]
+    assert sorted(taken(schedule)) == [(3, point.key), (4, point.key)]
     assert [state.point.key for state in schedule.settled()] == [other.key]
 
 

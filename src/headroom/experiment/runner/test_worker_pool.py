@@ -42,12 +42,12 @@ def pool(recipe: Recipe) -> Iterator[WorkerPool]:
 
 
 def all_results(executor: Executor, count: int) -> dict[int, Result]:
-    found: dict[int, Result] = {}
-    while len(found) < count:
+    results: dict[int, Result] = {}
+    while len(results) < count:
         for result in executor.results():
-            assert result.number not in found
-            found[result.number] = result
-    return found
+            assert result.number not in results
+            results[result.number] = result
+    return results
 
 
 def test_results_are_those_of_this_very_process(pool: WorkerPool, tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_results_are_those_of_this_very_process(pool: WorkerPool, tmp_path: Path
     pool.submit(tasks[:3])
     pool.submit(tasks[3:])
     inline.submit(tasks)
-    found, expected = all_results(pool, 6), all_results(inline, 6)
-    assert [found[number].run for number in range(6)] == [expected[n].run for n in range(6)]
-    assert all(result.run for result in found.values())
+    actual, expected = all_results(pool, 6), all_results(inline, 6)
+    assert [actual[number].run for number in range(6)] == [expected[n].run for n in range(6)]
+    assert all(result.run for result in actual.values())
 
 
 def test_capacity_counts_idle_workers(pool: WorkerPool) -> None:

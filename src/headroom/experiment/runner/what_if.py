@@ -114,13 +114,13 @@ def changed_plan(plan: Plan, wanted: Iterable[tuple[PlannedExperiment, Point, in
 
 def stored_changes(journal: Journal, experiment: str) -> dict[str, list[str]]:
     """Return for each base point (by key) the texts of changes that were ever run, sorted."""
-    found: dict[str, set[str]] = defaultdict(set)
+    by_point: dict[str, set[str]] = defaultdict(set)
     for row in journal.heads(experiment + SUFFIX):
         levels = dict(row.levels)
         text = levels.pop(CHANGE_LEVEL, None)
         if isinstance(text, str) and _is_readable(text):
-            found[point_key(experiment, levels)].add(text)
-    return {key: sorted(texts) for key, texts in found.items()}
+            by_point[point_key(experiment, levels)].add(text)
+    return {key: sorted(texts) for key, texts in by_point.items()}
 
 
 def _is_readable(text: str) -> bool:

@@ -49,15 +49,15 @@ def look(system: System, config: Mapping[str, Value], *, before: Ran | None = No
         if isinstance(system, ReadsFiles):
             changed += system.look_again()
         fingerprint = system.fingerprint(config)
-        found = system.found_at(config) if isinstance(system, Located) else ""
+        at_place = system.found_at(config) if isinstance(system, Located) else ""
     except HeadroomError as error:
         return Ran(fingerprint="", changed=[*changed, error.message], is_steady=False)
-    if before is not None and before.found != found:
-        changed.append(differing_names(before.found, found))
-    is_same = before is None or (before.fingerprint, before.found) == (fingerprint, found)
+    if before is not None and before.found != at_place:
+        changed.append(differing_names(before.found, at_place))
+    is_same = before is None or (before.fingerprint, before.found) == (fingerprint, at_place)
     return Ran(
         fingerprint=fingerprint,
-        found=found,
+        found=at_place,
         changed=[name for name in dict.fromkeys(changed) if name],
         is_steady=is_same and (before is None or before.is_steady),
     )

@@ -106,14 +106,14 @@ class WorkerPool:
 
     def results(self) -> Sequence[Result]:
         """Wait for results; the task of a worker that died or was too slow is one of them."""
-        found: list[Result] = []
-        while not found:
+        results: list[Result] = []
+        while not results:
             busy = {worker.connection: worker for worker in self._workers if worker.tasks}
             for connection in wait(list(busy), timeout=self._patience_s()):
-                found += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
-            for worker in [one for one in self._workers if one.left_s() <= 0]:
-                found += self._collect(worker)
-        return found
+                results += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
+            for worker in [late for late in self._workers if late.left_s() <= 0]:
+                results += self._collect(worker)
+        return results
 
     def _patience_s(self) -> float | None:
         """Return the time (s) until the first worker is past its limit, None if none has one."""
@@ -121,14 +121,14 @@ class WorkerPool:
         return None if left_s == math.inf else max(left_s, 0.0)
 
     def _collect(self, worker: "_Worker") -> list[Result]:
-        found = worker.collect()
+        results = worker.collect()
         if worker.is_alive:
-            return found
+            return results
         self._workers.remove(worker)
         orphans = worker.tasks_after_death
         if orphans:
             self.submit(orphans)
-        return found
+        return results
 
     def cancel(self) -> None:
         """Kill all workers and their children."""
@@ -178,22 +178,22 @@ class _Worker:
 
     def collect(self) -> list[Result]:
         """Return the results that have arrived; ends a process that is late, notices a dead one."""
-        found = []
+        results = []
         try:
             while self.connection.poll():
                 message = self.connection.recv_bytes()
                 if self._is_ready:
-                    found.append(msgspec.msgpack.decode(message, type=Result))
+                    results.append(msgspec.msgpack.decode(message, type=Result))
                     self.tasks.popleft()
                 elif message == READY:
                     self._is_ready = True
                 self._mark_time()
         except (EOFError, OSError):
-            found.append(self._failure_of_death())
+            results.append(self._failure_of_death())
         else:
             if self.left_s() <= 0:
-                found.append(self._failure_of_lateness())
-        return found
+                results.append(self._failure_of_lateness())
+        return results
 
     def left_s(self) -> float:
         """Return the time (s) that the task in work may still take; infinite without a limit."""

@@ -82,10 +82,10 @@ def unit_of(name: str, experiment: PlannedExperiment) -> str:
     if derived is not None:
         return derived.unit
     return next(
-        found.unit
+        entry.unit
         for point in experiment.points
-        for found in experiment.system.metrics(point.config)
-        if found.name == name
+        for entry in experiment.system.metrics(point.config)
+        if entry.name == name
     )
 
 
@@ -116,7 +116,7 @@ def check_metric(
     known: dict[str, None] = {}
     for point in points:
         try:
-            names = {one.name: None for one in system.metrics(point.config)}
+            names = {entry.name: None for entry in system.metrics(point.config)}
         except HeadroomError as error:
             raise loaded.relocated(place, error) from error
         if metric in names:
@@ -272,7 +272,7 @@ def _level(loaded: LoadedStudy, place: KeyPath, level: Value, factor: FactorSpec
         raise loaded.error(
             place,
             f"factor {factor.name!r} has no level {level!r}",
-            cure=suggestion(str(level), [str(one) for one in factor.levels]),
+            cure=suggestion(str(level), [str(known) for known in factor.levels]),
         )
     return value
 
@@ -374,14 +374,14 @@ def _check_agreement(
     candidates = [point.levels for point in other.points]
     own = experiments[claim.experiment].seen_by(claim.metric)
     predicted = _check_where(loaded, (*place, "where"), claim.where, own)
-    found = [matching(point.levels, candidates, to=claim.to) for point in predicted]
-    if not any(found):
+    matches = [matching(point.levels, candidates, to=claim.to) for point in predicted]
+    if not any(matches):
         raise loaded.error(
             place,
             f"no point of {claim.to_experiment!r} has the levels of one of {claim.experiment!r}",
             cure="vary both over the same levels, or name the levels of the other one in `to`",
         )
-    several = next((places for places in found if len(places) > 1), None)
+    several = next((places for places in matches if len(places) > 1), None)
     if several is not None:
         levels = [candidates[number] for number in several]
         names = [name for name in levels[0] if len({level[name] for level in levels}) > 1]
@@ -395,14 +395,14 @@ def _check_agreement(
 def _check_units(
     loaded: LoadedStudy,
     place: KeyPath,
-    one: tuple[str, PlannedExperiment],
+    this: tuple[str, PlannedExperiment],
     other: tuple[str, PlannedExperiment],
 ) -> None:
-    first, second = (unit_of(metric, experiment) for metric, experiment in (one, other))
+    first, second = (unit_of(metric, experiment) for metric, experiment in (this, other))
     if first != second:
         raise loaded.error(
             place,
-            f"{one[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
+            f"{this[0]} is in {first or 'no unit'} and {other[0]} in {second or 'no unit'}",
             cure="compare metrics of one unit",
         )
 
@@ -424,8 +424,8 @@ def _check_bounds(loaded: LoadedStudy, place: KeyPath, claim: RatioClaim) -> Non
     _check_in_order(loaded, place, claim.at_least, claim.at_most)
 
 
-def _check_two_points(loaded: LoadedStudy, place: KeyPath, one: Point, other: Point) -> None:
-    if one.key == other.key:
+def _check_two_points(loaded: LoadedStudy, place: KeyPath, this: Point, other: Point) -> None:
+    if this.key == other.key:
         raise loaded.error(
             place,
             "`where` and `to` are the same point, so the ratio is always 1",

@@ -56,8 +56,8 @@ def with_numbers(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -
 
 def bounds_as_numbers(loaded: LoadedStudy, place: KeyPath, item: _Bounded, unit: str) -> _Bounded:
     """Return a claim or a limit whose bounds are numbers in the base unit."""
-    found = {name: getattr(item, name, None) for name in _BOUNDS}
-    texts = {name: text for name, text in found.items() if isinstance(text, str)}
+    bounds = {name: getattr(item, name, None) for name in _BOUNDS}
+    texts = {name: text for name, text in bounds.items() if isinstance(text, str)}
     numbers: dict[str, Any] = {
         name: _number(loaded, (*place, name), text, unit) for name, text in texts.items()
     }
@@ -90,8 +90,8 @@ def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> 
     if text.rstrip().endswith("%"):
         share = _number(loaded, here, text, "1")
         _check_positive(loaded, here, text, share)
-        one = {"value": 1.0} if isinstance(claim, RatioClaim) and claim.value is None else {}
-        return {"tolerance": share, **one}
+        target = {"value": 1.0} if isinstance(claim, RatioClaim) and claim.value is None else {}
+        return {"tolerance": share, **target}
     if not isinstance(claim, ValueClaim):
         raise loaded.error(here, f"`{text}` is not a share", cure='write a share such as "5%"')
     margin = _number(loaded, here, text, unit)

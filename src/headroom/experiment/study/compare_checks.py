@@ -36,14 +36,14 @@ def check_compare(
     if compare is None:
         return None
     place = variant.key_path("compare")
-    factor = next((one for one in factors if one.name == compare.factor), None)
+    factor = next((candidate for candidate in factors if candidate.name == compare.factor), None)
     if factor is None:
         if is_quick:
             return None
         raise loaded.error(
             (*place, "factor"),
             f"experiment {variant.spec.name!r} has no factor {compare.factor!r}",
-            cure=suggestion(compare.factor, [one.name for one in factors]),
+            cure=suggestion(compare.factor, [candidate.name for candidate in factors]),
         )
     base = _base(loaded, (*place, "base"), compare, factor, is_quick=is_quick)
     for number, metric in enumerate(compare.metrics):

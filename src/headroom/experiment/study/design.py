@@ -70,17 +70,23 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
     full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
     short = _quick_drafts(loaded, full, is_needed=quick)
     whole = _all_planned(loaded, full, is_to_run=not quick, is_quick=False)
-    check_fits(loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)])
-    whole = with_shared_seeds(
-        loaded, [(draft.variant, one) for draft, one in zip(full, whole, strict=True)]
+    check_fits(
+        loaded, [(draft.variant, experiment) for draft, experiment in zip(full, whole, strict=True)]
     )
-    claims = check_claims(loaded, {one.spec.name: one for one in whole})
+    whole = with_shared_seeds(
+        loaded, [(draft.variant, experiment) for draft, experiment in zip(full, whole, strict=True)]
+    )
+    claims = check_claims(loaded, {experiment.spec.name: experiment for experiment in whole})
     chosen = whole
     if quick:
         chosen = _all_planned(loaded, short, is_to_run=True, is_quick=True)
-        check_fits(loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)])
+        check_fits(
+            loaded,
+            [(draft.variant, experiment) for draft, experiment in zip(short, chosen, strict=True)],
+        )
         chosen = with_shared_seeds(
-            loaded, [(draft.variant, one) for draft, one in zip(short, chosen, strict=True)]
+            loaded,
+            [(draft.variant, experiment) for draft, experiment in zip(short, chosen, strict=True)],
         )
     return Plan(
         study=msgspec.structs.replace(study, claims=claims),
@@ -429,8 +435,8 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
         together = [factor, *(by_name[name] for name in factor.zipped_with)]
         if factor.name != min(together, key=factors.index).name:
             continue
-        names = [one.name for one in together]
-        steps = zip(*(one.levels for one in together), strict=True)
+        names = [member.name for member in together]
+        steps = zip(*(member.levels for member in together), strict=True)
         groups.append([dict(zip(names, step, strict=True)) for step in steps])
     return groups
 

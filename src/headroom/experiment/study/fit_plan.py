@@ -262,11 +262,11 @@ def _check_known(
 def levels_of(experiment: PlannedExperiment) -> list[dict[str, Value]]:
     """Return the levels that get a fit of their own, in the order of the points."""
     by = experiment.fit.by if experiment.fit else ()
-    found: dict[tuple[Value, ...], dict[str, Value]] = {}
+    levels: dict[tuple[Value, ...], dict[str, Value]] = {}
     for point in experiment.points:
         where = {name: point.config[name] for name in by}
-        found.setdefault(tuple(where.values()), where)
-    return list(found.values())
+        levels.setdefault(tuple(where.values()), where)
+    return list(levels.values())
 
 
 def selected(source: PlannedExperiment, where: Mapping[str, Value]) -> list[Point]:
@@ -330,8 +330,8 @@ def with_values(experiment: PlannedExperiment, sets: Sequence[FittedSet]) -> Pla
     declared = {use.name: use.parameter for use in experiment.parameters}
     points = []
     for point in experiment.points:
-        one = next(one for one in sets if _matches(point.config, one.where))
-        values = {name: declared[name].check(value) for name, value in one.values.items()}
+        fitted = next(candidate for candidate in sets if _matches(point.config, candidate.where))
+        values = {name: declared[name].check(value) for name, value in fitted.values.items()}
         missing = set(experiment.fit.names) - set(values)
         if missing:
             raise StudyError(
@@ -358,7 +358,7 @@ def with_values(experiment: PlannedExperiment, sets: Sequence[FittedSet]) -> Pla
 def _with_fitted_value(use: ParameterUse, sets: Sequence[FittedSet]) -> ParameterUse:
     if use.origin != "fitted":
         return use
-    values = [one.values[use.name] for one in sets]
+    values = [fitted.values[use.name] for fitted in sets]
     is_one = all(value == values[0] for value in values)
     return replace(use, value=values[0] if is_one else None)
 
@@ -378,7 +378,7 @@ def stages(plan_experiments: Sequence[PlannedExperiment]) -> Iterator[list[str]]
     """
     waiting = list(plan_experiments)
     while waiting:
-        names = {one.spec.name for one in waiting}
-        now = [one for one in waiting if not names & set(one.sources)]
-        yield [one.spec.name for one in now]
-        waiting = [one for one in waiting if one not in now]
+        names = {experiment.spec.name for experiment in waiting}
+        now = [experiment for experiment in waiting if not names & set(experiment.sources)]
+        yield [experiment.spec.name for experiment in now]
+        waiting = [experiment for experiment in waiting if experiment not in now]

@@ -60,7 +60,7 @@ def _spoken(name: str) -> list[str]:
 def _says(words: list[str], wanted: list[str]) -> bool:
     """Return whether the words contain the wanted ones, in their order."""
     rest = iter(words)
-    return all(any(_is_meant(word, one) for one in rest) for word in wanted)
+    return all(any(_is_meant(word, other) for other in rest) for word in wanted)
 
 
 def _is_meant(word: str, known: str) -> bool:

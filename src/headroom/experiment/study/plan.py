@@ -287,7 +287,7 @@ class Plan:
                     f"study {self.study.name!r} has no experiment {name!r}",
                     cure=suggestion(name, known),
                 )
-        kept = tuple(one for one in self.experiments if one.spec.name in names)
+        kept = tuple(experiment for experiment in self.experiments if experiment.spec.name in names)
         return replace(self, experiments=kept)
 
     def ready(self) -> "Plan":

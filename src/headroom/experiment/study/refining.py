@@ -75,9 +75,9 @@ def _steps(
     factor: FactorSpec, factors: Iterable[FactorSpec]
 ) -> tuple[tuple[str, ...], dict[tuple[Value, ...], int]]:
     """Return a factor with those that move together, and the place of each of their steps."""
-    together = [factor, *(one for one in factors if one.name in factor.zipped_with)]
-    steps = zip(*(one.levels for one in together), strict=True)
-    return tuple(one.name for one in together), {step: n for n, step in enumerate(steps)}
+    together = [factor, *(other for other in factors if other.name in factor.zipped_with)]
+    steps = zip(*(member.levels for member in together), strict=True)
+    return tuple(member.name for member in together), {step: n for n, step in enumerate(steps)}
 
 
 def _with_levels(factor: FactorSpec, added: Iterable[Point]) -> FactorSpec:

@@ -56,7 +56,7 @@ def _set(content: _Table, text: str) -> None:
             f"--set {text!r} does not have the form KEY=VALUE",
             cure="name a key and a value, for example experiment.fixed.seconds=5",
         )
-    tables = [one for one in content.get("experiment", []) if isinstance(one, dict)]
+    tables = [table for table in content.get("experiment", []) if isinstance(table, dict)]
     places = _places_of_one(tables, name, keys) if name != ALL else _places_of_all(tables, keys)
     if not places:
         raise _homeless(text, name, keys, tables)

@@ -34,8 +34,8 @@ def with_shared_seeds(
     StudyError
         The other experiment does not exist, or has no point, or several, with the levels.
     """
-    known = {one.spec.name: one for _, one in experiments}
-    return [_shared(loaded, variant, one, known) for variant, one in experiments]
+    known = {experiment.spec.name: experiment for _, experiment in experiments}
+    return [_shared(loaded, variant, experiment, known) for variant, experiment in experiments]
 
 
 def _shared(
@@ -56,14 +56,14 @@ def _shared(
         )
     points = []
     for point in experiment.points:
-        found = matching(point.levels, [one.levels for one in other.points], to={})
-        if len(found) != 1:
+        places = matching(point.levels, [candidate.levels for candidate in other.points], to={})
+        if len(places) != 1:
             levels = ", ".join(f"{name} = {level!r}" for name, level in point.levels.items())
-            count = "no point" if not found else f"{len(found)} points"
+            count = "no point" if not places else f"{len(places)} points"
             raise loaded.error(
                 place,
                 f"experiment {wanted!r} has {count} with {levels or 'any levels'}",
                 cure="give both experiments the same factors and levels",
             )
-        points.append(replace(point, seed_key=other.points[found[0]].key))
+        points.append(replace(point, seed_key=other.points[places[0]].key))
     return replace(experiment, points=tuple(points))

@@ -73,7 +73,7 @@ def test_parameters_say_where_their_values_come_from(plan_of: MakePlan) -> None:
 def test_a_point_keeps_its_key_and_changes_its_fingerprint_with_fixed_values(
     plan_of: MakePlan,
 ) -> None:
-    one, other, newer = (
+    point, other, newer = (
         plan_of(EXPERIMENT + text).experiments[0].points[0]
         for text in (
             "fixed.rate = 1\nfactors.users = [5]",
@@ -81,8 +81,8 @@ def test_a_point_keeps_its_key_and_changes_its_fingerprint_with_fixed_values(
             "fixed.rate = 1\nfactors.users = [5]\nsystem.version = '2'",
         )
     )
-    assert one.key == other.key == newer.key
-    assert len({one.fingerprint, other.fingerprint, newer.fingerprint}) == 3
+    assert point.key == other.key == newer.key
+    assert len({point.fingerprint, other.fingerprint, newer.fingerprint}) == 3
 
 
 WRONG = {

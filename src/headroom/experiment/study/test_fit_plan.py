@@ -67,7 +67,9 @@ def test_fitted_values_reach_every_point_and_its_fingerprint(plan_of: MakePlan) 
     slow, fast = (with_values(predict, [found(rate)]) for rate in (2.5, 7.5))
     assert [point.config["rate"] for point in slow.points] == [2.5, 2.5]
     assert slow.is_ready
-    names = [point.fingerprint for one in (predict, slow, fast) for point in one.points]
+    names = [
+        point.fingerprint for experiment in (predict, slow, fast) for point in experiment.points
+    ]
     assert len(set(names)) == 5  # the two that wait share theirs
     assert [p.key for p in slow.points] == [p.key for p in fast.points]
     again = with_values(fast, [found(2.5)])

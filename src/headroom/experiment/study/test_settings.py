@@ -25,8 +25,8 @@ STUDY = {
 
 
 def _set(*settings: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = with_settings(STUDY, settings)["experiment"]
-    return found
+    experiments: list[dict[str, object]] = with_settings(STUDY, settings)["experiment"]
+    return experiments
 
 
 def test_a_key_of_all_goes_where_it_stands_already_the_quick_variant_included() -> None:
@@ -37,8 +37,8 @@ def test_a_key_of_all_goes_where_it_stands_already_the_quick_variant_included() 
 
 
 def test_a_key_that_stands_nowhere_goes_where_its_table_stands() -> None:
-    for one in _set("experiment.system.targets.disk.bytes=1 GiB"):
-        assert one["system"]["targets"]["disk"]["bytes"] == "1 GiB"  # type: ignore[index]
+    for experiment in _set("experiment.system.targets.disk.bytes=1 GiB"):
+        assert experiment["system"]["targets"]["disk"]["bytes"] == "1 GiB"  # type: ignore[index]
     assert (
         "bytes"
         not in _set("experiment.system.targets.disk.bytes=1")[0]["system"]["targets"][  # type: ignore[index]

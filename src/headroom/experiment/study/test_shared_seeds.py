@@ -24,7 +24,7 @@ def test_points_with_the_same_levels_have_the_same_seeds(plan_of: MakePlan) -> N
     plan = plan_of(MEASURED + FORESEEN.format(of="measured", users="2, 1"))
     measured, foreseen = plan.named("measured"), plan.named("foreseen")
     for point in foreseen.points:
-        (other,) = (one for one in measured.points if one.levels == point.levels)
+        (other,) = (candidate for candidate in measured.points if candidate.levels == point.levels)
         seeds = [point.seed(plan.seed, replication) for replication in range(3)]
         assert seeds == [other.seed(plan.seed, replication) for replication in range(3)]
         assert point.key != other.key

@@ -45,7 +45,7 @@ def toml_text(content: Mapping[str, Any]) -> str:
 
 
 def _is_array_of_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _table_blocks(name: str, table: Mapping[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def _table_blocks(name: str, table: Mapping[str, Any]) -> list[str]:
         line = f"{_key(key)} = {toml_value(value)}"
         if isinstance(value, Mapping) and len(line) > LINE_LENGTH:
             own = f"{name}.{_key(key)}" if name else _key(key)
-            rows = [f"{_key(inner)} = {toml_value(one)}\n" for inner, one in value.items()]
+            rows = [f"{_key(inner)} = {toml_value(content)}\n" for inner, content in value.items()]
             blocks.append(f"[{own}]\n{''.join(rows)}")
         else:
             lines.append(line + "\n")
@@ -80,7 +80,7 @@ def toml_value(value: object) -> str:
         case str():
             return json.dumps(value, ensure_ascii=False).replace(_DELETE, "\\u007f")
         case Mapping():
-            rows = [f"{_key(key)} = {toml_value(one)}" for key, one in value.items()]
+            rows = [f"{_key(key)} = {toml_value(content)}" for key, content in value.items()]
             return f"{{ {', '.join(rows)} }}" if rows else "{}"
         case Sequence():
             return f"[{', '.join(map(toml_value, value))}]"

@@ -120,18 +120,20 @@ def _union_problems(
     kinds = [
         type_ for type_ in kind.types if not isinstance(type_, inspect.NoneType)
     ]  # TOML has no null
-    tagged = [one for one in kinds if isinstance(one, inspect.StructType) and one.tag_field]
+    tagged = [
+        member for member in kinds if isinstance(member, inspect.StructType) and member.tag_field
+    ]
     if tagged and isinstance(value, dict):
         yield from _tagged_problems(value, tagged, path)
         return
-    found = [list(_problems(value, one, path)) for one in kinds]
-    if not found or not all(found):
+    per_kind = [list(_problems(value, member, path)) for member in kinds]
+    if not per_kind or not all(per_kind):
         return
-    deeper = [problems for problems in found if not _is_about_shape(problems, path)]
+    deeper = [problems for problems in per_kind if not _is_about_shape(problems, path)]
     if deeper:
         yield from deeper[0]
         return
-    wanted = " or ".join(dict.fromkeys(_describe(one) for one in kinds))
+    wanted = " or ".join(dict.fromkeys(_describe(member) for member in kinds))
     yield _wrong(value, wanted, path)
 
 
@@ -159,8 +161,8 @@ def _dict_problems(value: Any, kind: inspect.DictType, path: Path) -> Iterator[T
     if not isinstance(value, dict):
         yield _wrong(value, "a table", path)
         return
-    for key, one in value.items():
-        yield from _problems(one, kind.value_type, (*path, key))
+    for key, inner in value.items():
+        yield from _problems(inner, kind.value_type, (*path, key))
 
 
 def _list_problems(
@@ -173,8 +175,8 @@ def _list_problems(
         return
     if not value and isinstance(kind, inspect.ListType) and kind.min_length:
         yield _problem(path, "is an empty list", "give at least one item")
-    for number, one in enumerate(value):
-        yield from _problems(one, kind.item_type, (*path, number))
+    for number, item in enumerate(value):
+        yield from _problems(item, kind.item_type, (*path, number))
 
 
 def _not_a_list(
@@ -199,7 +201,7 @@ def _not_a_list(
 def _scalar_problems(value: Any, kind: inspect.Type, path: Path) -> Iterator[TypeProblem]:  # noqa: ANN401
     if isinstance(kind, inspect.LiteralType):
         if value not in kind.values or isinstance(value, bool):
-            names = [str(one) for one in kind.values]
+            names = [str(choice) for choice in kind.values]
             yield _problem(path, f"is {value!r}", suggestion(str(value), names))
     elif isinstance(kind, inspect.StrType):
         yield from _text_problems(value, kind, path)
@@ -267,8 +269,8 @@ def _describe(kind: inspect.Type) -> str:
 
 def _wrong(value: Any, wanted: str, path: Path) -> TypeProblem:  # noqa: ANN401
     shown = value if isinstance(value, str | int | float) else None
-    found = _WORDS.get(type(value), "a number" if isinstance(value, float) else "a date or time")
-    what = f"is {shown!r}" if shown is not None else f"is {found}"
+    word = _WORDS.get(type(value), "a number" if isinstance(value, float) else "a date or time")
+    what = f"is {shown!r}" if shown is not None else f"is {word}"
     return TypeProblem(
         key_path=path,
         message=f"{what}, but {wanted} is needed",

@@ -34,10 +34,10 @@ def unawaited(model: Model) -> dict[str, tuple[str, ...]]:
         return {}
     parsed = parse_model(model)
     awaited = {place for body in _awaited_bodies(parsed) for place in _places(body)}
-    found = {place for tree in parsed.trees.values() for place in _places(tree)} - awaited
+    places = {place for tree in parsed.trees.values() for place in _places(tree)} - awaited
     by_kind = {
-        "station": tuple(name for name in model.stations if ("station", name) in found),
-        "pool": tuple(name for name in model.pools if ("pool", name) in found),
+        "station": tuple(name for name in model.stations if ("station", name) in places),
+        "pool": tuple(name for name in model.pools if ("pool", name) in places),
     }
     return {kind: names for kind, names in by_kind.items() if names}
 

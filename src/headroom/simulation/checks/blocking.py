@@ -32,7 +32,7 @@ def check_blocking_cycles(parsed: Parsed) -> None:
     most = _jobs_at(parsed, set(following))
     for name in following:
         circle = _smallest_circle(name, following, places, most)
-        room = sum(places[one] for one in circle)
+        room = sum(places[station] for station in circle)
         if circle and room <= _jobs_at(parsed, set(circle)):
             _refuse(circle, routes, room)
 
@@ -60,12 +60,14 @@ def blockers(model: Model) -> dict[str, tuple[str, ...]]:
     if not any(station.blocks for station in model.stations.values()):
         return {}
     places = {name: index for index, name in enumerate(model.stations)}
-    found: dict[str, list[str]] = {}
+    followers: dict[str, list[str]] = {}
     for origin, target in direct_routes(parse_model(model)):
         if model.stations[target].blocks:
-            found.setdefault(origin, []).append(target)
+            followers.setdefault(origin, []).append(target)
     return {
-        name: tuple(sorted(found[name], key=places.__getitem__)) for name in places if name in found
+        name: tuple(sorted(followers[name], key=places.__getitem__))
+        for name in places
+        if name in followers
     }
 
 
@@ -105,17 +107,19 @@ def _on_circles(stations: list[str], routes: dict[tuple[str, str], str]) -> dict
         preceding[target].append(origin)
     gone: set[str] = set()
     for neighbours, others in ((preceding, following), (following, preceding)):
-        count = {name: sum(one not in gone for one in neighbours[name]) for name in stations}
+        count = {
+            name: sum(neighbour not in gone for neighbour in neighbours[name]) for name in stations
+        }
         waiting = [name for name in stations if count[name] == 0 and name not in gone]
         while waiting:
             name = waiting.pop()
             gone.add(name)
-            for one in others[name]:
-                count[one] -= 1
-                if count[one] == 0 and one not in gone:
-                    waiting.append(one)
+            for beside in others[name]:
+                count[beside] -= 1
+                if count[beside] == 0 and beside not in gone:
+                    waiting.append(beside)
     return {
-        name: [one for one in following[name] if one not in gone]
+        name: [station for station in following[name] if station not in gone]
         for name in stations
         if name not in gone
     }

@@ -217,8 +217,8 @@ def _is_full(name: str, stations: Shares, groups: tuple[frozenset[str], ...]) ->
     If jobs choose, an equal split is only a guess; but if even that fills every station of the
     group, no split leaves room.
     """
-    group = frozenset({name}).union(*(one for one in groups if name in one))
-    return all(sum(stations[one].values()) >= 1 for one in group)
+    group = frozenset({name}).union(*(others for others in groups if name in others))
+    return all(sum(stations[member].values()) >= 1 for member in group)
 
 
 def _station_shares(

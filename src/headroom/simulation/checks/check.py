@@ -110,11 +110,11 @@ def check_model(model: Model) -> None:
 def _refuse_ambiguous_groups(kind: str, parts: Iterable[Station | Pool]) -> None:
     """Raise `SimulationError` if a group has the name of a separate station or pool."""
     alone = {part.name: part for part in parts if not part.group}
-    for one in parts:
-        if one.group in alone:
+    for owner in parts:
+        if owner.group in alone:
             raise SimulationError(
-                f"{one.location}: {kind} {one.name!r} is in the group {one.group!r}, but that is "
-                f"the name of a {kind} by itself",
+                f"{owner.location}: {kind} {owner.name!r} is in the group {owner.group!r}, "
+                f"but that is the name of a {kind} by itself",
                 cure="give one of the two another name",
             )
 

@@ -59,18 +59,20 @@ def changes_of(parsed: Parsed) -> tuple[Changing, ...]:
     """Return the changes during a run of a model, each kind of each part once."""
     model = parsed.model
     parts: list[Station | Pool] = [*model.stations.values(), *model.pools.values()]
-    found = [
+    changes = [
         Changing(kind, part.name, part.location, is_scheduled=True)
         for part in parts
         for kind in part.schedules
     ]
-    found += [
+    changes += [
         Changing(node.kind, node.name, node.location, is_scheduled=False)
         for tree in parsed.trees.values()
         for node in walk(tree)
         if isinstance(node, Change)
     ]
-    return tuple({(one.kind, one.name, one.is_scheduled): one for one in found}.values())
+    return tuple(
+        {(change.kind, change.name, change.is_scheduled): change for change in changes}.values()
+    )
 
 
 def check_controllers(parsed: Parsed) -> None:

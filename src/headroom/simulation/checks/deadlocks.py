@@ -56,7 +56,7 @@ def check_token_cycles(parsed: Parsed) -> None:
         if held == wanted:
             _refuse_upgrade(held, examples, jobs[held], parsed.model.pools[held].tokens)
     scarce = {pool for pool in jobs if jobs[pool].demand > parsed.model.pools[pool].tokens}
-    _refuse_opposite_orders({pair: found[0] for pair, found in edges.items()}, scarce)
+    _refuse_opposite_orders({pair: ways[0] for pair, ways in edges.items()}, scarce)
 
 
 def _edges(parsed: Parsed, steps: Steps) -> dict[tuple[str, str], list[Edge]]:
@@ -77,13 +77,13 @@ def _edges(parsed: Parsed, steps: Steps) -> dict[tuple[str, str], list[Edge]]:
 
 def _wanted(body: Body, awaited: dict[str, dict[str, Acquire]]) -> dict[str, Acquire]:
     """Return the pools that `body` may wait for without end, with the largest request."""
-    found: dict[str, Acquire] = {}
+    largest: dict[str, Acquire] = {}
     for moment in moments(body):
         if not moment.is_bounded:
             for pool, node in _wanted_by(moment.node, awaited).items():
-                if pool not in found or found[pool].tokens < node.tokens:
-                    found[pool] = node
-    return found
+                if pool not in largest or largest[pool].tokens < node.tokens:
+                    largest[pool] = node
+    return largest
 
 
 def _wanted_by(node: Node, awaited: dict[str, dict[str, Acquire]]) -> dict[str, Acquire]:
@@ -109,12 +109,12 @@ def _jobs_of_pools(parsed: Parsed, steps: Steps, pools: set[str]) -> dict[str, _
         programs = frozenset().union(*(parsed.reached_from(class_.program) for class_ in classes))
         is_endless = not population or may_multiply(parsed, programs)
         for pool in pools & frozenset().union(*(touched[program] for program in programs)):
-            one = jobs[pool]
+            so_far = jobs[pool]
             most = max(peaks[a_class.program].get(pool, 0) for a_class in classes)
             jobs[pool] = (
                 _Jobs(math.inf, math.inf)
                 if is_endless
-                else _Jobs(one.count + population, one.demand + population * most)
+                else _Jobs(so_far.count + population, so_far.demand + population * most)
             )
     return jobs
 
@@ -134,9 +134,9 @@ def may_multiply(parsed: Parsed, programs: frozenset[str]) -> bool:
 def _peaks(steps: Steps) -> dict[str, dict[str, int]]:
     """Return for each program and pool the most tokens that one walk holds at a time."""
     peaks: dict[str, dict[str, int]] = {}
-    for name, found in steps.items():
+    for name, own_moments in steps.items():
         most = peaks[name] = dict[str, int]()
-        for moment in found:
+        for moment in own_moments:
             for pool, level in _levels(moment, peaks).items():
                 most[pool] = max(level, most.get(pool, 0))
     return peaks
@@ -189,11 +189,11 @@ def _refuse_opposite_orders(edges: dict[tuple[str, str], Edge], scarce: set[str]
     except CycleError as error:
         circle = list(reversed(error.args[1]))
         pairs = list(pairwise(circle))
-        found = [edges[pair] for pair in pairs]
+        in_circle = [edges[pair] for pair in pairs]
         ways = "; ".join(
             f"{edge.wanted_at}: program {edge.program!r} waits for pool {wanted!r} while it holds "
             f"pool {held!r} (acquired at {edge.held_at})"
-            for (held, wanted), edge in zip(pairs, found, strict=True)
+            for (held, wanted), edge in zip(pairs, in_circle, strict=True)
         )
         raise SimulationError(
             f"{ways}: jobs could wait for each other indefinitely",

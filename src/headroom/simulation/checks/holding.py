@@ -41,9 +41,9 @@ class Moment:
 
 def moments(body: Body) -> list[Moment]:
     """Return each step of a balanced program with the holdings before it, in their order."""
-    found: list[Moment] = []
-    run_deep(_sequence(body, {}, found, is_bounded=False))
-    return found
+    collected: list[Moment] = []
+    run_deep(_sequence(body, {}, collected, is_bounded=False))
+    return collected
 
 
 def holds(model: Model) -> dict[str, tuple[str, ...]]:
@@ -69,30 +69,30 @@ def nested(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _sequence(
-    body: Body, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
+    body: Body, held: Mapping[str, Hold], collected: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
     """Append the moments of `body`; return the holdings after it."""
     for node in body:
-        found.append(Moment(node, held, is_bounded))
+        collected.append(Moment(node, held, is_bounded))
         if isinstance(node, Acquire):
             before = held.get(node.pool, Hold(0, node.location))
             held = {**held, node.pool: Hold(before.tokens + node.tokens, before.location)}
         elif isinstance(node, Release):
             held = _released(held, node)
         elif parts(node):
-            held = yield _block(node, held, found, is_bounded=is_bounded)
+            held = yield _block(node, held, collected, is_bounded=is_bounded)
     return held
 
 
 def _block(
-    node: Node, held: Mapping[str, Hold], found: list[Moment], *, is_bounded: bool
+    node: Node, held: Mapping[str, Hold], collected: list[Moment], *, is_bounded: bool
 ) -> Task[Mapping[str, Hold]]:
     """Return the holdings after a block: the same after each of its bodies, so after the first."""
     is_timed = isinstance(node, AttemptBlock) and node.timeout is not None
     after = []
     for index, part in enumerate(parts(node)):
         bounded = is_bounded or (is_timed and index == 0)
-        after.append((yield _sequence(part, held, found, is_bounded=bounded)))
+        after.append((yield _sequence(part, held, collected, is_bounded=bounded)))
     return after[0] if after else held
 
 

@@ -27,14 +27,14 @@ class Parsed:
 
     def reached_from(self, program: str) -> frozenset[str]:
         """Return the programs that a walk of `program` leads to, itself included."""
-        found: set[str] = set()
+        reached: set[str] = set()
         waiting = [program]
         while waiting:
             name = waiting.pop()
-            if name not in found:
-                found.add(name)
+            if name not in reached:
+                reached.add(name)
                 waiting += sorted(self.leads_to[name])
-        return frozenset(found)
+        return frozenset(reached)
 
     def _named(self, kind: type[Call] | type[StartJob]) -> frozenset[str]:
         nodes = (node for tree in self.trees.values() for node in walk(tree))

@@ -47,14 +47,16 @@ def _check_programs(parsed: Parsed) -> None:
 
 
 def _check_places(parsed: Parsed) -> None:
-    for one in parsed.model.classes.values():
-        nodes = [n for name in parsed.reached_from(one.program) for n in walk(parsed.trees[name])]
+    for job_class in parsed.model.classes.values():
+        nodes = [
+            n for name in parsed.reached_from(job_class.program) for n in walk(parsed.trees[name])
+        ]
         used = {node.station for node in nodes if isinstance(node, Use)}
-        for station, _jobs in one.placed:
+        for station, _jobs in job_class.placed:
             if station not in used:
                 raise SimulationError(
-                    f"{one.location}: class {one.name!r} places jobs at station {station!r}, which "
-                    f"program {one.program!r} never uses",
+                    f"{job_class.location}: class {job_class.name!r} places jobs at "
+                    f"station {station!r}, which program {job_class.program!r} never uses",
                     cure="place them at stations that their program uses",
                 )
 
@@ -85,16 +87,16 @@ def _reached(
     start: NetworkNode, nodes: dict[str, NetworkNode], *, only_possible: bool
 ) -> dict[str | None, None]:
     """Return the nodes that jobs come to from `start`; None means outside the network."""
-    found: dict[str | None, None] = {start.name: None}
+    reached: dict[str | None, None] = {start.name: None}
     waiting = [start]
     while waiting:
         for route in waiting.pop().routes:
             is_possible = route.chosen.probability != 0 or not only_possible
-            if is_possible and route.node not in found:
-                found[route.node] = None
+            if is_possible and route.node not in reached:
+                reached[route.node] = None
                 if route.node is not None:
                     waiting.append(nodes[route.node])
-    return found
+    return reached
 
 
 def _leaving(nodes: dict[str, NetworkNode]) -> set[str]:
@@ -104,14 +106,14 @@ def _leaving(nodes: dict[str, NetworkNode]) -> set[str]:
         for route in node.routes:
             if route.chosen.probability != 0:
                 origins.setdefault(route.node, []).append(node.name)
-    found: set[str] = set()
+    leaving: set[str] = set()
     waiting: list[str | None] = [None]
     while waiting:
         for name in origins.get(waiting.pop(), ()):
-            if name not in found:
-                found.add(name)
+            if name not in leaving:
+                leaving.add(name)
                 waiting.append(name)
-    return found
+    return leaving
 
 
 def _check_attempt(parsed: Parsed, program: str, attempt: AttemptBlock) -> None:

@@ -108,7 +108,7 @@ class _Routes:
         ways: dict[str, _Way] = {}
         for inner in node.nodes:
             ways[inner.name] = yield self.sequence(inner.body)
-        targets = {one.name: [route.node for route in one.routes] for one in node.nodes}
+        targets = {place.name: [route.node for route in place.routes] for place in node.nodes}
         for name, way in ways.items():
             for follower in _followers(name, targets, ways):
                 if follower is not None:

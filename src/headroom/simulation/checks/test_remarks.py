@@ -111,8 +111,8 @@ def test_what_has_no_effect_is_said_at_its_line(write: Write, words: str) -> Non
     model = model_with(write)
     with pytest.warns(ModelWarning, match=words) as caught:
         result = simulate(model, seed=1, completions=10)
-    assert [Path(one.filename).name for one in caught] == [Path(__file__).name]
-    assert [one.lineno for one in caught] == [line]
+    assert [Path(warning.filename).name for warning in caught] == [Path(__file__).name]
+    assert [warning.lineno for warning in caught] == [line]
     assert result.classes.columns["completion_count"][-1, 0] == 10
     assert [f":{line}: {words}" in text for text in remarks(model)] == [True]
 

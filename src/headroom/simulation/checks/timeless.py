@@ -24,23 +24,25 @@ def refuse_timeless(parsed: Parsed) -> None:
         and not _thinks(class_)
         and _is_timeless(parsed, class_, slow)
     }
-    for one in model.classes.values():
-        members = {other.name for other in model.classes.values() if other.mix == one.mix}
-        if one.name in stuck and (not one.mix or members <= stuck):
+    for job_class in model.classes.values():
+        members = {other.name for other in model.classes.values() if other.mix == job_class.mix}
+        if job_class.name in stuck and (not job_class.mix or members <= stuck):
             raise SimulationError(
-                f"{one.location}: jobs of class {one.name!r} make no progress in time: they do not "
-                f"think, and every service and delay of program {one.program!r} takes 0, so that "
-                "they would walk it without end at time 0",
+                f"{job_class.location}: jobs of class {job_class.name!r} make no progress in "
+                "time: they do not think, and every service and delay of program "
+                f"{job_class.program!r} takes 0, so that they would walk it without end at time 0",
                 cure="give a step of the program, or think=, a time above 0",
             )
 
 
-def _thinks(one: JobClass) -> bool:
-    return one.law is not None and one.law.mean > 0
+def _thinks(job_class: JobClass) -> bool:
+    return job_class.law is not None and job_class.law.mean > 0
 
 
-def _is_timeless(parsed: Parsed, one: JobClass, slow: frozenset[str]) -> bool:
-    nodes = [node for name in parsed.reached_from(one.program) for node in walk(parsed.trees[name])]
+def _is_timeless(parsed: Parsed, job_class: JobClass, slow: frozenset[str]) -> bool:
+    nodes = [
+        node for name in parsed.reached_from(job_class.program) for node in walk(parsed.trees[name])
+    ]
     return all(_takes_no_time(node, slow) for node in nodes)
 
 

@@ -46,11 +46,11 @@ def passages(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[float]:
 
 
 def _closure(ways: Mapping[int, Sequence[tuple[int, float]]]) -> list[int]:
-    found = {0: None}
+    reached = {0: None}
     waiting = [0]
     while waiting:
         for target, _share in ways[waiting.pop()]:
-            if target not in found:
-                found[target] = None
+            if target not in reached:
+                reached[target] = None
                 waiting.append(target)
-    return list(found)
+    return list(reached)

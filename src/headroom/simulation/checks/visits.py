@@ -173,7 +173,9 @@ def least_visits(model: Model, together: frozenset[str] = frozenset()) -> Visits
     unknown = _UNKNOWN | _BY_QUEUE
     if len(model.classes) > 1:
         unknown |= {"round_robin"}
-    batched = {name: _shortest(parsed, name) for name, one in model.stations.items() if one.batch}
+    batched = {
+        name: _shortest(parsed, name) for name, station in model.stations.items() if station.batch
+    }
     return _visits(_Counter(parsed, unknown, together, _Least(batched)))
 
 
@@ -291,13 +293,13 @@ class _Counter:
         """Return the attributes that some step of `body`, or a callee, may change."""
         if not self._model.attributes:
             return set()
-        found: set[str] = set()
+        attributes: set[str] = set()
         for node in walk(body):
             if isinstance(node, Assign):
-                found.add(node.attribute)
+                attributes.add(node.attribute)
             elif isinstance(node, Call):
-                found |= self._assigned_by[node.program]
-        return found
+                attributes |= self._assigned_by[node.program]
+        return attributes
 
     def _node(self, node: Node, known: Attributes) -> Task[_Tally]:
         """Return the tally of one node."""
@@ -480,9 +482,9 @@ class _Counter:
         """Return the attributes that stay known inside a block that repeats or is conditional."""
         changed = self._assigned(body)
         return {
-            name: one
-            for name, one in known.items()
-            if name not in changed and (one.is_constant or not is_chosen)
+            name: value
+            for name, value in known.items()
+            if name not in changed and (value.is_constant or not is_chosen)
         }
 
 
@@ -500,7 +502,7 @@ def _least(tallies: list[_Tally]) -> _Tally:
     for index, own in enumerate(result.sums()):
         maps = [tally.sums()[index] for tally in tallies]
         for name in maps[0] if maps else ():
-            least = min(one.get(name, 0.0) for one in maps)
+            least = min(tally.get(name, 0.0) for tally in maps)
             if least > 0:
                 own[name] = least
     return result

@@ -171,9 +171,13 @@ class Mix:
         return self.draw.to_data(self.name) if is_computed else {"draw": self.draw}  # type: ignore[union-attr]  # it was asked
 
 
-def _member_data(one: JobClass) -> dict[str, object]:
-    data: dict[str, object] = {"name": one.name, "program": one.program, "weight": one.weight}
-    return data | ({"priority": one.priority} if one.priority else {})
+def _member_data(job_class: JobClass) -> dict[str, object]:
+    data: dict[str, object] = {
+        "name": job_class.name,
+        "program": job_class.program,
+        "weight": job_class.weight,
+    }
+    return data | ({"priority": job_class.priority} if job_class.priority else {})
 
 
 def check_members(name: str, members: object) -> None:
@@ -241,7 +245,9 @@ def mixed(
     return mix, made
 
 
-def shared_populations(found: Iterable[JobClass]) -> Iterator[tuple[int, tuple[JobClass, ...]]]:
+def shared_populations(
+    job_classes: Iterable[JobClass],
+) -> Iterator[tuple[int, tuple[JobClass, ...]]]:
     """Yield jobs of closed classes and their possible classes: one, or those of a mix.
 
     Examples
@@ -251,8 +257,10 @@ def shared_populations(found: Iterable[JobClass]) -> Iterator[tuple[int, tuple[J
     [(4, 1)]
     """
     groups: dict[str, list[JobClass]] = {}
-    for one in found:
-        groups.setdefault(f"mix {one.mix}" if one.mix else f"class {one.name}", []).append(one)
+    for job_class in job_classes:
+        groups.setdefault(
+            f"mix {job_class.mix}" if job_class.mix else f"class {job_class.name}", []
+        ).append(job_class)
     for group in groups.values():
         yield group[0].population or 0, tuple(group)
 

@@ -37,8 +37,8 @@ class ComputedArrivals:
     def check(self, name: str, model_id: int) -> None:
         """Refuse expressions over parts of another model than that of the class `name`."""
         parts = [self.wait, *(value for _, value in self.sets)]
-        for one in parts if self.goes_on is None else [*parts, self.goes_on]:
-            check_expression(one, f"what the arrivals of class {name!r} compute", model_id)
+        for operand in parts if self.goes_on is None else [*parts, self.goes_on]:
+            check_expression(operand, f"what the arrivals of class {name!r} compute", model_id)
 
     def to_data(self) -> dict[str, object]:
         """Return the arrivals as the kernel reads them."""
@@ -108,7 +108,7 @@ def computed_arrivals(
         raise refused(f"the mean rate of arrivals is {mean_rate!r}", cure="give a number above 0")
     return ComputedArrivals(
         wait=as_expression(wait),
-        sets=tuple((one.name, as_expression(value)) for one, value in given.items()),
+        sets=tuple((target.name, as_expression(value)) for target, value in given.items()),
         goes_on=None if goes_on is None else as_expression(goes_on),
         mean_rate=math.nan if mean_rate is None else float(mean_rate),
     )

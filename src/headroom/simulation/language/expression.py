@@ -361,13 +361,13 @@ def _apply(operation: Operation, *operands: object) -> Expression:
 
 def called(call: Call, arguments: tuple[Operand, ...], model_id: int) -> Expression:
     """Return the expression that calls a function of a mechanism of a model."""
-    found = _joined(arguments, Token("call", call))
-    if found.model_id not in {None, model_id}:
+    joined = _joined(arguments, Token("call", call))
+    if joined.model_id not in {None, model_id}:
         raise refused(
-            f"mechanism {call.mechanism!r} is called with parts of another model: {found}",
+            f"mechanism {call.mechanism!r} is called with parts of another model: {joined}",
             cure="use attributes, stations and pools of the same model",
         )
-    return Expression(found.tokens, model_id)
+    return Expression(joined.tokens, model_id)
 
 
 def _joined(operands: tuple[object, ...], last: Token) -> Expression:

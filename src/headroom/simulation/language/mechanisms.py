@@ -76,7 +76,7 @@ class Mechanism:
         >>> round(simulate(model, seed=1).classes.columns["completion_count"][-1, 0])
         20000
         """
-        known = {one.name: one for one in self.functions}
+        known = {declared.name: declared for declared in self.functions}
         if function not in known:
             raise refused(
                 f"mechanism {self.name!r} of kind {self.kind!r} has no function {function!r}",

@@ -26,8 +26,8 @@ class ComputedDraw:
 
     def check(self, name: str, model_id: int) -> None:
         """Refuse expressions over parts of another model than that of the mix `name`."""
-        for one in (self.index, *(value for _, value in self.sets)):
-            check_expression(one, f"what mix {name!r} computes", model_id)
+        for operand in (self.index, *(value for _, value in self.sets)):
+            check_expression(operand, f"what mix {name!r} computes", model_id)
 
     def to_data(self, name: str) -> dict[str, object]:
         """Return the draw of the mix `name` as the kernel reads it."""
@@ -80,5 +80,5 @@ def computed_draw(
             )
     return ComputedDraw(
         index=as_expression(index),
-        sets=tuple((one.name, as_expression(value)) for one, value in given.items()),
+        sets=tuple((target.name, as_expression(value)) for target, value in given.items()),
     )

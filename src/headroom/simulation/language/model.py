@@ -536,12 +536,12 @@ class Model:
             self._add_class(member, program)
         self.mixes[full], made = classes.mixed(
             full,
-            {self._prefix + one: (program.name, w) for one, (program, w) in members.items()},
+            {self._prefix + short: (program.name, w) for short, (program, w) in members.items()},
             population=population,
             think=think,
             start=start,
             draw=draw,
-            priorities={self._prefix + one: value for one, value in (priorities or {}).items()},
+            priorities={self._prefix + short: value for short, value in (priorities or {}).items()},
         )
         self.classes |= made
 
@@ -718,8 +718,8 @@ class Model:
         """Yield the elements that follow a schedule, as the kernel reads them."""
         parts: list[Station | Pool] = [*self.stations.values(), *self.pools.values()]
         for part in parts:
-            for kind, one in part.schedules.items():
-                yield one.to_data(kind, part.name)
+            for kind, schedule in part.schedules.items():
+                yield schedule.to_data(kind, part.name)
 
     def _members(self, mix: Mix) -> Iterator[JobClass]:
         """Yield the classes of `mix`."""
@@ -749,10 +749,10 @@ class Model:
 
 
 def _rows(parts: Iterable[Part]) -> dict[str, tuple[Part, ...]]:
-    found: dict[str, list[Part]] = {}
+    by_row: dict[str, list[Part]] = {}
     for part in parts:
-        found.setdefault(part.row, []).append(part)
-    return {row: tuple(members) for row, members in found.items()}
+        by_row.setdefault(part.row, []).append(part)
+    return {row: tuple(members) for row, members in by_row.items()}
 
 
 def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:

@@ -115,7 +115,7 @@ def as_capacity(what: str, word: str, value: Any) -> tuple[Any, Schedule | None]
         )
     if not isinstance(value, Schedule):
         return value, None
-    if not all(one.is_integer() and one <= COUNT_LIMIT for one in value.values):
+    if not all(count.is_integer() and count <= COUNT_LIMIT for count in value.values):
         raise refused(
             f"{what} has {list(value.values)!r} {word} by its schedule",
             cure=f"give whole numbers from 0 to {COUNT_LIMIT}",

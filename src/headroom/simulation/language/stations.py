@@ -81,7 +81,7 @@ class Station:
     def schedules(self) -> dict[str, Schedule]:
         """Attributes that follow a schedule: ``servers``, ``speed``."""
         known = {"servers": self.server_schedule, "speed": self.speed_schedule}
-        return {kind: one for kind, one in known.items() if one is not None}
+        return {kind: schedule for kind, schedule in known.items() if schedule is not None}
 
     @property
     def capacity(self) -> float:
@@ -225,7 +225,8 @@ def _with_highest(timed: Schedule | None, highest: int, what: str, word: str) ->
     scaled = timed.scaled(highest / timed.highest)
     whole = replace(scaled, values=tuple(float(round(value)) for value in scaled.values))
     if any(
-        not math.isclose(one, other) for one, other in zip(scaled.values, whole.values, strict=True)
+        not math.isclose(value, other)
+        for value, other in zip(scaled.values, whole.values, strict=True)
     ):
         raise SimulationError(
             f"{what} has {list(timed.values)!r} {word} by its schedule; scaled to a highest of "
@@ -318,9 +319,9 @@ def as_position(name: str, position: Operand | None, model_id: int) -> Expressio
     """Return where jobs are as an expression."""
     if position is None:
         return None
-    found = as_expression(position)
-    check_expression(found, f"the position of jobs at station {name!r}", model_id)
-    return found
+    expression = as_expression(position)
+    check_expression(expression, f"the position of jobs at station {name!r}", model_id)
+    return expression
 
 
 def _check_position(name: str, station: Station) -> None:

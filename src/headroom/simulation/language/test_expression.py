@@ -106,7 +106,7 @@ def test_the_postfix_list_computes_what_the_operators_say(pair: Pair) -> None:
 def test_what_is_known_of_constants_is_their_value(pair: Pair) -> None:
     """A division or remainder by zero is not known: the kernel decides about it."""
     expression, value = pair
-    constants = {name: Known(one, is_constant=True) for name, one in VALUES.items()}
+    constants = {name: Known(number, is_constant=True) for name, number in VALUES.items()}
     known = known_of(expression, constants)
     assert known is None or (known.is_constant and known.mean == pytest.approx(value))
 

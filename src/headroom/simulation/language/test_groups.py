@@ -18,8 +18,8 @@ COMPLETIONS = 40
 def without_groups(model: Model) -> Model:
     """Return the model with each station and pool reported separately."""
     twin = model.copy()
-    twin.stations = {name: replace(one, group="") for name, one in model.stations.items()}
-    twin.pools = {name: replace(one, group="") for name, one in model.pools.items()}
+    twin.stations = {name: replace(station, group="") for name, station in model.stations.items()}
+    twin.pools = {name: replace(pool, group="") for name, pool in model.pools.items()}
     return twin
 
 
@@ -50,13 +50,13 @@ def assert_added_up(grouped: Table, alone: Table, rows: dict[str, list[str]]) ->
 
 def rows_of(parts: Iterable[object], classes: Iterable[str] = ("",)) -> dict[str, list[str]]:
     """Return row -> members, and the same for each class if there are several."""
-    found: dict[str, list[str]] = {}
+    by_row: dict[str, list[str]] = {}
     for part in parts:
-        found.setdefault(part.row, []).append(part.name)  # type: ignore[attr-defined]
+        by_row.setdefault(part.row, []).append(part.name)  # type: ignore[attr-defined]
     return {
-        f"{row}{one}": [f"{name}{one}" for name in members]
-        for row, members in found.items()
-        for one in classes
+        f"{row}{suffix}": [f"{name}{suffix}" for name in members]
+        for row, members in by_row.items()
+        for suffix in classes
     }
 
 

@@ -94,7 +94,8 @@ def test_a_mix_at_shared_servers_has_the_exact_throughput_and_responses(law: Any
     """The jobs of each class at a station are in proportion to its share of the work there."""
     total = sum(WEIGHTS.values())
     demands_s = {
-        station: sum(WEIGHTS[one] * DEMANDS_S[one][station] for one in WEIGHTS) / total
+        station: sum(WEIGHTS[job_class] * DEMANDS_S[job_class][station] for job_class in WEIGHTS)
+        / total
         for station in ("cpu", "disk")
     }
     throughput, stays_s = mva(list(demands_s.values()), THINK_S, POPULATION)
@@ -106,16 +107,16 @@ def test_a_mix_at_shared_servers_has_the_exact_throughput_and_responses(law: Any
              stretch) for name in WEIGHTS}  # fmt: skip
     exact |= {f"{name} rate": throughput * WEIGHTS[name] / total for name in WEIGHTS}
     exact["rate"] = throughput
-    found: dict[str, list[float]] = {name: [] for name in exact}
+    samples: dict[str, list[float]] = {name: [] for name in exact}
     for seed in range(REPLICATIONS):
         result = simulate(shop(law=law), seed=seed, completions=COMPLETIONS)
         for name, rate in rates(result).items():
-            found[f"{name} rate"].append(rate)
+            samples[f"{name} rate"].append(rate)
         for name, response in responses_s(result).items():
-            found[f"{name} response"].append(response)
-        found["rate"].append(sum(rates(result).values()))
+            samples[f"{name} response"].append(response)
+        samples["rate"].append(sum(rates(result).values()))
     for name, value in exact.items():
-        mean, half_width = interval(found[name])
+        mean, half_width = interval(samples[name])
         assert abs(mean - value) <= half_width, (name, value, mean, half_width)
         assert half_width <= 0.03 * value
 
@@ -146,9 +147,11 @@ def test_a_mix_of_one_class_is_a_closed_class() -> None:
     for name, demand_s in DEMANDS_S["buy"].items():
         program.use(usual.station(name, discipline="ps"), exponential(demand_s))
     usual.closed_class("buy", program, population=POPULATION, think=exponential(THINK_S))
-    one, other = (simulate(model, seed=1, completions=2 * COMPLETIONS) for model in (alone, usual))
-    assert rates(one)["buy"] == pytest.approx(rates(other)["buy"], rel=0.01)
-    assert responses_s(one)["buy"] == pytest.approx(responses_s(other)["buy"], rel=0.015)
+    mixed, other = (
+        simulate(model, seed=1, completions=2 * COMPLETIONS) for model in (alone, usual)
+    )
+    assert rates(mixed)["buy"] == pytest.approx(rates(other)["buy"], rel=0.01)
+    assert responses_s(mixed)["buy"] == pytest.approx(responses_s(other)["buy"], rel=0.015)
 
 
 def test_a_deck_deals_exact_shares_and_chance_does_not() -> None:
@@ -218,8 +221,8 @@ def test_a_priority_that_a_walk_sets_does_not_outlast_it() -> None:
     other.use(cpu, exponential(1))
     model.closed_mix("users", {"first": (program, 1)}, population=4, think=exponential(1))
     model.closed_class("rest", other, population=4, think=exponential(1), priority=50)
-    found = responses_s(simulate(model, seed=1, completions=20_000))
-    assert found["first"] > 2 * found["rest"]
+    times_s = responses_s(simulate(model, seed=1, completions=20_000))
+    assert times_s["first"] > 2 * times_s["rest"]
 
 
 def test_a_job_that_is_lost_draws_a_class_again() -> None:
@@ -316,8 +319,8 @@ def test_runs_of_a_mix_have_the_same_bits_beside_each_other(draw: Draw) -> None:
 
 def test_the_weight_of_one_class_changes_no_draw_of_another() -> None:
     """Services have their own streams: the draws of a class depend on no mix."""
-    one, other = (shop(weights={"look": weight, "buy": 1}).to_data() for weight in (1, 9))
-    assert one["programs"] == other["programs"]
+    data, other = (shop(weights={"look": weight, "buy": 1}).to_data() for weight in (1, 9))
+    assert data["programs"] == other["programs"]
 
 
 def numbered(value: Any, cases: int = 3) -> Model:

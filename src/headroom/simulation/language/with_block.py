@@ -96,5 +96,5 @@ def block(
 
 def refuse_forgotten(program: "Program") -> None:
     """Raise `SimulationError` if a block of `program` was made and never entered."""
-    for one in program.unentered.values():
-        raise one.forgotten()
+    for unentered in program.unentered.values():
+        raise unentered.forgotten()

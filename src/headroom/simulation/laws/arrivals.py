@@ -344,7 +344,7 @@ def _refuse_unconnected(matrix: npt.NDArray[np.float64]) -> None:
     for _ in range(len(matrix).bit_length()):
         reach = reach @ reach
     if not reach.all():
-        start, end = (int(one) for one in np.argwhere(~reach)[0])
+        start, end = (int(index) for index in np.argwhere(~reach)[0])
         shown = f"no way from state {start} to state {end}"
         _refuse("mmpp", shown, "give switch_rates that lead from each state to each other one")
 

@@ -115,9 +115,9 @@ class Distribution:
             return False
         parameters = dict(self.parameters)
         return all(
-            one.is_whole if isinstance(one, Distribution) else float(one).is_integer()
+            part.is_whole if isinstance(part, Distribution) else float(part).is_integer()
             for name in ("value", "values", "factor", "law", "laws")
-            for one in _as_tuple(parameters.get(name, ()))
+            for part in _as_tuple(parameters.get(name, ()))
         )
 
     def __add__(self, other: "Distribution | float") -> "Distribution":
@@ -185,7 +185,7 @@ def _as_tuple(value: Parameter) -> tuple[Any, ...]:
 def _data_of(value: Parameter) -> object:
     if isinstance(value, Distribution):
         return value.to_data()
-    return [_data_of(one) for one in value] if isinstance(value, tuple) else value
+    return [_data_of(element) for element in value] if isinstance(value, tuple) else value
 
 
 def _text_of(name: str, value: Parameter) -> str:
@@ -195,7 +195,7 @@ def _text_of(name: str, value: Parameter) -> str:
         return f"{name}={value}"
     if len(value) > _LONGEST_LIST:
         return f"{len(value)} {name}"
-    inside = ", ".join(str(one) for one in value)
+    inside = ", ".join(str(element) for element in value)
     return f"{name}=({inside},)" if len(value) == 1 else f"{name}=({inside})"
 
 

@@ -113,14 +113,14 @@ def _bootstrapped(
 ) -> list[tuple[float, float]]:
     """Return the distances of samples of `law`, each from the law that is fitted to it."""
     generator = np.random.default_rng(seed)
-    found = []
+    distances = []
     for _ in range(bootstrap):
         sample = np.sort(reference(law).rvs(size=count, random_state=generator))
         try:
-            found.append(_distances(fit_family(law.kind, sample), sample))
+            distances.append(_distances(fit_family(law.kind, sample), sample))
         except FitError:  # a sample of a law next to the edge of its family
             continue
-    return found
+    return distances
 
 
 def _share_beyond(value: float, others: Sequence[float]) -> float:

@@ -33,7 +33,9 @@ def law_from_data(data: Mapping[str, Any]) -> Distribution:
     for name in {"law", "laws"} & parameters.keys():
         inner = parameters[name]
         is_one = isinstance(inner, Mapping)
-        parameters[name] = law_from_data(inner) if is_one else [law_from_data(one) for one in inner]
+        parameters[name] = (
+            law_from_data(inner) if is_one else [law_from_data(part) for part in inner]
+        )
     try:
         return build(**parameters)
     except TypeError as error:

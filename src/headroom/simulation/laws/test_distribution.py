@@ -161,9 +161,9 @@ def test_inversion_is_the_quantile_of_the_uniform_number(
 
 @given(st.integers(0, 2**64 - 1))
 def test_antithetic_draws_mirror_the_uniform_number(seed: int) -> None:
-    one = uniform(0, 8).draw(5, seed=seed, sampling="inversion")
+    draws = uniform(0, 8).draw(5, seed=seed, sampling="inversion")
     other = uniform(0, 8).draw(5, seed=seed, sampling="antithetic")
-    np.testing.assert_allclose(one + other, 8, atol=2e-9)
+    np.testing.assert_allclose(draws + other, 8, atol=2e-9)
 
 
 @pytest.mark.parametrize("law", [*LAWS, replay([3, 1, 2], at_end="stop")], ids=str)

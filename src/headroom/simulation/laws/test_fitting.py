@@ -194,9 +194,9 @@ def test_an_unknown_family_is_refused_with_the_known_ones() -> None:
 @given(st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=60, unique=True), st.floats(1e-3, 1e3))
 def test_any_sample_gets_a_law_and_units_do_not_matter(values: list[float], unit: float) -> None:
     """Property: minutes or seconds, the same family and the same distance."""
-    one = from_samples(values, bootstrap=0)
+    law = from_samples(values, bootstrap=0)
     other = from_samples(np.array(values) * unit, bootstrap=0)
-    assert fit_of(one).ranking[0][1] == pytest.approx(
+    assert fit_of(law).ranking[0][1] == pytest.approx(
         fit_of(other).ranking[0][1] - 2 * len(values) * math.log(unit), rel=1e-4, abs=1e-2
     )
-    assert 0 < float(fit_of(one).ks_distance or 0) <= 1
+    assert 0 < float(fit_of(law).ks_distance or 0) <= 1

@@ -205,14 +205,14 @@ def _check_wishes(seed: int, completions: int | None, time: float | None) -> Non
 
 def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the rows of stations and pools to which only unawaited work comes."""
-    found = {kind: frozenset(names) for kind, names in unawaited(model).items()}
+    names_by_kind = {kind: frozenset(names) for kind, names in unawaited(model).items()}
     of_kinds: dict[str, Mapping[str, tuple[Station | Pool, ...]]] = {
         "station": model.station_rows(),
         "pool": model.pool_rows(),
     }
     return {
         kind: rows
-        for kind, names in found.items()
+        for kind, names in names_by_kind.items()
         if (
             rows := tuple(
                 row
@@ -224,13 +224,13 @@ def _unawaited_rows(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 def _by_row(
-    found: Mapping[str, tuple[str, ...]],
+    relations: Mapping[str, tuple[str, ...]],
     owners: Mapping[str, Station] | Mapping[str, Pool],
     others: Mapping[str, Station] | Mapping[str, Pool],
 ) -> dict[str, tuple[str, ...]]:
     """Return relations of stations and pools as relations of the rows that report them."""
     rows: dict[str, dict[str, None]] = {}
-    for owner, names in found.items():
+    for owner, names in relations.items():
         row = rows.setdefault(owners[owner].row, {})
         row.update(dict.fromkeys(others[name].row for name in names))
     return {row: tuple(names) for row, names in rows.items()}

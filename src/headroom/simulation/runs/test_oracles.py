@@ -32,12 +32,12 @@ SENSITIVE = (
 
 @pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)
 def test_every_interval_contains_its_answer(subject: Subject) -> None:
-    for found in measured(subject, share=SHARE):
-        told = (found.answer.quantity, found.answer.value, found.mean, found.half_width)
-        if found.answer.is_exact:
-            assert found.is_inside, told
+    for row in measured(subject, share=SHARE):
+        told = (row.answer.quantity, row.answer.value, row.mean, row.half_width)
+        if row.answer.is_exact:
+            assert row.is_inside, told
         else:
-            assert found.mean == pytest.approx(found.answer.value, rel=APPROXIMATE_WITHIN), told
+            assert row.mean == pytest.approx(row.answer.value, rel=APPROXIMATE_WITHIN), told
 
 
 def test_the_answers_are_those_of_the_reference() -> None:
@@ -53,8 +53,8 @@ def test_the_answers_are_those_of_the_reference() -> None:
 
 @pytest.mark.parametrize("name", SENSITIVE)
 def test_a_service_that_is_3_percent_slower_is_noticed(name: str) -> None:
-    missed = [found for found in slower(SUBJECTS[name]) if found.is_inside]
-    assert [found.answer.quantity for found in missed if "p99" not in found.answer.quantity] == []
+    missed = [row for row in slower(SUBJECTS[name]) if row.is_inside]
+    assert [row.answer.quantity for row in missed if "p99" not in row.answer.quantity] == []
 
 
 def slower(subject: Subject) -> list[Measured]:

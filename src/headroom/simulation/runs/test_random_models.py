@@ -85,9 +85,9 @@ def tables(result: SimulationResult) -> dict[str, Table]:
     }
 
 
-def is_close(one: np.ndarray, other: np.ndarray, scale: float) -> bool:
+def is_close(column: np.ndarray, other: np.ndarray, scale: float) -> bool:
     """Return whether columns of seconds agree except for the rounding of sums of ticks."""
-    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(scale, 1e-3)))
+    return bool(np.allclose(column, other, rtol=1e-9, atol=1e-9 * max(scale, 1e-3)))
 
 
 @slow
@@ -200,8 +200,8 @@ def test_the_trace_tells_the_same_counts_as_the_tables(model: Model, seed: int) 
         (result.pools, "grant_count", Kind.GRANTED, trace.resource, pools),
         (result.classes, "completion_count", Kind.LEAVES, trace.klass, range(len(model.classes))),
     ):
-        found = np.array(rows)[index[trace.kind == kind]]
-        told = np.bincount(found, minlength=len(table.names))
+        of_kind = np.array(rows)[index[trace.kind == kind]]
+        told = np.bincount(of_kind, minlength=len(table.names))
         assert told.tolist() == table.columns[column][-1].tolist(), column
 
 
@@ -263,7 +263,7 @@ def test_what_has_nothing_to_do_with_a_class_does_not_change_it(model: Model, se
     audits = beside.classes.columns["completion_count"][-1, beside.classes.names.index("auditors")]
     assert audits > 0
     for name in ("stations", "pools", "classes"):
-        places = [tables(beside)[name].names.index(one) for one in tables(alone)[name].names]
+        places = [tables(beside)[name].names.index(member) for member in tables(alone)[name].names]
         for column, values in tables(alone)[name].columns.items():
             others = tables(beside)[name].columns[column][-1, places]
             assert np.array_equal(values[-1], others), (name, column)

@@ -123,7 +123,7 @@ def trace_events(trace: EventTrace, model: Mapping[str, Any]) -> Iterator[Event]
 
 
 def _names(model: Mapping[str, Any], kind: str) -> list[str]:
-    return [str(one["name"]) for one in model.get(kind, [])]
+    return [str(part["name"]) for part in model.get(kind, [])]
 
 
 @dataclass(slots=True)

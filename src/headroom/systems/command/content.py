@@ -74,11 +74,11 @@ class Content:
 
     def named_in_study(self, words: Words) -> list[str]:
         """Return documents of the study that the command names, with their hashes."""
-        found: dict[str, None] = {}
+        named: dict[str, None] = {}
         for path in self._paths(words):
             if self._is_own(path):
-                found |= dict.fromkeys(self._documents_at(path))
-        return sorted(found)
+                named |= dict.fromkeys(self._documents_at(path))
+        return sorted(named)
 
     def inputs_in_study(self, inputs: Sequence[str]) -> list[str]:
         """Return one hash for each input within the study."""
@@ -88,17 +88,17 @@ class Content:
         self, words: Words, inputs: Sequence[str], variables: Mapping[str, str | None]
     ) -> str:
         """Return the inputs from this machine: ``NAME=HASH`` for each program, input, variable."""
-        found = {f"${name}": _short(value) for name, value in variables.items()}
+        hashes = {f"${name}": _short(value) for name, value in variables.items()}
         for text in inputs:
             if not self._is_own(self._place(text)):
-                found[text] = self._input(text)
+                hashes[text] = self._input(text)
         for argv in words.commands:
             if _is_missing(argv[0], words):
-                found[argv[0]] = ABSENT
+                hashes[argv[0]] = ABSENT
         for path in self._paths(words):
             if not self._is_own(path) and not path.is_dir():
-                found[str(path)] = self._file(path)
-        return " ".join(f"{quote(name, safe='/$*?.+-')}={found[name]}" for name in sorted(found))
+                hashes[str(path)] = self._file(path)
+        return " ".join(f"{quote(name, safe='/$*?.+-')}={hashes[name]}" for name in sorted(hashes))
 
     def check_inputs(self, inputs: Sequence[str]) -> None:
         """Raise `StudyError` for an input that names nothing."""
@@ -133,15 +133,18 @@ class Content:
         roots = [place] if place.exists() else _globbed(place)
         if not roots:
             return ABSENT
-        found: dict[str, str] = {}
+        hashes: dict[str, str] = {}
         for root in sorted(roots):
             name = os.path.relpath(root, place.parent)
             if root.is_dir():
-                below = {f"{name}/{one}": root / one for one in files_under(root, self.ignored)}
+                below = {
+                    f"{name}/{relative}": root / relative
+                    for relative in files_under(root, self.ignored)
+                }
             else:
                 below = {name: root}
-            found |= {one: self._file(path) for one, path in below.items() if is_regular(path)}
-        return digest(found, size_bytes=8)
+            hashes |= {key: self._file(path) for key, path in below.items() if is_regular(path)}
+        return digest(hashes, size_bytes=8)
 
     def _documents_at(self, path: Path) -> Iterator[str]:
         """Yield the documents that a path within the study names: itself, or those below."""
@@ -157,12 +160,12 @@ class Content:
         search = words.environment.get("PATH", os.defpath)
         texts = [word for argv in words.commands for word in argv]
         texts += [*words.own_environment.values(), str(words.stdin)]
-        found: dict[str, None] = {}
+        named: dict[str, None] = {}
         for text in texts:
             key = ("text", text, search, str(words.folder))
             names = self._once(key, lambda text=text: tuple(self._named(text, words)))  # type: ignore[misc]  # bound at once
-            found |= dict.fromkeys(names)
-        return [Path(name) for name in found]
+            named |= dict.fromkeys(names)
+        return [Path(name) for name in named]
 
     def _named(self, text: str, words: Words) -> Iterator[str]:
         for token in dict.fromkeys([text, *_TOKEN.findall(text)]):
@@ -198,10 +201,10 @@ class Content:
             names = [part for part in parts[1:] if not part.startswith("-") and "=" not in part]
             if parts and Path(parts[0]).name == "env" and names:
                 yield parts[0]
-                found = shutil.which(names[0], path=words.environment.get("PATH", os.defpath))
-                if found is None:
+                program = shutil.which(names[0], path=words.environment.get("PATH", os.defpath))
+                if program is None:
                     return
-                path = Path(found)
+                path = Path(program)
             elif parts:
                 path = Path(parts[0])
 

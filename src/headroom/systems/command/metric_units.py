@@ -64,5 +64,5 @@ def _kept_in(metric: MetricTable) -> str:
 def _better_name(metric: MetricTable, wrong: str | None, word: str) -> str:
     if wrong is None:
         return f"{metric.name}_{word}"
-    words = [word if one == wrong else one for one in _WORDS.split(metric.name)]
+    words = [word if part == wrong else part for part in _WORDS.split(metric.name)]
     return re.sub(r"_per_s_per_s$", "_per_s", "_".join(words))

@@ -58,11 +58,11 @@ def pick(metric: MetricTable, *, path: Path) -> float:
     if metric.size_of:
         return float(path.stat().st_size)
     text, is_cut = _beginning(path)
-    found = _searched(metric, text)
-    if found is None:
+    piece = _searched(metric, text)
+    if piece is None:
         sought = metric.regex or metric.json_path
         raise _not_found(metric, f"nothing matches {sought!r}", text, is_cut=is_cut)
-    return _number(metric, found, text) * metric.factor
+    return _number(metric, piece, text) * metric.factor
 
 
 def divide(metric: MetricTable, values: Mapping[str, float]) -> float:
@@ -134,21 +134,21 @@ def _by_json_path(metric: MetricTable, text: str) -> object:
         raise _not_found(
             metric, f"the output is not valid JSON ({error})", text, is_cut=False
         ) from error
-    found = _JSON_PATHS.findall(metric.json_path, document)
-    if len(found) > 1:
-        what = f"{metric.json_path!r} selects {len(found)} values, not one"
+    selected = _JSON_PATHS.findall(metric.json_path, document)
+    if len(selected) > 1:
+        what = f"{metric.json_path!r} selects {len(selected)} values, not one"
         raise _not_found(metric, what, text, is_cut=False)
-    return found[0] if found else None
+    return selected[0] if selected else None
 
 
-def _number(metric: MetricTable, found: object, text: str) -> float:
-    is_number = isinstance(found, (int, float, str)) and not isinstance(found, bool)
+def _number(metric: MetricTable, piece: object, text: str) -> float:
+    is_number = isinstance(piece, (int, float, str)) and not isinstance(piece, bool)
     try:
-        number = float(found) if is_number else math.nan  # type: ignore[arg-type]
+        number = float(piece) if is_number else math.nan  # type: ignore[arg-type]
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise _not_found(metric, f"{found!r} is not a finite number", text, is_cut=False)
+        raise _not_found(metric, f"{piece!r} is not a finite number", text, is_cut=False)
     return number
 
 

@@ -65,12 +65,12 @@ def secret_values(environment: Mapping[str, str]) -> list[str]:
     >>> secret_values({"PGPASSWORD": "hunter2!", "HOME": "/home/me", "AUTH": "no"})
     ['hunter2!']
     """
-    found = {
+    secrets = {
         value
         for name, value in environment.items()
         if _SECRET_NAME.fullmatch(name) and len(value) >= _SHORTEST_VALUE
     }
-    return sorted(found, key=len, reverse=True)
+    return sorted(secrets, key=len, reverse=True)
 
 
 def hide(text: str, *, secrets: Iterable[str] = (), patterns: Iterable[str] = ()) -> str:

@@ -159,13 +159,13 @@ def program_path(name: str, *, environment: Mapping[str, str]) -> str:
     if os.sep in name:
         return _checked_path(name)
     search = environment.get("PATH", os.defpath)
-    found = shutil.which(name, path=search)
-    if found is None:
+    path = shutil.which(name, path=search)
+    if path is None:
         raise EnvironmentUnfitError(
             f"program {name!r} not found (PATH is {search})",
             cure=f"install {name}, correct its name in `argv`, or give its whole path",
         )
-    return str(Path(found).absolute())
+    return str(Path(path).absolute())
 
 
 def _checked_path(name: str) -> str:

@@ -96,8 +96,8 @@ def files_under(folder: Path, ignored: Sequence[str] = ()) -> Iterator[str]:
     StudyError
         There are too many.
     """
-    found = _walk(folder, PurePosixPath(), ignored, seen=set())
-    for count, relative in enumerate(found):
+    walked = _walk(folder, PurePosixPath(), ignored, seen=set())
+    for count, relative in enumerate(walked):
         if count == MOST_FILES:
             raise StudyError(
                 f"{folder} holds more than {MOST_FILES:,} files, which would all be hashed",
@@ -121,7 +121,7 @@ def is_ignored(relative: str, patterns: Sequence[str]) -> bool:
     return any(
         fnmatch.fnmatchcase(place.as_posix(), pattern)
         or (not path.is_absolute() and fnmatch.fnmatchcase(place.name, pattern))
-        for pattern in (one.rstrip("/") for one in patterns)
+        for pattern in (given.rstrip("/") for given in patterns)
         for place in places
     )
 

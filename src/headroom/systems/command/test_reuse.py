@@ -30,8 +30,8 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.study, self.elsewhere = folder / "study", folder / "elsewhere"
-        for one in (self.study, self.elsewhere):
-            one.mkdir()
+        for place in (self.study, self.elsewhere):
+            place.mkdir()
 
     def write(self, name: str, text: str) -> None:
         """Write an executable file of ``study/`` or ``elsewhere/``."""
@@ -63,7 +63,7 @@ class Bench:
 
 def _toml(value: object) -> str:
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
     return msgspec.json.encode(value).decode()
 
 

@@ -69,7 +69,7 @@ def test_processor_time_of_a_server_that_left_the_process_tree_is_the_studys_own
     if role == "set_up":
         table |= {"argv": wait, "set_up": [start]}
     system = CommandSystem.load(msgspec.convert(table, CommandSetup), base=tmp_path)
-    with watched() as found:
+    with watched() as seen:
         system.run({}, seed=1)
-    assert found.counters[f"{PREFIX}own_busy_s"] >= 0.5
+    assert seen.counters[f"{PREFIX}own_busy_s"] >= 0.5
     assert not is_running(int(ready.read_text()))

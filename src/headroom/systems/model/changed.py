@@ -46,12 +46,15 @@ def _refuse_controlled(model: Model, change: Change) -> None:
         step.op == "change" for program in model.programs.values() for step in program.steps
     ):
         return
-    for one in changes_of(parse_model(model)):
-        part = (model.pools if one.kind == "tokens" else model.stations)[one.name]
-        if not one.is_scheduled and (one.kind, part.row) == (change.aspect, change.name):
+    for controlled in changes_of(parse_model(model)):
+        part = (model.pools if controlled.kind == "tokens" else model.stations)[controlled.name]
+        if not controlled.is_scheduled and (controlled.kind, part.row) == (
+            change.aspect,
+            change.name,
+        ):
             raise StudyError(
-                f"{change.text}: a program of the model sets the {one.kind} of {one.name!r}, "
-                "so its first value has no effect",
+                f"{change.text}: a program of the model sets the {controlled.kind} of "
+                f"{controlled.name!r}, so its first value has no effect",
                 cure="change a parameter of the model that the program depends on",
             )
 

@@ -49,12 +49,12 @@ def run_of(
         values=dict(own_values or {}),
         series=tuple(
             Series(
-                metric=metric(one.name),
-                values=one.values,
-                batch_size=one.batch_size,
-                end_times_s=one.end_times_s,
+                metric=metric(series.name),
+                values=series.values,
+                batch_size=series.batch_size,
+                end_times_s=series.end_times_s,
             )
-            for one in result.series
+            for series in result.series
         ),
         histograms=tuple(
             _histogram(metric(histogram.name), histogram) for histogram in result.histograms
@@ -78,13 +78,13 @@ def run_of(
     )
 
 
-def _histogram(metric: str, one: ClassHistogram) -> Histogram:
+def _histogram(metric: str, histogram: ClassHistogram) -> Histogram:
     return Histogram(
         metric=metric,
-        bin_low=one.bin_low,
-        bin_high=one.bin_high,
-        counts=one.counts,
-        segment_end_times_s=one.segment_end_times_s,
+        bin_low=histogram.bin_low,
+        bin_high=histogram.bin_high,
+        counts=histogram.counts,
+        segment_end_times_s=histogram.segment_end_times_s,
     )
 
 

@@ -69,7 +69,7 @@ def jmt_file(path: Path) -> JmtFile:
         The file is wrong, or has something without a counterpart; with its line.
     """
     if not path.is_file():
-        near = sorted(one.name for one in path.parent.glob("*") if is_jmt_file(one.name))
+        near = sorted(file.name for file in path.parent.glob("*") if is_jmt_file(file.name))
         cure = suggestion(path.name, near) if near else "write it, or correct the name"
         raise StudyError(f"model file {path} not found", cure=cure)
     here = Path.cwd()
@@ -80,21 +80,21 @@ def jmt_file(path: Path) -> JmtFile:
 def parameters_of_file(function: JmtFile) -> tuple[Parameter, ...]:
     """Return the parameters to vary: populations, arrival rates, servers, tokens of regions."""
     model, source = function.model, f"assumed: {function.path.name}"
-    found = []
+    parameters = []
     for name, job in model.classes.items():
         if job.population is not None:
-            found.append(_count(f"class.{name}.population", job.population, source, "jobs"))
+            parameters.append(_count(f"class.{name}.population", job.population, source, "jobs"))
         else:
-            found.append(Parameter(
+            parameters.append(Parameter(
                 name=f"class.{name}.arrival_rate", type="float", unit="1/s", source=source,
                 default=job.arrival_rate, low=1e-12, description="arrivals of the class",
             ))  # fmt: skip
     for name, station in model.stations.items():
         if station.discipline != "infinite":
-            found.append(_count(f"station.{name}.servers", station.servers, source, "servers"))
+            parameters.append(_count(f"station.{name}.servers", station.servers, source, "servers"))
     for name, pool in model.pools.items():
-        found.append(_count(f"pool.{name}.tokens", pool.tokens, source, "jobs in the region"))
-    return tuple(found)
+        parameters.append(_count(f"pool.{name}.tokens", pool.tokens, source, "jobs in the region"))
+    return tuple(parameters)
 
 
 def _count(name: str, default: int, source: str, description: str) -> Parameter:
@@ -131,8 +131,8 @@ def _with_arrival_rate(model: Model, name: str, rate: float) -> Model:
     elif job.process is not None:
         parts: dict[str, Any] = dict(job.process.parameters)
         process = mmpp(
-            rates=[one * factor for one in parts["rates"]],
-            switch_rates=[[one * factor for one in row] for row in parts["switch_rates"]],
+            rates=[per_s * factor for per_s in parts["rates"]],
+            switch_rates=[[per_s * factor for per_s in row] for row in parts["switch_rates"]],
         )
         model.classes[name] = replace(job, process=process)
     return model

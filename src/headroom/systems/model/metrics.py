@@ -129,8 +129,8 @@ def windowed_metrics(model: Model) -> tuple[Metric, ...]:
     of_resources = resource_metrics(
         classes=model.classes, stations=model.station_rows(), pools=model.pool_rows()
     )
-    found = (*_FLOW, *_PERCENTILES, *of_resources)
-    return tuple(one for one in found if not one.name.endswith(_RARE.name))
+    metrics = (*_FLOW, *_PERCENTILES, *of_resources)
+    return tuple(metric for metric in metrics if not metric.name.endswith(_RARE.name))
 
 
 def _groups(model: Model) -> Iterator[str]:
@@ -153,9 +153,9 @@ def _failure_metrics(model: Model) -> Iterator[Metric]:
     yield from _qualified("station", _left(model, "station"), _LEFT)
     yield from _qualified("pool", _left(model, "pool"), _LEFT)
     changing = changes_of(parse_model(model))
-    servers = [model.stations[one.name] for one in changing if one.kind == "servers"]
+    servers = [model.stations[change.name] for change in changing if change.kind == "servers"]
     yield from _qualified("station", _rows(servers), [_SERVERS])
-    tokens = [model.pools[one.name].row for one in changing if one.kind == "tokens"]
+    tokens = [model.pools[change.name].row for change in changing if change.kind == "tokens"]
     yield from _qualified("pool", dict.fromkeys(tokens), [_TOKENS])
     breaking = _rows(model.stations[name] for name in model.breakdowns_of)
     yield from _qualified("station", breaking, [_DOWN])
@@ -185,8 +185,10 @@ def _visit_metrics(model: Model) -> Iterator[Metric]:
         return
     visited = [f"{station}.class.{name}" for station in stations for name in model.classes]
     asked = [f"{pool}.class.{name}" for pool in pools for name in model.classes]
-    yield from _qualified("station", visited, [one for one in _STATION if one.name in _VISIT])
-    yield from _qualified("pool", asked, [one for one in _POOL if one.name in _VISIT])
+    yield from _qualified(
+        "station", visited, [metric for metric in _STATION if metric.name in _VISIT]
+    )
+    yield from _qualified("pool", asked, [metric for metric in _POOL if metric.name in _VISIT])
 
 
 def resource_metrics(
@@ -214,8 +216,12 @@ def group_metrics() -> tuple[Metric, ...]:
 def visit_metrics() -> tuple[Metric, ...]:
     """Return the metrics of class C at NAME that only models of several classes have."""
     return (
-        *_qualified("station", ["NAME.class.C"], [one for one in _STATION if one.name in _VISIT]),
-        *_qualified("pool", ["NAME.class.C"], [one for one in _POOL if one.name in _VISIT]),
+        *_qualified(
+            "station", ["NAME.class.C"], [metric for metric in _STATION if metric.name in _VISIT]
+        ),
+        *_qualified(
+            "pool", ["NAME.class.C"], [metric for metric in _POOL if metric.name in _VISIT]
+        ),
     )
 
 

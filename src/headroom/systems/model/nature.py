@@ -59,10 +59,10 @@ def why_terminating(model: Model, horizon_s: float | None) -> str:
     """
     if horizon_s is None:
         return ""
-    found = _unsettled(model, horizon_s)
-    if found is None:
+    curve = _unsettled(model, horizon_s)
+    if curve is None:
         return ""
-    return f"{found.what} {found.verb} up to the end of the run at {format_moment(horizon_s)}"
+    return f"{curve.what} {curve.verb} up to the end of the run at {format_moment(horizon_s)}"
 
 
 def periodic_note(model: Model, end_s: float) -> str:
@@ -102,11 +102,11 @@ def unsettled_remark(model: Model, end_s: float) -> str:
     When such a run ends is only known afterwards, so it cannot be planned as one with a natural
     end. Empty if nothing changes, or if the changes repeat often enough.
     """
-    found = _unsettled(model, end_s)
-    if found is None:
+    curve = _unsettled(model, end_s)
+    if curve is None:
         return ""
     return (
-        f"{found.what} {found.verb} during the run, which ends by completions: there is no steady "
+        f"{curve.what} {curve.verb} during the run, which ends by completions: there is no steady "
         "state, so means depend on its length; let it end by time_s, then each run is one "
         "observation"
     )
@@ -137,10 +137,10 @@ def _unsettled(model: Model, end_s: float) -> _Curve | None:
 def _curves(model: Model) -> Iterator[_Curve]:
     """Yield the numbers of a model that change at known times."""
     unit_s = SECONDS_PER_UNIT[model.time_unit]
-    for name, one in model.classes.items():
-        found = _rate(name, one.process, unit_s)
-        if found is not None:
-            yield found
+    for name, job_class in model.classes.items():
+        curve = _rate(name, job_class.process, unit_s)
+        if curve is not None:
+            yield curve
     for word, parts in (("station", model.stations), ("pool", model.pools)):
         for name, part in parts.items():
             for kind, timed in part.schedules.items():

@@ -45,12 +45,12 @@ def overloads_by_row(model: Model) -> dict[str, float]:
     >>> overloads_by_row(model)
     {'station.server': 1.25}
     """
-    found: dict[str, float] = {}
+    loads: dict[str, float] = {}
     for overload in _overloads(model):
         parts = model.stations if overload.kind == "station" else model.pools
         row = f"{overload.kind}.{parts[overload.name].row}"
-        found[row] = max(found.get(row, 0.0), overload.load)
-    return found
+        loads[row] = max(loads.get(row, 0.0), overload.load)
+    return loads
 
 
 def _overloads(model: Model) -> list[Overload]:

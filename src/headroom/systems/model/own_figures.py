@@ -50,8 +50,8 @@ def own_values(
     if values is None:
         return {}
     with nullcontext() if code is None else code.importable():
-        found: Mapping[str, float] = values(result)
-        return found
+        figures: Mapping[str, float] = values(result)
+        return figures
 
 
 def law_of(

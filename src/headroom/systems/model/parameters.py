@@ -77,7 +77,7 @@ def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
         An argument has no `parameter` annotation, no known type, or an impossible default.
     """
     given = getattr(function, "parameters", None)
-    if isinstance(given, tuple) and all(isinstance(one, Parameter) for one in given):
+    if isinstance(given, tuple) and all(isinstance(item, Parameter) for item in given):
         return given
     try:
         hints = typing.get_type_hints(function, include_extras=True)

@@ -65,7 +65,7 @@ class ReadyModels:
 
     def _forget(self) -> None:
         """Drop the least recently used models; the last one stays."""
-        size = sum(len(one.data) for one in self._kept.values())
+        size = sum(len(model.data) for model in self._kept.values())
         while size > self._most_bytes and len(self._kept) > 1:
             _, gone = self._kept.popitem(last=False)
             size -= len(gone.data)

@@ -66,7 +66,7 @@ def _place_shares(
     if len(model.classes) * len(model.station_rows()) <= MOST_PLACES:
         used_ones = _named(steps, "use", "station", background.get("station", ()))
         stations = (model.stations[used] for used in used_ones)
-        for used, station in {one.row: one for one in stations}.items():
+        for used, station in {part.row: part for part in stations}.items():
             prefix = f"class.{name}.station.{used}."
             if station.discipline != "infinite":
                 yield _share(f"{prefix}wait_share", "wait_share")
@@ -86,17 +86,17 @@ def _named(steps: list[Step], op: str, key: str, left_out: Collection[str]) -> l
 
 def _steps_of_classes(model: Model) -> dict[str, list[Step]]:
     """Return the steps that jobs of each class can take, including callees and started programs."""
-    return {name: _reached(model, one.program) for name, one in model.classes.items()}
+    return {name: _reached(model, job_class.program) for name, job_class in model.classes.items()}
 
 
 def _reached(model: Model, first: str) -> list[Step]:
-    programs, found = [first], []
+    programs, reached = [first], []
     for name in programs:
         steps = model.programs[name].steps
-        found += steps
+        reached += steps
         called = [str(s.data["program"]) for s in steps if s.op in {"call", "start"}]
-        programs += [one for one in dict.fromkeys(called) if one not in programs]
-    return found
+        programs += [callee for callee in dict.fromkeys(called) if callee not in programs]
+    return reached
 
 
 def _share(name: str, kind: str) -> Metric:

@@ -54,8 +54,8 @@ def function_of_file(code: UserCode, name: str) -> Callable[..., Any]:
         known = [word for word, value in module.items() if _is_own_function(value, path)]
         cure = suggestion(name, known) if known else f"write one: def {name}(...) -> Model"
         raise StudyError(f"{path} has no function {name!r}", cure=cure)
-    found: Callable[..., Any] = function
-    return found
+    typed: Callable[..., Any] = function
+    return typed
 
 
 def registered_function(name: str) -> Callable[..., Any]:
@@ -121,7 +121,7 @@ def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
 
 
 def _cure_of_missing(path: Path) -> str:
-    near = sorted(one.name for one in path.parent.glob("*.py"))
+    near = sorted(file.name for file in path.parent.glob("*.py"))
     if not near:
         return f"write it, or correct the name; {path.parent} holds no .py file"
     return f"write it, or correct the name; {suggestion(path.name, near)}"
@@ -182,7 +182,11 @@ def of_user_code(error: Exception | SystemExit, own: Sequence[str]) -> HeadroomE
 
 def _places_in(trace: TracebackType | None, own: Sequence[str]) -> list[str]:
     frames = traceback.extract_tb(trace)
-    return [f"{one.filename}:{one.lineno}" for one in frames if one.filename in own and one.lineno]
+    return [
+        f"{frame.filename}:{frame.lineno}"
+        for frame in frames
+        if frame.filename in own and frame.lineno
+    ]
 
 
 def _is_own_function(value: object, path: Path) -> bool:

@@ -31,8 +31,8 @@ def mean_response_s(model: Model, seed: int) -> float:
 def test_a_doubled_queue_is_what_the_formula_says(change: str, expected_s: float) -> None:
     """Oracle: M/M/1 at 80% load with a second server, or a server twice as fast."""
     model = changed_model(library.mm1(utilization=0.8, service_s=1.0), [parse_change(change)])
-    found = np.mean([mean_response_s(model, seed) for seed in range(4)])
-    assert found == pytest.approx(expected_s, rel=0.01)
+    mean_s = np.mean([mean_response_s(model, seed) for seed in range(4)])
+    assert mean_s == pytest.approx(expected_s, rel=0.01)
 
 
 def held_model() -> Model:

@@ -86,9 +86,9 @@ def test_servers_that_nobody_visits_count_in_the_utilization_of_their_group() ->
 
 
 def test_what_limits_is_named_by_its_row() -> None:
-    (found,) = forecast_of(cluster()).limits
-    assert found.resource in {"cpu", "pool slots"}
-    assert found.throughput_high == pytest.approx(800)
+    (limit,) = forecast_of(cluster()).limits
+    assert limit.resource in {"cpu", "pool slots"}
+    assert limit.throughput_high == pytest.approx(800)
 
 
 def test_the_bounds_of_a_group_hold_whichever_member_a_job_takes() -> None:
@@ -99,9 +99,9 @@ def test_the_bounds_of_a_group_hold_whichever_member_a_job_takes() -> None:
     stations = [model.station(f"cpu {node}", group="cpu") for node in range(4)]
     program.use_one_of(stations, exponential(5), policy="index", by=place)
     model.closed_class("users", program, population=100)
-    (found,) = forecast_of(model).limits
-    assert found.resource == "cpu"
-    assert found.throughput_high == pytest.approx(800)
+    (limit,) = forecast_of(model).limits
+    assert limit.resource == "cpu"
+    assert limit.throughput_high == pytest.approx(800)
 
 
 def test_a_model_with_groups_is_written_for_jmt_station_by_station(tmp_path: Path) -> None:

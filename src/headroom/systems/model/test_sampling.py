@@ -93,7 +93,7 @@ def test_asking_for_samples_makes_it_another_run() -> None:
     plain, often = of_mm1(completions=50), of_mm1(completions=50, sample_every_s=0.05)
     rarely = of_mm1(completions=50, sample_every_s=0.5)
     config = config_of(plain)
-    assert len({one.fingerprint(config) for one in (plain, often, rarely)}) == 3
+    assert len({system.fingerprint(config) for system in (plain, often, rarely)}) == 3
 
 
 @pytest.mark.parametrize("keeps", [True, False])

@@ -115,8 +115,8 @@ def test_several_classes_have_a_response_time_each() -> None:
     run = run_of(simulate(model, seed=1, completions=100))
     metrics = [series.metric for series in run.series]
     assert metrics == ["class.a.response_s", "class.b.response_s"]
-    found = [histogram.metric for histogram in run.histograms]
-    assert found == [*metrics, "station.server.jobs"]
+    histograms = [histogram.metric for histogram in run.histograms]
+    assert histograms == [*metrics, "station.server.jobs"]
     assert run.resources[-1].names == ("server.class.a", "server.class.b")
     named = {metric.name for metric in metrics_of(model)}
     assert {"station.server.class.a.wait_s_mean", "station.server.class.b.jobs_mean"} <= named

@@ -148,15 +148,15 @@ def test_without_own_values_only_the_model_counts(tmp_path: Path) -> None:
 
 def test_a_registered_model_with_own_values_has_the_code_of_its_module() -> None:
     name = next(name for name in ModelSystem.model_names() if "postmark" in name)
-    one = ModelSystem.load(ModelSetup(model=name), base=Path())
-    assert own_code(one.function, one.code)
+    registered = ModelSystem.load(ModelSetup(model=name), base=Path())
+    assert own_code(registered.function, registered.code)
 
 
 def test_another_kernel_simulates_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = loaded(write(tmp_path))
-    before = one.fingerprint({})
+    own = loaded(write(tmp_path))
+    before = own.fingerprint({})
     monkeypatch.setattr(system, "KERNEL_VERSION", "another")
-    assert one.fingerprint({}) != before
+    assert own.fingerprint({}) != before
 
 
 def plan_of(folder: Path) -> Plan:

@@ -119,10 +119,10 @@ def meaning_of(text: bytes) -> str:
 
 def _module_names(path: Path) -> frozenset[str]:
     """Return the modules in the folder of a file, except those that would hide Python's own."""
-    beside = [one for one in path.parent.iterdir() if one != path]
-    found = {one.stem for one in beside if one.suffix == ".py"}
-    found |= {one.name for one in beside if (one / "__init__.py").is_file()}
-    return frozenset(found - set(sys.stdlib_module_names) - {"headroom"})
+    beside = [entry for entry in path.parent.iterdir() if entry != path]
+    modules = {entry.stem for entry in beside if entry.suffix == ".py"}
+    modules |= {entry.name for entry in beside if (entry / "__init__.py").is_file()}
+    return frozenset(modules - set(sys.stdlib_module_names) - {"headroom"})
 
 
 def _texts(path: Path, names: frozenset[str]) -> dict[str, bytes]:
@@ -130,10 +130,10 @@ def _texts(path: Path, names: frozenset[str]) -> dict[str, bytes]:
     texts: dict[str, bytes] = {}
     waiting = [path]
     while waiting:
-        one = waiting.pop()
-        if str(one) not in texts:
-            texts[str(one)] = one.read_bytes()
-            imported = _imported(texts[str(one)]) & names if names else ()
+        source = waiting.pop()
+        if str(source) not in texts:
+            texts[str(source)] = source.read_bytes()
+            imported = _imported(texts[str(source)]) & names if names else ()
             waiting += [file for name in sorted(imported) for file in _files(path.parent, name)]
     return texts
 
@@ -149,6 +149,6 @@ def _imported(text: bytes) -> set[str]:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):
         return set()  # reported with its line when the file is run
-    found = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
-    found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    return {name.partition(".")[0] for name in found}
+    modules = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in modules}

@@ -32,10 +32,10 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     KeyboardInterrupt
         The user or the system requested the end.
     """
-    found = run_until_stopped(job)
-    if found["interrupt"] is not None:
-        raise found["interrupt"]
-    return found
+    result = run_until_stopped(job)
+    if result["interrupt"] is not None:
+        raise result["interrupt"]
+    return result
 
 
 def run_postmark(

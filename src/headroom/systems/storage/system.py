@@ -140,8 +140,8 @@ class StorageSystem:
             self._found[target.name] = ""
             with suppress(HeadroomError):
                 what = f"target {target.name!r}"
-                found = within(self.setup.silence_s, target.identity, what=what)
-                self._found[target.name] = found and _digest(found.encode())
+                identity = within(self.setup.silence_s, target.identity, what=what)
+                self._found[target.name] = identity and _digest(identity.encode())
         return self._found[target.name]
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:

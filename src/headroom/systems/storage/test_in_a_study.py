@@ -60,8 +60,8 @@ def study(tmp_path: Path) -> Callable[..., Path]:
 
     def written(*, seconds: float = 0.2, read_share: float = 1.0) -> Path:
         place, folder = tmp_path / "place", tmp_path / "study"
-        for one in (place, folder):
-            one.mkdir(exist_ok=True)
+        for path in (place, folder):
+            path.mkdir(exist_ok=True)
         text = STUDY.format(seconds=seconds, read_share=read_share, place=place)
         (folder / "study.toml").write_text(text)
         return folder

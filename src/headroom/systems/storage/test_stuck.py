@@ -24,7 +24,6 @@ from headroom.systems.storage.soft.soft_mount import SoftMount
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets import safety
-from headroom.systems.storage.targets import session as session_module
 from headroom.systems.storage.targets.patience import NoAnswerError, within
 from headroom.systems.storage.targets.session import Session
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
@@ -178,9 +177,9 @@ def test_what_opens_after_nobody_waits_any_more_is_closed(
     (tmp_path / "mine").write_bytes(bytes(1 << 20))
     gate, open_existing = threading.Event(), safety.open_existing
 
-    def hang(*found: Any, **options: Any) -> int:
+    def hang(*args: Any, **options: Any) -> int:
         gate.wait()
-        return open_existing(*found, **options)
+        return open_existing(*args, **options)
 
     monkeypatch.setattr(safety, "open_existing", hang)
     before, threads = _descriptors(), threading.active_count()
@@ -250,9 +249,8 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
         remove(folder, **options)  # type: ignore[arg-type]  # as it is called there
 
     monkeypatch.setattr(shutil, "rmtree", hang)
-    monkeypatch.setattr(session_module, "_REMOVAL_S", 0.05)
     session = Session()
-    with session.pool(tmp_path) as first:
+    with session.pool(tmp_path, silence_s=1.0) as first:
         (first / "stuck").write_text("")
     with session.pool(tmp_path) as second:
         assert second.parent != first.parent

@@ -113,8 +113,8 @@ def _uses_of_customers() -> FloatArray:
     by_name = asked * BY_NAME_SHARE * CUSTOMERS_OF_A_NAME
     names = _names_of_customers()
     called = _shares(255, 0, NAMES - 1, 223)[names]
-    one = by_number * _shares(1023, 1, CUSTOMERS) + by_name * called / called.sum()
-    return np.tile(one / DISTRICTS, DISTRICTS)
+    uses = by_number * _shares(1023, 1, CUSTOMERS) + by_name * called / called.sum()
+    return np.tile(uses / DISTRICTS, DISTRICTS)
 
 
 def _names_of_customers() -> npt.NDArray[np.intp]:

@@ -107,8 +107,10 @@ def fitted(
 
     def misses(logarithms: FloatArray) -> FloatArray:
         numbers = as_parameters(_named(np.exp(logarithms)), dma_share)
-        found = [throughput({**one.changed, **numbers}, seeds, machine) for one in published]
-        return np.log(np.array(found) / [one.tps for one in published])
+        throughputs = [
+            throughput({**point.changed, **numbers}, seeds, machine) for point in published
+        ]
+        return np.log(np.array(throughputs) / [point.tps for point in published])
 
     first = np.log([start[name] for name in CALIBRATED])
     # The factor of the elevator is a share, so it stays below 1.
@@ -186,12 +188,12 @@ def _throughputs(
     numbers: Mapping[str, float], old: Mapping[str, float], seeds: Sequence[int]
 ) -> Iterator[str]:
     yield "throughput           paper   fitted           machine file"
-    for one in PUBLISHED:
-        found = [
-            throughput({**one.changed, **as_parameters(these)}, seeds) for these in (numbers, old)
+    for point in PUBLISHED:
+        both = [
+            throughput({**point.changed, **as_parameters(these)}, seeds) for these in (numbers, old)
         ]
-        columns = "  ".join(f"{tps:6.1f} ({tps / one.tps - 1:+5.1%})" for tps in found)
-        yield f"{one.place:20} {one.tps:5.1f}   {columns}"
+        columns = "  ".join(f"{tps:6.1f} ({tps / point.tps - 1:+5.1%})" for tps in both)
+        yield f"{point.place:20} {point.tps:5.1f}   {columns}"
 
 
 def _meaning(numbers: Mapping[str, float]) -> Iterator[str]:
@@ -212,8 +214,8 @@ def as_published(
 ) -> tuple[Published, ...]:
     """Return the throughputs that a machine with the numbers `truth` would have published."""
     return tuple(
-        replace(one, tps=throughput({**one.changed, **as_parameters(truth)}, seeds, machine))
-        for one in published
+        replace(point, tps=throughput({**point.changed, **as_parameters(truth)}, seeds, machine))
+        for point in published
     )
 
 

@@ -136,21 +136,21 @@ def _record(machine: Machine, size_bytes: int) -> Counts:
 def mean_counts(machine: Machine) -> Counts:
     """Return the activity of the average transaction of the deck."""
     total = Counts()
-    for kind, one in counts(machine).items():
-        total = total.plus(one, DECK[kind] / sum(DECK.values()))
+    for kind, activity in counts(machine).items():
+        total = total.plus(activity, DECK[kind] / sum(DECK.values()))
     return total
 
 
-def processor_time_ms(machine: Machine, one: Counts) -> float:
+def processor_time_ms(machine: Machine, activity: Counts) -> float:
     """Return the processor time (ms) of a transaction: its work, requests, messages, switches."""
-    sleeps = one.fetches + one.records
+    sleeps = activity.fetches + activity.records
     thousand = (
         machine.commit_kiloinstructions
-        + one.calls * machine.call_kiloinstructions
-        + one.scans * machine.scan_kiloinstructions
-        + (sleeps + one.write_backs) * machine.io_kiloinstructions
-        + 4 * one.delegations * machine.message_kiloinstructions
-        + (1 + sleeps + 2 * one.delegations) * machine.switch_kiloinstructions
+        + activity.calls * machine.call_kiloinstructions
+        + activity.scans * machine.scan_kiloinstructions
+        + (sleeps + activity.write_backs) * machine.io_kiloinstructions
+        + 4 * activity.delegations * machine.message_kiloinstructions
+        + (1 + sleeps + 2 * activity.delegations) * machine.switch_kiloinstructions
     )
     return machine.processor_ms(thousand)
 
@@ -165,18 +165,20 @@ def demands(machine: Machine) -> dict[str, Demand]:
     >>> min(found, key=lambda row: found[row].highest_per_s)
     'disk'
     """
-    one = mean_counts(machine)
-    found = {"processor": Demand(processor_time_ms(machine, one), _processors_in_use(machine))}
-    for kind, (packets_out, packets_in) in _packets(machine, one).items():
-        found |= _way(machine, kind, packets_out, packets_in)
+    activity = mean_counts(machine)
+    by_row = {
+        "processor": Demand(processor_time_ms(machine, activity), _processors_in_use(machine))
+    }
+    for kind, (packets_out, packets_in) in _packets(machine, activity).items():
+        by_row |= _way(machine, kind, packets_out, packets_in)
     if machine.is_local:
-        found |= _of_local_disks(machine, one)
+        by_row |= _of_local_disks(machine, activity)
     elif machine.has_io:
-        found |= _of_io_nodes(machine, one, found["io PCI"])
+        by_row |= _of_io_nodes(machine, activity, by_row["io PCI"])
     if machine.communication_nodes:
         servers = machine.clusters * machine.communication_nodes * machine.io_processors
-        found["communication processor"] = Demand(2 * machine.io_processor_ms, servers)
-    return found
+        by_row["communication processor"] = Demand(2 * machine.io_processor_ms, servers)
+    return by_row
 
 
 def highest_throughput(machine: Machine) -> tuple[float, str]:
@@ -189,20 +191,20 @@ def highest_throughput(machine: Machine) -> tuple[float, str]:
     >>> highest_throughput(machine)[1]
     'processor'
     """
-    found = demands(machine)
-    row = min(found, key=lambda name: found[name].highest_per_s)
-    return found[row].highest_per_s, row
+    by_row = demands(machine)
+    row = min(by_row, key=lambda name: by_row[name].highest_per_s)
+    return by_row[row].highest_per_s, row
 
 
-def _packets(machine: Machine, one: Counts) -> Mapping[str, tuple[float, float]]:
+def _packets(machine: Machine, activity: Counts) -> Mapping[str, tuple[float, float]]:
     """Return the packets out of and into nodes of each kind, of the average transaction."""
     short, page = machine.packets(machine.request_bytes), machine.page_packets
-    asked = one.fetches * short + one.write_backs * page + one.record_packets
-    answered = one.fetches * page + (one.write_backs + one.records) * short
+    asked = activity.fetches * short + activity.write_backs * page + activity.record_packets
+    answered = activity.fetches * page + (activity.write_backs + activity.records) * short
     if machine.is_local:
         asked = answered = 0.0
     terminal = short if machine.communication_nodes else 0
-    between = 2 * one.delegations * short * _share_of_other_nodes(machine)
+    between = 2 * activity.delegations * short * _share_of_other_nodes(machine)
     packets = {"node": (asked + terminal + between, answered + terminal + between)}
     if machine.io_nodes:
         packets["io"] = (answered, asked)
@@ -230,12 +232,12 @@ def _share_of_other_nodes(machine: Machine) -> float:
         machine.processors * each + min(machine.processors, max(0, rest - first))
         for first in range(0, everywhere, machine.processors)
     ]
-    return sum(one * (count - one) for one in of_nodes) / (count * (count - 1))
+    return sum(held * (count - held) for held in of_nodes) / (count * (count - 1))
 
 
 def _way(machine: Machine, kind: str, sent: float, received: float) -> dict[str, Demand]:
     nodes = machine.clusters * getattr(machine, _COUNTS[kind])
-    found = {
+    by_row = {
         f"{kind} DMA send": Demand(sent * machine.dma_ms, nodes),
         f"{kind} DMA receive": Demand(received * machine.dma_ms, nodes),
         f"{kind} PCI": Demand((sent + received) * machine.pci_ms, nodes),
@@ -245,8 +247,8 @@ def _way(machine: Machine, kind: str, sent: float, received: float) -> dict[str,
         f"{kind} switch port out": Demand(received * machine.link_ms, nodes * machine.planes),
     }
     if kind == "node":
-        found["memory bus"] = Demand((sent + received) * machine.bus_ms, nodes)
-    return found
+        by_row["memory bus"] = Demand((sent + received) * machine.bus_ms, nodes)
+    return by_row
 
 
 _COUNTS = {
@@ -256,18 +258,18 @@ _COUNTS = {
 }
 
 
-def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand]:
+def _of_io_nodes(machine: Machine, activity: Counts, pci: Demand) -> dict[str, Demand]:
     """Return the demands at what works inside I/O nodes."""
     nodes = machine.clusters * machine.io_nodes
-    pages = one.fetches + one.write_backs
-    moved, written = pages * machine.cache_miss_rate, one.records * machine.destage_share
+    pages = activity.fetches + activity.write_backs
+    moved, written = pages * machine.cache_miss_rate, activity.records * machine.destage_share
     is_endless = machine.disks == INFINITE_DISKS
     arms = math.inf if is_endless else nodes * machine.disks * machine.disk_parallelism
     time_ms = moved * machine.disk_read_ms + written * machine.disk_write_ms
     pci_ms = pci.time_ms + (moved + written) * machine.page_packets * machine.pci_ms
     of_io_nodes = {
         "io processor": Demand(
-            (pages + one.records) * machine.io_processor_ms, nodes * machine.io_processors
+            (pages + activity.records) * machine.io_processor_ms, nodes * machine.io_processors
         ),
         "io PCI": Demand(pci_ms, nodes),
         "disk": Demand(time_ms, arms),
@@ -278,14 +280,14 @@ def _of_io_nodes(machine: Machine, one: Counts, pci: Demand) -> dict[str, Demand
     return of_io_nodes
 
 
-def _of_local_disks(machine: Machine, one: Counts) -> dict[str, Demand]:
+def _of_local_disks(machine: Machine, activity: Counts) -> dict[str, Demand]:
     """Return the demands at the disks of processing nodes, whose log takes any number together."""
     nodes = machine.clusters * machine.processing_nodes
-    pages = one.fetches + one.write_backs
-    transfer_ms = 1e-3 * one.record_bytes / machine.disk_mb_s
+    pages = activity.fetches + activity.write_backs
+    transfer_ms = 1e-3 * activity.record_bytes / machine.disk_mb_s
     arms = nodes * machine.local_disks * machine.disk_parallelism
     disk = {"disk": Demand(pages * machine.disk_read_ms, arms)} if pages > 0 else {}
     return disk | {
         "log transfer": Demand(transfer_ms, nodes),
-        "log": Demand(1.5 * one.records * machine.log_write_ms, math.inf),
+        "log": Demand(1.5 * activity.records * machine.log_write_ms, math.inf),
     }

@@ -118,12 +118,14 @@ def _inside(model: Model, machine: Machine, kind: NodeKind, made: Elements) -> N
         return
     made.disks.append(
         [
-            model.station(f"disk {one + 1}", servers=machine.disk_parallelism, group="disk")
-            for one in range(machine.disks)
+            model.station(f"disk {index + 1}", servers=machine.disk_parallelism, group="disk")
+            for index in range(machine.disks)
         ]
     )
     buses = min(machine.scsi_buses, machine.disks)
-    made.scsi.append([model.station(f"SCSI {one + 1}", group="SCSI bus") for one in range(buses)])
+    made.scsi.append(
+        [model.station(f"SCSI {index + 1}", group="SCSI bus") for index in range(buses)]
+    )
 
 
 def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
@@ -137,8 +139,8 @@ def _add_processors(model: Model, machine: Machine, made: Elements) -> None:
         )
         return
     made.processors += [
-        model.station(f"processor {one + 1}", discipline=discipline, group="processor")
-        for one in range(machine.processors)
+        model.station(f"processor {index + 1}", discipline=discipline, group="processor")
+        for index in range(machine.processors)
     ]
 
 
@@ -147,8 +149,8 @@ def _add_local_disks(model: Model, machine: Machine, made: Elements) -> None:
     if machine.fetches_pages:
         made.disks.append(
             [
-                model.station(f"disk {one + 1}", servers=machine.disk_parallelism, group="disk")
-                for one in range(machine.local_disks)
+                model.station(f"disk {index + 1}", servers=machine.disk_parallelism, group="disk")
+                for index in range(machine.local_disks)
             ]
         )
     made.log_transfers.append(model.station("log transfer", group="log transfer"))

@@ -47,15 +47,15 @@ def law(machine: Machine, times: Mapping[str, float] | None = None) -> Mapping[s
         for row in ("processor", "disk")
     }
     asked[BUFFERS] = _of_buffers(machine, counted, faster)
-    limits = [one.highest_per_s for one in asked.values()]
+    limits = [demand.highest_per_s for demand in asked.values()]
     per_s = min(*limits, _asked_per_s(machine))
-    found = {"throughput": per_s}
+    values = {"throughput": per_s}
     if machine.arrivals_per_s <= 0:
-        found["response_s_mean"] = machine.terminal_count / per_s - 1e-3 * machine.think_ms
-    return found | {
-        f"{'pool' if row == BUFFERS else 'station'}.{row}.utilization": per_s / one.highest_per_s
-        for row, one in asked.items()
-        if math.isfinite(one.highest_per_s)
+        values["response_s_mean"] = machine.terminal_count / per_s - 1e-3 * machine.think_ms
+    return values | {
+        f"{'pool' if row == BUFFERS else 'station'}.{row}.utilization": per_s / demand.highest_per_s
+        for row, demand in asked.items()
+        if math.isfinite(demand.highest_per_s)
     }
 
 
@@ -71,18 +71,20 @@ def _times(asked: Demand, faster: float) -> Demand:
 
 
 def _of_buffers(
-    machine: Machine, found: Mapping[str, Demand], faster: Mapping[str, float]
+    machine: Machine, by_row: Mapping[str, Demand], faster: Mapping[str, float]
 ) -> Demand:
     """Return the demand of a transaction at the send buffers of the I/O nodes.
 
     A buffer is held while its packets pass the DMA, the PCI bus and the port of the switch in
     turn. More buffers than the slowest of these can serve do not help.
     """
-    if _WAY[0] not in found:
+    if _WAY[0] not in by_row:
         return _NOTHING
-    way = [_times(found[row], faster.get(row, 1.0)) for row in _WAY]
-    packets = found[_WAY[0]].time_ms / machine.dma_ms if machine.dma_ms else 0.0
-    held_ms = sum(one.time_ms for one in way) + packets * machine.pci_ms / faster.get(_BUS, 1.0)
+    way = [_times(by_row[row], faster.get(row, 1.0)) for row in _WAY]
+    packets = by_row[_WAY[0]].time_ms / machine.dma_ms if machine.dma_ms else 0.0
+    held_ms = sum(demand.time_ms for demand in way) + packets * machine.pci_ms / faster.get(
+        _BUS, 1.0
+    )
     buffers = machine.clusters * machine.io_nodes * machine.io_send_buffers
     through = Demand(held_ms, buffers * faster.get(BUFFERS, 1.0))
-    return min(through, *way, key=lambda one: one.highest_per_s)
+    return min(through, *way, key=lambda demand: demand.highest_per_s)

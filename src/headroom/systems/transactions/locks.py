@@ -22,8 +22,8 @@ class Locks:
         self._warehouse = warehouse
         self._asked = model.attribute("asked for its row at")
         self._rows = [
-            model.pool(f"warehouse row {one + 1}", tokens=1, group="warehouse row")
-            for one in range(machine.warehouse_count)
+            model.pool(f"warehouse row {index + 1}", tokens=1, group="warehouse row")
+            for index in range(machine.warehouse_count)
         ]
 
     def hold(

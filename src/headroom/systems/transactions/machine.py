@@ -279,9 +279,9 @@ class Machine:
 
     def check(self) -> None:
         """Raise `StudyError` if such a machine is impossible; the message has all reasons."""
-        found = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
-        if found:
-            flaws, cures = zip(*found, strict=True)
+        reasons = [*self._wrong_numbers(), *self._wrong_network(), *self._wrong_nodes()]
+        if reasons:
+            flaws, cures = zip(*reasons, strict=True)
             raise StudyError(f"the machine is not valid: {'; '.join(flaws)}", cure="; ".join(cures))
 
     def _wrong_numbers(self) -> Flaws:

@@ -255,7 +255,7 @@ class Processes:
     def _message(self, program: Program, source: Attribute, target: Attribute) -> None:
         """Send a message between the nodes of two processors; within a node it costs no way."""
         at, machine = self._transport.addresses, self.machine
-        processors = (self._processor_of(one) for one in (source, target))
+        processors = (self._processor_of(end) for end in (source, target))
         here, there = (node_of_processor(machine, processor) for processor in processors)
         with program.branch() as way, way.when(here != there):
             program.set(at.source, here)

@@ -78,8 +78,10 @@ def intervals(
 
     def misses(logarithms: FloatArray) -> FloatArray:
         named = as_parameters(dict(zip(CALIBRATED, map(float, np.exp(logarithms)), strict=True)))
-        found = [throughput({**one.changed, **named}, seeds, machine) for one in published]
-        return np.log(np.array(found) / [one.tps for one in published])
+        throughputs = [
+            throughput({**point.changed, **named}, seeds, machine) for point in published
+        ]
+        return np.log(np.array(throughputs) / [point.tps for point in published])
 
     at = np.log([numbers[name] for name in CALIBRATED])
     base = misses(at)
@@ -89,8 +91,8 @@ def intervals(
     # |base + slopes x| <= MET_WITHIN; the factor of the elevator is a share.
     rows = np.vstack([slopes, -slopes])
     room = np.concatenate([MET_WITHIN - base, MET_WITHIN + base])
-    highest = [-one if name == "elevator_factor" else None for name, one in zip(CALIBRATED, at)]  # noqa: B905 - as many
-    found = []
+    highest = [-value if name == "elevator_factor" else None for name, value in zip(CALIBRATED, at)]  # noqa: B905 - as many
+    ranges = []
     for number, name in enumerate(CALIBRATED):
         aim = np.zeros(len(at))
         aim[number] = 1.0
@@ -100,8 +102,8 @@ def intervals(
             for sign in (1.0, -1.0)
         )
         ends = np.exp(at[number] + np.array([low, high]))
-        found.append(Interval(name, float(ends[0]), numbers[name], float(ends[1])))
-    return found
+        ranges.append(Interval(name, float(ends[0]), numbers[name], float(ends[1])))
+    return ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +133,9 @@ class Figures:
         return sum(
             [
                 abs(self.bend - 0.5) <= 0.1,  # noqa: PLR2004 - a straight line, within a fifth
-                *(one <= 0.9 for one in self.shortened),  # noqa: PLR2004 - a tenth shorter
-                *(one >= 0.1 for one in (*self.dma, *self.port)),  # noqa: PLR2004 - grows by a tenth of a job
-                *(0.95 <= one <= 1.05 for one in self.gained),  # noqa: PLR2004 - hardly changes
+                *(ratio <= 0.9 for ratio in self.shortened),  # noqa: PLR2004 - a tenth shorter
+                *(growth >= 0.1 for growth in (*self.dma, *self.port)),  # noqa: PLR2004 - grows by a tenth of a job
+                *(0.95 <= ratio <= 1.05 for ratio in self.gained),  # noqa: PLR2004 - hardly changes
             ]
         )
 
@@ -189,20 +191,22 @@ def _queue(tails: Sequence[Tail], row: str) -> float:
     return float(np.mean([tail.queue_len(row) for tail in tails]))
 
 
-def told_intervals(found: Sequence[Interval]) -> Iterator[str]:
+def told_intervals(ranges: Sequence[Interval]) -> Iterator[str]:
     """Yield the table of the intervals."""
     yield f"number               fitted   all four throughputs within {MET_WITHIN:.0%}"
-    for one in found:
-        yield f"{one.name:20} {one.value:6.3f}   {one.low:.3g} to {one.high:.3g}"
+    for span in ranges:
+        yield f"{span.name:20} {span.value:6.3f}   {span.low:.3g} to {span.high:.3g}"
 
 
 def told_disks(seeds: Sequence[int]) -> Iterator[str]:
     """Yield the table of the disks, the other numbers fitted again."""
     yield "disks   elevator_factor   largest miss of the four throughputs"
     for disks in DISKS:
-        published = [replace(one, changed={"disks": disks, **one.changed}) for one in PUBLISHED]
+        published = [
+            replace(point, changed={"disks": disks, **point.changed}) for point in PUBLISHED
+        ]
         numbers = fitted(held(), seeds, published=published)
-        misses = [_miss(one, as_parameters(numbers), seeds) for one in published]
+        misses = [_miss(point, as_parameters(numbers), seeds) for point in published]
         yield f"{disks:5}   {numbers['elevator_factor']:15.3f}   {max(misses, key=abs):+.1%}"
 
 
@@ -212,19 +216,19 @@ def told_shares(numbers: Mapping[str, float], seeds: Sequence[int]) -> Iterator[
     yield "share   miss    bend  buffers' queue  DMA's queue    port's queue   throughput    of 9"
     for share in SHARES:
         named = as_parameters(numbers, share)
-        worst = max((_miss(one, named, seeds) for one in PUBLISHED), key=abs)
-        found = figures(named, seeds)
+        worst = max((_miss(point, named, seeds) for point in PUBLISHED), key=abs)
+        values = figures(named, seeds)
         columns = [
-            *(f"x {one:4.2f}" for one in found.shortened),
-            *(f"{one:+5.1f}" for one in (*found.dma, *found.port)),
-            *(f"x {one:4.2f}" for one in found.gained),
+            *(f"x {ratio:4.2f}" for ratio in values.shortened),
+            *(f"{growth:+5.1f}" for growth in (*values.dma, *values.port)),
+            *(f"x {ratio:4.2f}" for ratio in values.gained),
         ]
         told = "  ".join(columns)
-        yield f"{share:5.2f}  {worst:+6.1%}  {found.bend:4.2f}  {told}  {found.agree():4}"
+        yield f"{share:5.2f}  {worst:+6.1%}  {values.bend:4.2f}  {told}  {values.agree():4}"
 
 
-def _miss(one: Published, numbers: Mapping[str, float], seeds: Sequence[int]) -> float:
-    return throughput({**one.changed, **numbers}, seeds) / one.tps - 1
+def _miss(point: Published, numbers: Mapping[str, float], seeds: Sequence[int]) -> float:
+    return throughput({**point.changed, **numbers}, seeds) / point.tps - 1
 
 
 def main() -> None:

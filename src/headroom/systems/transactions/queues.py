@@ -36,12 +36,12 @@ class Demands:
 
 def demands_of(machine: Machine) -> Demands:
     """Return a mean transaction's demand at processors, I/O nodes' ways out, and disks."""
-    found = demands(machine)
-    disk_ms = found["disk"].time_ms if "disk" in found else 0.0
-    ways_ms = sum(found[one].time_ms for one in _WAY if one in found)
+    by_row = demands(machine)
+    disk_ms = by_row["disk"].time_ms if "disk" in by_row else 0.0
+    ways_ms = sum(by_row[row].time_ms for row in _WAY if row in by_row)
     if machine.dma_ms and ways_ms:
-        ways_ms += found[_WAY[0]].time_ms / machine.dma_ms * machine.pci_ms
-    return Demands(processor_ms=found["processor"].time_ms, io_way_ms=ways_ms, disk_ms=disk_ms)
+        ways_ms += by_row[_WAY[0]].time_ms / machine.dma_ms * machine.pci_ms
+    return Demands(processor_ms=by_row["processor"].time_ms, io_way_ms=ways_ms, disk_ms=disk_ms)
 
 
 def queue_network(machine: Machine, name: str = "machine") -> Model:
@@ -64,10 +64,10 @@ def queue_network(machine: Machine, name: str = "machine") -> Model:
     asked = demands_of(machine)
     model = Model(f"{name} as queues", time_unit="ms")
     nodes = machine.clusters * machine.io_nodes
-    ways = [model.station(f"way {one + 1}", group="way out") for one in range(nodes)]
+    ways = [model.station(f"way {index + 1}", group="way out") for index in range(nodes)]
     disks = [
-        model.station(f"disk {one + 1}", servers=machine.disk_parallelism, group="disk")
-        for one in range(_disks(machine))
+        model.station(f"disk {index + 1}", servers=machine.disk_parallelism, group="disk")
+        for index in range(_disks(machine))
     ]
     queues, processors = _ready_queues(machine)
     for number in range(queues):

@@ -67,8 +67,9 @@ def draw_figure(panels: Sequence[Panel], *, title: str) -> str:
     """
     width = _WIDTH * len(panels)
     said = "; ".join(
-        f"{one.title}: running {one.running[0]}, waiting {one.waiting[0]}, asleep {one.sleeping[0]}"
-        for one in panels
+        f"{panel.title}: running {panel.running[0]}, waiting {panel.waiting[0]}, "
+        f"asleep {panel.sleeping[0]}"
+        for panel in panels
     )
     return "".join(
         [
@@ -80,24 +81,24 @@ def draw_figure(panels: Sequence[Panel], *, title: str) -> str:
             'markerHeight="7" orient="auto"><path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>',
             f'<rect class="back" width="{width}" height="{_HEIGHT}"/>',
             *(
-                f'<g transform="translate({_WIDTH * place} 0)">{_panel(one)}</g>'
-                for place, one in enumerate(panels)
+                f'<g transform="translate({_WIDTH * place} 0)">{_panel(panel)}</g>'
+                for place, panel in enumerate(panels)
             ),
             "</svg>\n",
         ]
     )
 
 
-def _panel(one: Panel) -> str:
+def _panel(panel: Panel) -> str:
     return "".join(
         [
-            _text(_WIDTH // 2, 26, one.title, "title"),
-            _text(_WIDTH // 2, 44, one.subtitle),
-            _state(_WAITING, "Waiting in queue", one.waiting),
-            _state(_RUNNING, "Running", one.running),
-            _state(_SLEEPING, "Sleeping", one.sleeping),
+            _text(_WIDTH // 2, 26, panel.title, "title"),
+            _text(_WIDTH // 2, 44, panel.subtitle),
+            _state(_WAITING, "Waiting in queue", panel.waiting),
+            _state(_RUNNING, "Running", panel.running),
+            _state(_SLEEPING, "Sleeping", panel.sleeping),
             *_ways(),
-            *_words(one),
+            *_words(panel),
         ]
     )
 
@@ -132,21 +133,21 @@ def _ways() -> tuple[str, ...]:
     )
 
 
-def _words(one: Panel) -> tuple[str, ...]:
+def _words(panel: Panel) -> tuple[str, ...]:
     """Return the labels of the arrows."""
     (waits, top), (runs, _), (_, bottom) = _WAITING, _RUNNING, _SLEEPING
     above, beside = top - _BOX_HEIGHT // 2 - 12, (top + bottom) // 2
     between = (waits + runs) // 2
     return (
-        _text(waits - 12, above, one.created, "left"),
+        _text(waits - 12, above, panel.created, "left"),
         _text(runs + 14, above, "ends", "right"),
         _text(between, top - 7, "scheduled"),
-        _text(between, top + 18, one.scheduled, "number"),
+        _text(between, top + 18, panel.scheduled, "number"),
         *(
             _text(runs - 4, beside + 6 + _LINE * row, line, "right")
-            for row, line in enumerate(one.asks)
+            for row, line in enumerate(panel.asks)
         ),
-        _text(waits + 2, beside + 6, f"answered {one.woken}", "left"),
+        _text(waits + 2, beside + 6, f"answered {panel.woken}", "left"),
     )
 
 

@@ -72,8 +72,9 @@ class States:
 def asking_shares(machine: Machine) -> dict[str, float]:
     """Return for each type the share of requests at I/O nodes for which it sleeps."""
     return {
-        kind: (one.fetches + one.records) / max(one.fetches + one.write_backs + one.records, 1e-9)
-        for kind, one in counts(machine).items()
+        kind: (activity.fetches + activity.records)
+        / max(activity.fetches + activity.write_backs + activity.records, 1e-9)
+        for kind, activity in counts(machine).items()
     }
 
 
@@ -142,30 +143,30 @@ def diagram(states: Sequence[States], figure: int) -> str:
         6 (New-Order and Payment) or 7 (the others).
     """
     shown = [state for state in states if state.kind in FIGURES[figure]]
-    return draw_figure([_panel(one) for one in shown], title=f"States of processes, {figure}")
+    return draw_figure([_panel(state) for state in shown], title=f"States of processes, {figure}")
 
 
-def _panel(one: States) -> Panel:
-    asks = [f"asks an I/O node {_times(one.requests)}"]
+def _panel(state: States) -> Panel:
+    asks = [f"asks an I/O node {_times(state.requests)}"]
     created = "created"
-    if one.kind in FIGURES[6]:
-        asks.append(f"delegates {_times(one.delegations)}")
-        created = f"created {_times(1 + one.delegations)}"
+    if state.kind in FIGURES[6]:
+        asks.append(f"delegates {_times(state.delegations)}")
+        created = f"created {_times(1 + state.delegations)}"
     return Panel(
-        title=one.kind,
-        subtitle=f"{format_given(one.response_s, 's')} on average",
+        title=state.kind,
+        subtitle=f"{format_given(state.response_s, 's')} on average",
         created=created,
-        waiting=_told(one, one.waiting_s, one.runs),
-        running=_told(one, one.running_s, one.runs),
-        sleeping=_told(one, one.sleeping_s, one.sleeps),
-        scheduled=_times(one.runs),
+        waiting=_told(state, state.waiting_s, state.runs),
+        running=_told(state, state.running_s, state.runs),
+        sleeping=_told(state, state.sleeping_s, state.sleeps),
+        scheduled=_times(state.runs),
         asks=tuple(asks),
-        woken=_times(one.sleeps),
+        woken=_times(state.sleeps),
     )
 
 
-def _told(one: States, state_s: float, visits: float) -> tuple[str, ...]:
-    share = f"{format_percent(one.share(state_s))} of the time"
+def _told(state: States, state_s: float, visits: float) -> tuple[str, ...]:
+    share = f"{format_percent(state.share(state_s))} of the time"
     return (share, f"{format_given(state_s / visits, 's')} each") if visits else (share,)
 
 
@@ -194,8 +195,8 @@ def measured(
     """Return the states of each type in one run of a machine, in the order of the deck."""
     result = simulate(machine(**changed), seed=seed)
     asking = asking_shares(machine.machine(**changed))
-    found = {state.kind: state for state in states_of(result, asking)}
-    return tuple(found[kind] for kind in DECK)
+    by_kind = {state.kind: state for state in states_of(result, asking)}
+    return tuple(by_kind[kind] for kind in DECK)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

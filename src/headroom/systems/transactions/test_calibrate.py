@@ -27,7 +27,7 @@ def small() -> MachineModel:
 
 
 def test_only_the_four_throughputs_of_the_paper_are_used() -> None:
-    assert [one.tps for one in PUBLISHED] == [204.1, 148.6, 107.417, 204.122]
+    assert [point.tps for point in PUBLISHED] == [204.1, 148.6, 107.417, 204.122]
 
 
 def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
@@ -37,21 +37,24 @@ def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
     assert set(truth) == set(CALIBRATED)
     seeds = (1,)
     short = [
-        replace(one, changed={**one.changed, "transactions_per_terminal": 8}) for one in PUBLISHED
+        replace(point, changed={**point.changed, "transactions_per_terminal": 8})
+        for point in PUBLISHED
     ]
     published = as_published(truth, seeds, published=short, machine=machine)
-    assert max(abs(one.tps - two.tps) for one, two in zip(published, PUBLISHED, strict=True)) > 5
-    found = fitted(start, seeds, published=published, machine=machine)
+    assert (
+        max(abs(point.tps - two.tps) for point, two in zip(published, PUBLISHED, strict=True)) > 5
+    )
+    numbers = fitted(start, seeds, published=published, machine=machine)
     # Seeks are a third of the time of a disk, so that throughputs determine their factor least
     # well.
     within = {"path_length_factor": 0.05, "handling_us": 0.05, "elevator_factor": 0.12}
     for name, value in truth.items():
-        assert found[name] == pytest.approx(value, rel=within[name]), name
+        assert numbers[name] == pytest.approx(value, rel=within[name]), name
 
 
 def test_the_machine_file_meets_the_paper_within_five_percent() -> None:
-    for one in PUBLISHED:
-        assert throughput(one.changed, (1,)) == pytest.approx(one.tps, rel=0.05), one.place
+    for point in PUBLISHED:
+        assert throughput(point.changed, (1,)) == pytest.approx(point.tps, rel=0.05), point.place
 
 
 def test_what_is_printed_has_the_numbers_and_the_throughputs() -> None:
@@ -59,7 +62,7 @@ def test_what_is_printed_has_the_numbers_and_the_throughputs() -> None:
     assert [line.split()[0] for line in lines[1:4]] == list(CALIBRATED)
     assert "15.6 million cycles" in lines[-2]
     assert "us at a DMA" in lines[-1]
-    for one, line in zip(PUBLISHED, lines[6:10], strict=True):
-        assert line.startswith(one.place)
-        assert f"{one.tps:.1f}" in line
-        assert line.count("%") == 2 + one.place.count("%")
+    for point, line in zip(PUBLISHED, lines[6:10], strict=True):
+        assert line.startswith(point.place)
+        assert f"{point.tps:.1f}" in line
+        assert line.count("%") == 2 + point.place.count("%")

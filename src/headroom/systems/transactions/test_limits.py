@@ -33,9 +33,9 @@ def test_without_io_the_processors_alone_set_the_throughput(processors: int) -> 
         "transactions_per_terminal": 1150,
     }
     machine = SPAX.machine(**changed)
-    one = mean_counts(machine)
+    activity = mean_counts(machine)
     # Calls, commits, scans and one switch of a process, by hand.
-    thousand = 23 * one.calls + 2 * one.scans + 30 + 2
+    thousand = 23 * activity.calls + 2 * activity.scans + 30 + 2
     processor_s = 1e3 * thousand * 3 * 5.50 / 200e6
     assert tail(**changed).throughput == pytest.approx(processors / processor_s, rel=0.01)
 
@@ -50,9 +50,9 @@ def test_behind_endless_processors_one_buffer_passes_one_load_at_a_time() -> Non
     machine = SPAX.machine(**changed)
     packets = demands(machine)["io DMA send"].time_ms / machine.dma_ms
     each_ms = machine.dma_ms + machine.pci_ms + machine.port_ms
-    found = tail(**changed)
-    assert found.throughput == pytest.approx(1e3 / (packets * each_ms), rel=0.02)
-    assert found.utilization("io switch port in") < 0.6
+    outcome = tail(**changed)
+    assert outcome.throughput == pytest.approx(1e3 / (packets * each_ms), rel=0.02)
+    assert outcome.utilization("io switch port in") < 0.6
 
 
 def test_behind_endless_processors_and_many_buffers_the_input_port_is_the_limit() -> None:
@@ -64,10 +64,10 @@ def test_behind_endless_processors_and_many_buffers_the_input_port_is_the_limit(
         "transactions_per_terminal": 30,
     }
     highest, row = highest_throughput(SPAX.machine(**changed))
-    found = tail(**changed)
+    outcome = tail(**changed)
     assert row == "io switch port in"
-    assert found.throughput == pytest.approx(highest, rel=0.015)
-    assert found.utilization(row) > 0.99
+    assert outcome.throughput == pytest.approx(highest, rel=0.015)
+    assert outcome.utilization(row) > 0.99
 
 
 @pytest.mark.parametrize("trains", [False, True])
@@ -106,14 +106,14 @@ def test_a_slow_receiver_holds_up_the_ports_behind_it_and_nothing_is_lost(
 
 
 def test_a_buffer_of_the_receiver_that_is_never_full_holds_nobody_up() -> None:
-    found = tail(**ENDLESS, node_receive_buffers=64, transactions_per_terminal=10)
-    assert found.gain(found.result.stations, "node switch port out", "blocked_s") == 0
+    outcome = tail(**ENDLESS, node_receive_buffers=64, transactions_per_terminal=10)
+    assert outcome.gain(outcome.result.stations, "node switch port out", "blocked_s") == 0
 
 
 def test_a_saturated_machine_passes_the_same_whatever_the_length_of_the_run() -> None:
     changed = {**ENDLESS, "io_probability": 1.0, "processing_nodes": 2}
-    found = [tail(**changed, transactions_per_terminal=count) for count in (40, 80)]
-    short, long = (one.throughput for one in found)
+    outcomes = [tail(**changed, transactions_per_terminal=count) for count in (40, 80)]
+    short, long = (outcome.throughput for outcome in outcomes)
     assert short == pytest.approx(long, rel=0.015)
     highest, _ = highest_throughput(SPAX.machine(**changed))
     assert max(short, long) < highest
@@ -122,18 +122,20 @@ def test_a_saturated_machine_passes_the_same_whatever_the_length_of_the_run() ->
 @pytest.mark.parametrize("changed", [{}, ENDLESS, {"io_nodes": 3}, {"disks": 1}, {"terminals": 1}])
 def test_no_run_exceeds_what_its_elements_can_pass(changed: dict[str, Any]) -> None:
     highest, row = highest_throughput(SPAX.machine(**changed))
-    found = tail(**changed, transactions_per_terminal=50)
-    assert found.throughput < 1.01 * highest
+    outcome = tail(**changed, transactions_per_terminal=50)
+    assert outcome.throughput < 1.01 * highest
     asked = demands(SPAX.machine(**changed))[row]
-    assert found.utilization(row) == pytest.approx(found.throughput / asked.highest_per_s, rel=0.04)
+    assert outcome.utilization(row) == pytest.approx(
+        outcome.throughput / asked.highest_per_s, rel=0.04
+    )
 
 
 def test_the_same_seed_gives_the_same_bits() -> None:
     model = SPAX(transactions_per_terminal=3)
     first, again, other = (run_ready(ready(model), seed=seed) for seed in (1, 1, 2))
     for table in ("stations", "pools", "classes", "visits"):
-        one, two = getattr(first, table).columns, getattr(again, table).columns
-        assert all(one[name].tobytes() == two[name].tobytes() for name in one)
+        once, two = getattr(first, table).columns, getattr(again, table).columns
+        assert all(once[name].tobytes() == two[name].tobytes() for name in once)
     columns = (first.stations.columns["busy_s"], other.stations.columns["busy_s"])
     assert not np.array_equal(*columns)
 

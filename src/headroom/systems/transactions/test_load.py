@@ -22,21 +22,25 @@ def tail(**changed: Any) -> Tail:
 def test_the_offered_load_is_a_number_of_its_own() -> None:
     """Whatever the warehouses and the cores: what comes is done, in the shares of the deck."""
     for warehouses, processors in ((40, 4), (400, 16)):
-        found = tail(
+        outcome = tail(
             arrivals_per_s=4000.0,
             warehouses=warehouses,
             processors=processors,
             transactions_in_all=20_000,
         )
-        assert found.throughput == pytest.approx(4000, rel=0.05)
-        assert found.utilization("processor") == pytest.approx(4000 * 0.55e-3 / processors, rel=0.1)
-        done = {kind: found.gain(found.result.classes, kind, "completion_count") for kind in DECK}
+        assert outcome.throughput == pytest.approx(4000, rel=0.05)
+        assert outcome.utilization("processor") == pytest.approx(
+            4000 * 0.55e-3 / processors, rel=0.1
+        )
+        done = {
+            kind: outcome.gain(outcome.result.classes, kind, "completion_count") for kind in DECK
+        }
         assert done["New-Order"] / sum(done.values()) == pytest.approx(10 / 23, rel=0.05)
 
 
 def test_paced_terminals_ask_as_often_as_they_think() -> None:
     """1,000 terminals of the standard wait 20.7 s each: 48 a second, and no more."""
-    found = tail(
+    outcome = tail(
         terminals_in_all=1000,
         warehouses=100,
         think_ms=20_696.0,
@@ -44,8 +48,8 @@ def test_paced_terminals_ask_as_often_as_they_think() -> None:
         start_within_ms=20_000.0,
         transactions_in_all=5000,
     )
-    assert found.throughput == pytest.approx(1000 / 20.696, rel=0.05)
-    assert found.response_s < 0.01
+    assert outcome.throughput == pytest.approx(1000 / 20.696, rel=0.05)
+    assert outcome.response_s < 0.01
 
 
 def test_the_law_of_the_standard_has_its_mean_and_starts_with_the_keys() -> None:

@@ -102,11 +102,19 @@ def test_each_number_has_value_unit_range_source_and_words(path: Path) -> None:
 
 
 def test_exactly_the_fitted_numbers_and_the_disks_of_spax_are_called_calibrated() -> None:
-    found = [one.name for one in read_machine(MACHINES / "spax.toml") if "calibr" in one.source]
-    assert sorted(found) == [
+    calibrated = [
+        parameter.name
+        for parameter in read_machine(MACHINES / "spax.toml")
+        if "calibr" in parameter.source
+    ]
+    assert sorted(calibrated) == [
         "disks", "dma_handling_us", "elevator_factor", "path_length_factor", "port_handling_us"
     ]  # fmt: skip
-    assert not [one for one in read_machine(MACHINES / "server.toml") if "calibr" in one.source]
+    assert not [
+        parameter
+        for parameter in read_machine(MACHINES / "server.toml")
+        if "calibr" in parameter.source
+    ]
 
 
 def like(folder: Path, text: str) -> Path:
@@ -116,22 +124,25 @@ def like(folder: Path, text: str) -> Path:
 
 
 def test_a_file_that_is_like_another_has_what_differs(tmp_path: Path) -> None:
-    known = {one.name: one for one in read_machine(MACHINES / "server.toml")}
+    known = {parameter.name: parameter for parameter in read_machine(MACHINES / "server.toml")}
     entry = 'processor_mhz = { value = 3500, source = "data sheet: ours" }'
     path = like(tmp_path, f'like = "server"\n[processor]\n{entry}\n')
-    found = {one.name: one for one in read_machine(path)}
-    assert list(found) == list(known)
-    assert found.pop("processor_mhz") == dataclasses.replace(
+    parameters = {parameter.name: parameter for parameter in read_machine(path)}
+    assert list(parameters) == list(known)
+    assert parameters.pop("processor_mhz") == dataclasses.replace(
         known.pop("processor_mhz"), default=3500.0, source="data sheet: ours"
     )
-    assert found == known
+    assert parameters == known
 
 
 def test_a_file_can_be_like_one_of_the_users_beside_it(tmp_path: Path) -> None:
     entry = '[load]\nterminals = { value = 3, source = "measured" }\n'
     like(tmp_path, f'like = "server"\n{entry}').rename(tmp_path / "small.toml")
-    found = {one.name: one for one in read_machine(like(tmp_path, 'like = "small.toml"\n'))}
-    assert found["terminals"].default == 3
+    parameters = {
+        parameter.name: parameter
+        for parameter in read_machine(like(tmp_path, 'like = "small.toml"\n'))
+    }
+    assert parameters["terminals"].default == 3
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ TRUTH = {"path_length_factor": 4.0, "handling_us": 14.0, "elevator_factor": 0.5}
 @pytest.fixture(scope="module")
 def found() -> dict[str, Interval]:
     short = [
-        replace(one, changed={**one.changed, "terminals": 4, "transactions_per_terminal": 10})
-        for one in PUBLISHED
+        replace(point, changed={**point.changed, "terminals": 4, "transactions_per_terminal": 10})
+        for point in PUBLISHED
     ]
     published = as_published(TRUTH, SEEDS, published=short)
     return {interval.name: interval for interval in intervals(TRUTH, SEEDS, published=published)}
@@ -32,8 +32,8 @@ def found() -> dict[str, Interval]:
 
 def test_every_fitted_number_has_an_interval_around_the_fit(found: dict[str, Interval]) -> None:
     assert tuple(found) == CALIBRATED
-    for name, one in found.items():
-        assert one.low < TRUTH[name] < one.high
+    for name, interval in found.items():
+        assert interval.low < TRUTH[name] < interval.high
     assert found["elevator_factor"].high <= 1
 
 
@@ -41,17 +41,17 @@ def test_the_interval_of_the_paths_is_that_of_the_throughput_they_limit(
     found: dict[str, Interval],
 ) -> None:
     """Processors limit two of the four: a twentieth more work, a twentieth fewer transactions."""
-    one = found["path_length_factor"]
-    assert one.high / one.value == pytest.approx(1.06, abs=0.04)
-    assert one.low / one.value == pytest.approx(0.94, abs=0.04)
+    interval = found["path_length_factor"]
+    assert interval.high / interval.value == pytest.approx(1.06, abs=0.04)
+    assert interval.low / interval.value == pytest.approx(0.94, abs=0.04)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_no_published_throughput_depends_on_how_the_handling_is_shared(share: float) -> None:
     where_packets_limit = PUBLISHED[1].changed
     tps = [
-        throughput({**where_packets_limit, **as_parameters(held(), one)}, (1,))
-        for one in (share, 0.25)
+        throughput({**where_packets_limit, **as_parameters(held(), part)}, (1,))
+        for part in (share, 0.25)
     ]
     assert tps[0] == pytest.approx(tps[1], rel=0.02)
 

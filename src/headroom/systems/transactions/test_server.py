@@ -20,13 +20,13 @@ def tail(**changed: Any) -> Tail:
     return Tail.of(run_ready(ready(SERVER(transactions_per_terminal=20, **changed)), seed=6))
 
 
-def work_ms(one: Counts) -> float:
+def work_ms(activity: Counts) -> float:
     """Return the processor time (ms) of the calls of a transaction, its requests left out."""
     machine = SERVER.machine()
     return machine.processor_ms(
         machine.commit_kiloinstructions
-        + one.calls * machine.call_kiloinstructions
-        + one.scans * machine.scan_kiloinstructions
+        + activity.calls * machine.call_kiloinstructions
+        + activity.scans * machine.scan_kiloinstructions
     )
 
 
@@ -53,12 +53,12 @@ def test_the_processor_time_of_the_mix_is_the_measured_one() -> None:
 
 def test_32_cores_pass_some_ten_thousand_transactions_and_are_the_limit() -> None:
     highest, row = highest_throughput(SERVER.machine())
-    found = tail()
+    outcome = tail()
     assert row == "processor"
-    assert 3e4 < found.throughput < 1e5
-    assert found.throughput == pytest.approx(highest, rel=0.04)
-    assert found.utilization("processor") > 0.98
-    assert 0.001 < found.response_s < 0.02
+    assert 3e4 < outcome.throughput < 1e5
+    assert outcome.throughput == pytest.approx(highest, rel=0.04)
+    assert outcome.utilization("processor") > 0.98
+    assert 0.001 < outcome.response_s < 0.02
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def test_another_bottleneck_appears_where_one_expects_it(
     changed: dict[str, Any], limit: str
 ) -> None:
     highest, row = highest_throughput(SERVER.machine(**changed))
-    found = tail(**changed)
+    outcome = tail(**changed)
     assert row == limit
-    assert found.utilization(limit) > 0.93
-    assert 0.9 * highest < found.throughput < 1.02 * highest
+    assert outcome.utilization(limit) > 0.93
+    assert 0.9 * highest < outcome.throughput < 1.02 * highest
 
 
 def test_racks_are_joined_by_a_level_of_switches() -> None:
-    found = tail(clusters=2)
-    assert found.throughput == pytest.approx(2 * tail().throughput, rel=0.04)
-    assert found.gain(found.result.stations, "switch up", "completion_count") > 0
+    outcome = tail(clusters=2)
+    assert outcome.throughput == pytest.approx(2 * tail().throughput, rel=0.04)
+    assert outcome.gain(outcome.result.stations, "switch up", "completion_count") > 0
 
 
 def test_every_report_of_the_server_says_how_far_off_it_was(

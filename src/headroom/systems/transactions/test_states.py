@@ -25,26 +25,29 @@ def measured() -> dict[str, States]:
 
 def test_every_type_has_its_states(measured: dict[str, States]) -> None:
     assert set(measured) == set(DECK)
-    for one in measured.values():
-        assert min(one.running_s, one.waiting_s, one.sleeping_s) >= 0
-        shares = [one.share(state) for state in (one.running_s, one.waiting_s, one.sleeping_s)]
+    for of_kind in measured.values():
+        assert min(of_kind.running_s, of_kind.waiting_s, of_kind.sleeping_s) >= 0
+        shares = [
+            of_kind.share(state)
+            for state in (of_kind.running_s, of_kind.waiting_s, of_kind.sleeping_s)
+        ]
         assert sum(shares) == pytest.approx(1)
 
 
 def test_running_is_the_processor_time_that_was_counted(measured: dict[str, States]) -> None:
     machine = SPAX.machine(**CHANGED)
-    for kind, one in counts(machine).items():
-        expected_s = 1e-3 * processor_time_ms(machine, one)
+    for kind, activity in counts(machine).items():
+        expected_s = 1e-3 * processor_time_ms(machine, activity)
         assert measured[kind].running_s == pytest.approx(expected_s, rel=0.04), kind
 
 
 def test_sleeps_are_the_requests_and_the_parts_of_others(measured: dict[str, States]) -> None:
-    for kind, one in counts(SPAX.machine(**CHANGED)).items():
-        requests = one.fetches + one.records
+    for kind, activity in counts(SPAX.machine(**CHANGED)).items():
+        requests = activity.fetches + activity.records
         ended = 16 * 460 / 23 * DECK[kind]
         within = 0.03 * requests + 4 * math.sqrt(requests / ended)
         assert measured[kind].requests == pytest.approx(requests, abs=within), kind
-        assert measured[kind].delegations == pytest.approx(one.delegations, abs=0.02), kind
+        assert measured[kind].delegations == pytest.approx(activity.delegations, abs=0.02), kind
 
 
 def test_only_new_orders_and_payments_sleep_for_other_warehouses(
@@ -70,7 +73,7 @@ def test_a_figure_is_well_formed_and_names_its_types(
     measured: dict[str, States], figure: int, kinds: tuple[str, ...]
 ) -> None:
     root = ET.fromstring(diagram(tuple(measured.values()), figure))  # noqa: S314 - our own text
-    words = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    words = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
     for kind in kinds:
         assert words.count(kind) == 1
     assert words.count("Sleeping") == len(kinds)

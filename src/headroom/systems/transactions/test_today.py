@@ -19,9 +19,9 @@ def tail(**changed: Any) -> Tail:
     return Tail.of(run_ready(ready(SERVER(**changed)), seed=4))
 
 
-def held(found: Tail) -> float:
-    pools = found.result.pools
-    return found.gain(pools, "warehouse row", "held_s") / found.time_s
+def held(outcome: Tail) -> float:
+    pools = outcome.result.pools
+    return outcome.gain(pools, "warehouse row", "held_s") / outcome.time_s
 
 
 def test_one_warehouse_lets_one_payment_through_at_a_time() -> None:
@@ -36,13 +36,13 @@ def test_one_warehouse_lets_one_payment_through_at_a_time() -> None:
 def test_a_row_is_held_for_the_work_of_a_payment_and_its_log() -> None:
     """Oracle: one terminal alone never waits, so the row is held as long as it works."""
     config: dict[str, Any] = {**ONE, **LOCAL, "terminals_in_all": 1, "buffer_mb": 1e6}
-    found, machine = tail(**config), SERVER.machine(**config)
+    outcome, machine = tail(**config), SERVER.machine(**config)
     calls = counts(machine)["Payment"].calls * machine.call_kiloinstructions
     thousand = calls + machine.commit_kiloinstructions + machine.io_kiloinstructions
     each_ms = machine.processor_ms(thousand + machine.switch_kiloinstructions)
     each_ms += 1.5 * machine.log_write_ms + 1e-3 * machine.log_bytes / machine.disk_mb_s
-    share = found.throughput * 10 / 23 * 1e-3 * each_ms
-    assert held(found) == pytest.approx(share, rel=0.03)
+    share = outcome.throughput * 10 / 23 * 1e-3 * each_ms
+    assert held(outcome) == pytest.approx(share, rel=0.03)
 
 
 def test_with_many_warehouses_locks_do_not_matter() -> None:
@@ -88,12 +88,12 @@ def test_a_planners_question_has_an_answer() -> None:
         "switch_mhz": 1562.5, "buffer_mb": 65_536.0, "warehouses": 1000,
         "arrivals_per_s": 100_000.0,
     }  # fmt: skip
-    found = tail(**config)
+    outcome = tail(**config)
     assert highest_throughput(SERVER.machine(**config))[0] > 200_000
-    assert found.throughput == pytest.approx(1e5, rel=0.03)
-    classes = found.result.classes
-    ended = found.gain(classes, "New-Order", "completion_count")
-    assert found.gain(classes, "New-Order", "response_s_sum") / ended < 5e-3
+    assert outcome.throughput == pytest.approx(1e5, rel=0.03)
+    classes = outcome.result.classes
+    ended = outcome.gain(classes, "New-Order", "completion_count")
+    assert outcome.gain(classes, "New-Order", "response_s_sum") / ended < 5e-3
 
 
 def test_hundreds_of_warehouses_are_built_in_no_time_that_one_notices() -> None:

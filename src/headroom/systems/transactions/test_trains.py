@@ -88,6 +88,6 @@ def test_trains_give_the_answers_of_single_packets(
 
 
 def test_the_interval_tells_a_difference_of_five_percent() -> None:
-    one = np.random.default_rng(1).normal(100, 3, size=4)
-    low, high = ratio(1.05 * one + [0.1, -0.1, 0.1, -0.1], one)
+    sample = np.random.default_rng(1).normal(100, 3, size=4)
+    low, high = ratio(1.05 * sample + [0.1, -0.1, 0.1, -0.1], sample)
     assert CLOSEST < 1.04 < low < 1.05 < high < 1.06

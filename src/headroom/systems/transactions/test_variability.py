@@ -20,8 +20,8 @@ def _drawn(self: Processes) -> Program:
 def test_exponential_bursts_would_change_the_published_throughputs_by_less_than_three_percent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counted = [throughput({**one.changed, **SHORT}, SEEDS) for one in PUBLISHED]
+    counted = [throughput({**point.changed, **SHORT}, SEEDS) for point in PUBLISHED]
     monkeypatch.setattr(Processes, "_running", _drawn)
-    drawn = [throughput({**one.changed, **SHORT}, SEEDS) for one in PUBLISHED]
+    drawn = [throughput({**point.changed, **SHORT}, SEEDS) for point in PUBLISHED]
     assert drawn != counted
     assert drawn == pytest.approx(counted, rel=0.03)

@@ -147,7 +147,7 @@ class Transport:
             self._hop(cross, self._elements.up, here)
             if self._elements.across:
                 size = self._machine.clusters_of_a_group
-                groups = [floor(one / size) for one in (here, there)]
+                groups = [floor(node / size) for node in (here, there)]
                 with cross.branch() as far, far.when(groups[0] != groups[1]):
                     self._hop(cross, self._elements.across, groups[0])
             self._hop(cross, self._elements.down, there)

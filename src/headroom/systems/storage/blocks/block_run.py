@@ -44,15 +44,15 @@ def run_blocks(asked: Measurement) -> Run:
             job["verify"]["run"] = new_run()
             log = _log_path(setup.verify.log_folder, target, job["verify"]["run"])
             job["verify"]["log_fd"] = stack.enter_context(open_log(log)).fileno()
-        found = _carried_out(job, target)
-        if log is not None and not faults_of(found):
+        result = _carried_out(job, target)
+        if log is not None and not faults_of(result):
             log.unlink()
     return run_of(
-        found,
-        cost=asked.interfaces.cost_of(found),
+        result,
+        cost=asked.interfaces.cost_of(result),
         is_open=is_open(config),
         remarks=opened.remarks,
-        notes=asked.interfaces.in_words(asked.wish, found, opened),
+        notes=asked.interfaces.in_words(asked.wish, result, opened),
     )
 
 

@@ -40,7 +40,7 @@ LIMITS_LATE = (
 
 
 def run_of(
-    found: Mapping[str, Any],
+    result: Mapping[str, Any],
     *,
     cost: ToolCost,
     is_open: bool,
@@ -51,7 +51,7 @@ def run_of(
 
     Parameters
     ----------
-    found
+    result
         Of `measure.run_job`.
     cost
         Cost of the tool itself, with the interface used.
@@ -65,35 +65,35 @@ def run_of(
     EnvironmentUnfitError
         Not one request succeeded, so that there is nothing to keep.
     """
-    done = sum(class_["completion_count"] for class_ in found["classes"].values())
+    done = sum(class_["completion_count"] for class_ in result["classes"].values())
     if not done:
-        raise EnvironmentUnfitError(_why_nothing(found), cure="check the target with `dmesg`")
-    values = values_of(found, cost)
-    said = [*remarks, *failures_in_words(found)]
+        raise EnvironmentUnfitError(_why_nothing(result), cure="check the target with `dmesg`")
+    values = values_of(result, cost)
+    said = [*remarks, *failures_in_words(result)]
     if values.get("tool_share", 0.0) > MOST_SHARE:
         said.append(OVER_SHARE)
     return Run(
         values=values,
-        series=tuple(_series(name, one) for name, one in found["series"].items()),
+        series=tuple(_series(name, table) for name, table in result["series"].items()),
         histograms=tuple(
-            histogram_of(f"class.{name}.{quantity}", one)
+            histogram_of(f"class.{name}.{quantity}", table)
             for quantity in QUANTITIES
-            for name, one in found["histograms"][quantity].items()
-            if one["bin_low"].size
+            for name, table in result["histograms"][quantity].items()
+            if table["bin_low"].size
         ),
-        snapshot_times_s=found["snapshots"]["times_s"],
-        resources=_tables(found["snapshots"]),
-        counters=_counters(found),
-        faults=faults_of(found),
+        snapshot_times_s=result["snapshots"]["times_s"],
+        resources=_tables(result["snapshots"]),
+        counters=_counters(result),
+        faults=faults_of(result),
         remarks=tuple(said),
         notes=(*notes, *what_limits(values, is_open=is_open)),
-        samples=None if found["samples"] is None else _samples(found["samples"]),
+        samples=None if result["samples"] is None else _samples(result["samples"]),
     )
 
 
-def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
+def values_of(result: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     """Return the values of a whole run, warm-up included, that its tables do not give."""
-    classes = found["classes"]
+    classes = result["classes"]
     done = sum(class_["completion_count"] for class_ in classes.values())
     reads = classes.get("read", {}).get("completion_count", 0)
     writes = classes.get("write", {}).get("completion_count", 0)
@@ -101,12 +101,12 @@ def values_of(found: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
         "error_count": float(sum(class_["failure_count"] for class_ in classes.values())),
         "late_count": float(sum(class_["late_count"] for class_ in classes.values())),
         "defect_count": float(sum(class_["defect_count"] for class_ in classes.values())),
-        "unfinished_count": float(found["outstanding_count"] + found["waiting_count"]),
-        "stuck_count": float(found["outstanding_count"]),
-        "run_s": found["end_s"],
-        "cpu_s_per_request": found["counters"]["cpu_s"] / max(done, 1),
-        **(verified_values(found["findings"]) if found.get("findings") else {}),
-        **cost.share_in(found),
+        "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),
+        "stuck_count": float(result["outstanding_count"]),
+        "run_s": result["end_s"],
+        "cpu_s_per_request": result["counters"]["cpu_s"] / max(done, 1),
+        **(verified_values(result["findings"]) if result.get("findings") else {}),
+        **cost.share_in(result),
     }
     if reads + writes:
         values["achieved_read_share"] = reads / (reads + writes)
@@ -130,28 +130,28 @@ def what_limits(values: Mapping[str, float], *, is_open: bool) -> tuple[str, ...
     return (LIMITS_LATE if values["late_count"] else LIMITS_CARRIED,)
 
 
-def failures_in_words(found: Mapping[str, Any]) -> list[str]:
+def failures_in_words(result: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each kind of failed request."""
     return [
-        f"{one['count']} requests of {one['class']} failed: {_error(one['errno'])} (the first at "
-        f"offset {one['first_offset']})"
-        for one in found["failures"]
+        f"{failure['count']} requests of {failure['class']} failed: {_error(failure['errno'])} "
+        f"(the first at offset {failure['first_offset']})"
+        for failure in result["failures"]
     ]
 
 
-def faults_of(found: Mapping[str, Any]) -> tuple[str, ...]:
+def faults_of(result: Mapping[str, Any]) -> tuple[str, ...]:
     """Return why a run is not sound: what went wrong, and data that were wrong."""
-    problem = (found["problem"],) if found["problem"] else ()
-    return (*problem, *findings_in_words(found.get("findings")))
+    problem = (result["problem"],) if result["problem"] else ()
+    return (*problem, *findings_in_words(result.get("findings")))
 
 
-def _counters(found: Mapping[str, Any]) -> dict[str, float]:
+def _counters(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the counters of a run, including those of the workload and of a soft device."""
-    truth = found.get("truth") or {}
+    truth = result.get("truth") or {}
     counted = {
-        **found["counters"],
-        **found["workload_counters"],
-        **{f"truth_{name}": one for name, one in truth.items()},
+        **result["counters"],
+        **result["workload_counters"],
+        **{f"truth_{name}": value for name, value in truth.items()},
     }
     return {name: float(value) for name, value in counted.items()}
 
@@ -160,30 +160,30 @@ def _error(number: int) -> str:
     return os.strerror(number)
 
 
-def _why_nothing(found: Mapping[str, Any]) -> str:
-    reasons = [found["problem"] or "", *failures_in_words(found)]
+def _why_nothing(result: Mapping[str, Any]) -> str:
+    reasons = [result["problem"] or "", *failures_in_words(result)]
     said = "; ".join(reason for reason in reasons if reason)
     return f"no request succeeded: {said or 'the run ended before the first one did'}"
 
 
-def _series(name: str, one: Mapping[str, Any]) -> Series:
+def _series(name: str, table: Mapping[str, Any]) -> Series:
     return Series(
         metric=f"class.{name}.response_s",
-        values=one["values"],
-        batch_size=one["batch_size"],
-        end_times_s=one["end_times_s"],
+        values=table["values"],
+        batch_size=table["batch_size"],
+        end_times_s=table["end_times_s"],
     )
 
 
-def histogram_of(metric: str, one: Mapping[str, Any]) -> Histogram:
+def histogram_of(metric: str, table: Mapping[str, Any]) -> Histogram:
     """Return the histogram that a dictionary of the engine describes, with its exact totals."""
     return Histogram(
         metric=metric,
-        bin_low=one["bin_low"],
-        bin_high=one["bin_high"],
-        counts=one["counts"],
-        segment_end_times_s=one["segment_end_times_s"],
-        totals=SegmentTotals(**one["totals"]),
+        bin_low=table["bin_low"],
+        bin_high=table["bin_high"],
+        counts=table["counts"],
+        segment_end_times_s=table["segment_end_times_s"],
+        totals=SegmentTotals(**table["totals"]),
     )
 
 

@@ -29,11 +29,11 @@ class Interfaces:
         """Return the cost of each interface, or why there is none, as facts of the session."""
         for name in NAMES:
             if name not in {*self.costs, *self.refusals}:
-                found = measure_cost(name, run_job)
-                if isinstance(found, str):
-                    self.refusals[name] = found
+                measured = measure_cost(name, run_job)
+                if isinstance(measured, str):
+                    self.refusals[name] = measured
                 else:
-                    self.costs[name] = found
+                    self.costs[name] = measured
         facts: dict[str, float | str] = {
             f"{name} refused": why for name, why in self.refusals.items()
         }
@@ -71,18 +71,18 @@ class Interfaces:
             )
         return wish
 
-    def cost_of(self, found: Mapping[str, Any]) -> ToolCost:
+    def cost_of(self, result: Mapping[str, Any]) -> ToolCost:
         """Return the cost of the tool with the interface that a run has used."""
-        used = str(found["facts"]["interface"])
+        used = str(result["facts"]["interface"])
         return self.costs[used if used in self.costs else next(iter(self.costs))]
 
-    def in_words(self, wish: str, found: Mapping[str, Any], target: Opened) -> tuple[str, ...]:
+    def in_words(self, wish: str, result: Mapping[str, Any], target: Opened) -> tuple[str, ...]:
         """Return notes on the choice for the reader: nothing if it is the usual one."""
-        if wish != "auto" or found["facts"]["interface"] != "threads":
+        if wish != "auto" or result["facts"]["interface"] != "threads":
             return ()
         if target.is_memory and target.plan["kind"] == "files":
             return ("interface threads: a file in memory is answered without a device",)
-        why = found["facts"].get(REFUSED, self.refusals.get("io_uring", ""))
+        why = result["facts"].get(REFUSED, self.refusals.get("io_uring", ""))
         return (f"interface threads: io_uring is refused ({why})",)
 
 

@@ -79,8 +79,8 @@ def run_rounds(asked: Measurement) -> Run:
         first, say = jobs[cells[0]], target.session.say
         problem = _fill(first, opened, passes, say) if passes else None
         rounds = [] if problem else _rounds(jobs, int(config["snia_rounds"]), say)
-    found = next((found for one in rounds for found in one.values()), None)
-    chosen = asked.interfaces.in_words(asked.wish, found, opened) if found is not None else ()
+    sample = next((result for results in rounds for result in results.values()), None)
+    chosen = asked.interfaces.in_words(asked.wish, sample, opened) if sample is not None else ()
     outcome = _Outcome(rounds, tracked(cells), asked.interfaces.cost_of)
     return outcome.run((*opened.remarks, *left_out), chosen, problem)
 
@@ -120,7 +120,7 @@ def _rounds(
     while len(rounds) < most:
         say(f"round {len(rounds) + 1} of at most {most}, {len(jobs)} cells")
         rounds.append(_round(jobs, len(rounds)))
-        if len(rounds[-1]) < len(jobs) or any(one["problem"] for one in rounds[-1].values()):
+        if len(rounds[-1]) < len(jobs) or any(result["problem"] for result in rounds[-1].values()):
             break
         window = last_window(_tracked(rounds, judged))
         if window is not None and window.is_steady:
@@ -130,23 +130,23 @@ def _rounds(
 
 def _round(jobs: Mapping[Cell, Mapping[str, Any]], number: int) -> Round:
     """Run all cells once, up to one with a problem; each continues with other requests."""
-    found: Round = {}
+    results: Round = {}
     for place, (cell, job) in enumerate(jobs.items()):
         seed = (job["seed"] + number * len(jobs) + place) % 2**64
-        found[cell] = run_job({**job, "seed": seed})
-        if found[cell]["problem"]:
+        results[cell] = run_job({**job, "seed": seed})
+        if results[cell]["problem"]:
             break
-    return found
+    return results
 
 
 def _tracked(rounds: Sequence[Round], judged: Cell) -> list[float]:
     """Return the tracked value of each round that has it: requests per second of a cell."""
-    own = [one[judged] for one in rounds if judged in one]
-    return [_count(one, "completion_count") / one["end_s"] for one in own]
+    own = [results[judged] for results in rounds if judged in results]
+    return [_count(result, "completion_count") / result["end_s"] for result in own]
 
 
-def _count(found: Found, name: str) -> float:
-    return float(sum(class_[name] for class_ in found["classes"].values()))
+def _count(result: Found, name: str) -> float:
+    return float(sum(class_[name] for class_ in result["classes"].values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +160,15 @@ class _Outcome:
     @property
     def kept(self) -> list[tuple[Cell, Found]]:
         """Cells of the last rounds."""
-        return [pair for one in self.rounds[-WINDOW:] for pair in one.items()]
+        return [pair for results in self.rounds[-WINDOW:] for pair in results.items()]
 
     def run(self, remarks: Sequence[str], notes: Sequence[str], problem: str | None) -> Run:
         """Return the run that the rounds are."""
         figures = _tracked(self.rounds, self.judged)
         window = last_window(figures)
         faults = [f"before the rounds: {problem}"] if problem else []
-        faults += [fault for one in self.rounds for found in one.values()
-                   for fault in faults_of(found)]  # fmt: skip
+        faults += [fault for results in self.rounds for result in results.values()
+                   for fault in faults_of(result)]  # fmt: skip
         values = {"round_count": float(len(self.rounds))}
         if window is not None:
             values |= {
@@ -179,13 +179,16 @@ class _Outcome:
             faults.append(f"not steady after {len(self.rounds)} rounds: {_why(figures)}")
         if self.kept:
             values |= self._values()
-        said = [*remarks, *(words for _, one in self.kept for words in failures_in_words(one))]
+        said = [
+            *remarks,
+            *(words for _, result in self.kept for words in failures_in_words(result)),
+        ]
         if values.get("tool_share", 0.0) > MOST_SHARE:
             said.append(OVER_SHARE)
         return Run(
             values=values,
             series=(Series(metric="round_throughput", values=np.asarray(figures)),),
-            histograms=(*_histograms([found for _, found in self.kept]), *self._over_rounds()),
+            histograms=(*_histograms([result for _, result in self.kept]), *self._over_rounds()),
             faults=tuple(faults),
             remarks=tuple(dict.fromkeys(said)),
             notes=(*notes, *(what_limits(values, is_open=False) if self.kept else ())),
@@ -193,44 +196,51 @@ class _Outcome:
 
     def _values(self) -> dict[str, float]:
         """Return the values of the last rounds together, and those of each cell."""
-        found = [one for _, one in self.kept]
-        each = [self._of(cell, one) for cell, one in self.kept]
-        shared = set.intersection(*(set(one) for one in each))
-        means = {name: float(np.mean([one[name] for one in each])) for name in sorted(shared)}
-        counts = {name: sum(one[name] for one in each) for name in shared
+        results = [result for _, result in self.kept]
+        each = [self._of(cell, result) for cell, result in self.kept]
+        shared = set.intersection(*(set(figures) for figures in each))
+        means = {
+            name: float(np.mean([figures[name] for figures in each])) for name in sorted(shared)
+        }
+        counts = {name: sum(figures[name] for figures in each) for name in shared
                   if name.endswith("_count")}  # fmt: skip
         # Report the cell with the largest share of the tool.
-        largest = {"tool_share": max(one["tool_share"] for one in each)}
-        values = {**means, **counts, **(largest if "tool_share" in shared else {}), **_flow(found)}
-        values["run_s"] = sum(one["end_s"] for one in found)
+        largest = {"tool_share": max(figures["tool_share"] for figures in each)}
+        values = {
+            **means,
+            **counts,
+            **(largest if "tool_share" in shared else {}),
+            **_flow(results),
+        }
+        values["run_s"] = sum(result["end_s"] for result in results)
         for cell in dict.fromkeys(cell for cell, _ in self.kept):
-            own = [one for other, one in self.kept if other == cell]
+            own = [result for other, result in self.kept if other == cell]
             values |= {f"class.{cell.name}.{name}": value for name, value in _flow(own).items()}
         return values
 
     def _over_rounds(self) -> list[Histogram]:
         """Return the response times of the judged cell in all rounds, one segment for each."""
-        found = [one[self.judged] for one in self.rounds if self.judged in one]
+        judged = [results[self.judged] for results in self.rounds if self.judged in results]
         parts = [
-            [part for part in one["histograms"][_PICTURED].values() if part["bin_low"].size]
-            for one in found
+            [part for part in result["histograms"][_PICTURED].values() if part["bin_low"].size]
+            for result in judged
         ]
         if not any(parts):
             return []
-        ends_s = np.cumsum([one["end_s"] for one in found])
+        ends_s = np.cumsum([result["end_s"] for result in judged])
         return [_by_round(f"rounds.{_PICTURED}", parts, ends_s)]
 
-    def _of(self, cell: Cell, found: Found) -> dict[str, float]:
-        cost = self.cost_of(found)
-        own = cost.share_in(found, write_share=cell.write_share)
-        return values_of(found, cost) | own
+    def _of(self, cell: Cell, result: Found) -> dict[str, float]:
+        cost = self.cost_of(result)
+        own = cost.share_in(result, write_share=cell.write_share)
+        return values_of(result, cost) | own
 
 
-def _flow(found: Sequence[Found]) -> dict[str, float]:
-    length_s = sum(one["end_s"] for one in found)
+def _flow(results: Sequence[Found]) -> dict[str, float]:
+    length_s = sum(result["end_s"] for result in results)
     return {
-        "throughput": sum(_count(one, "completion_count") for one in found) / length_s,
-        "bytes_per_s": sum(_count(one, "bytes") for one in found) / length_s,
+        "throughput": sum(_count(result, "completion_count") for result in results) / length_s,
+        "bytes_per_s": sum(_count(result, "bytes") for result in results) / length_s,
     }
 
 
@@ -248,12 +258,12 @@ def _histograms(kept: Sequence[Found]) -> list[Histogram]:
     """Return one histogram for each quantity and class, of the last rounds together."""
     histograms = []
     for quantity in QUANTITIES:
-        names = dict.fromkeys(name for one in kept for name in one["histograms"][quantity])
+        names = dict.fromkeys(name for result in kept for name in result["histograms"][quantity])
         for name in names:
             parts = [
-                one["histograms"][quantity][name]
-                for one in kept
-                if name in one["histograms"][quantity]
+                result["histograms"][quantity][name]
+                for result in kept
+                if name in result["histograms"][quantity]
             ]
             histograms += _merged(f"class.{name}.{quantity}", parts)
     return histograms
@@ -283,13 +293,13 @@ def _by_round(
     metric: str, parts: Sequence[Sequence[Found]], ends_s: npt.NDArray[np.float64]
 ) -> Histogram:
     """Return a histogram with one segment for each round."""
-    every = [one for of_round in parts for one in of_round]
-    low, first = np.unique(np.concatenate([one["bin_low"] for one in every]), return_index=True)
-    high = np.concatenate([one["bin_high"] for one in every])[first]
+    every = [part for of_round in parts for part in of_round]
+    low, first = np.unique(np.concatenate([part["bin_low"] for part in every]), return_index=True)
+    high = np.concatenate([part["bin_high"] for part in every])[first]
     counts = np.zeros((len(parts), low.size), dtype=np.int64)
     for row, of_round in zip(counts, parts, strict=True):
-        for one in of_round:
-            np.add.at(row, np.searchsorted(low, one["bin_low"]), one["counts"].sum(axis=0))
+        for table in of_round:
+            np.add.at(row, np.searchsorted(low, table["bin_low"]), table["counts"].sum(axis=0))
     return Histogram(
         metric=metric, bin_low=low, bin_high=high, counts=counts, segment_end_times_s=ends_s
     )

@@ -56,8 +56,8 @@ def _found(
     }
 
 
-def _run(found: dict[str, Any], *, cost: ToolCost = COST, is_open: bool = False) -> Run:
-    return run_of(found, cost=cost, is_open=is_open)
+def _run(result: dict[str, Any], *, cost: ToolCost = COST, is_open: bool = False) -> Run:
+    return run_of(result, cost=cost, is_open=is_open)
 
 
 def test_figures_of_a_whole_run_are_sums_and_quotients_worked_out_by_hand() -> None:
@@ -108,17 +108,17 @@ def test_what_the_workload_counts_is_among_the_counters() -> None:
 
 def test_a_target_has_no_utilization_because_its_servers_are_not_known() -> None:
     """Cause: busy time over the places of the tool, which a closed loop keeps full, is always 1."""
-    found = _found()
-    assert found["snapshots"]["stations"]["capacity"].tolist() == [1.0]
-    stations, classes = _run(found).resources
+    result = _found()
+    assert result["snapshots"]["stations"]["capacity"].tolist() == [1.0]
+    stations, classes = _run(result).resources
     assert stations.capacity.tolist() == [np.inf]
     assert classes.capacity.tolist() == [1.0, 1.0]
 
 
-def _without_waits(found: dict[str, Any]) -> dict[str, Any]:
-    for total in found["classes"].values():
+def _without_waits(result: dict[str, Any]) -> dict[str, Any]:
+    for total in result["classes"].values():
         total["late_count"] = 0
-    return found
+    return result
 
 
 def test_what_limits_is_said_as_far_as_it_can_be_known() -> None:

@@ -73,8 +73,8 @@ def _told(folder: Path, **asked: Any) -> dict[str, Any]:
         text=True,
         env=environment,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def _place(folder: Path) -> Path:
@@ -102,7 +102,7 @@ def test_a_refused_ring_becomes_threads_and_the_run_says_so(
     assert words in said["facts"]["io_uring refused"]
     assert "tool_threads_per_read_s" in said["facts"]
     assert "tool_io_uring_per_read_s" not in said["facts"]
-    (note,) = [one for one in said["notes"] if "interface threads" in one]
+    (note,) = [text for text in said["notes"] if "interface threads" in text]
     assert words in note
     assert said["faults"] == []
     assert said["values"]["error_count"] == 0.0
@@ -111,7 +111,7 @@ def test_a_refused_ring_becomes_threads_and_the_run_says_so(
 def test_a_ring_that_is_refused_only_when_the_run_begins_becomes_threads(tmp_path: Path) -> None:
     said = _told(tmp_path, filter=[SETUP, ENOMEM], late=True)
     assert "tool_io_uring_per_read_s" in said["facts"]
-    (note,) = [one for one in said["notes"] if "interface threads" in one]
+    (note,) = [text for text in said["notes"] if "interface threads" in text]
     assert "setting up a ring failed: Cannot allocate memory" in note
     assert said["values"]["tool_share"] > 0.0
 

@@ -101,9 +101,13 @@ def test_rounds_end_when_they_are_steady_or_carry_the_fault(tmp_path: Path) -> N
     if not is_steady:
         assert "not steady after 6 rounds" in run.faults[0]
     for cell in cells_of(config):
-        (one,) = [one for one in run.histograms if one.metric == f"class.{cell.name}.response_s"]
-        assert one.counts.sum() == 5 * 1500
-        assert np.all(np.diff(one.bin_low) > 0)
+        (histogram,) = [
+            candidate
+            for candidate in run.histograms
+            if candidate.metric == f"class.{cell.name}.response_s"
+        ]
+        assert histogram.counts.sum() == 5 * 1500
+        assert np.all(np.diff(histogram.bin_low) > 0)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -39,13 +39,13 @@ class ToolCost:
     write_s: float
 
     def share_in(
-        self, found: Mapping[str, Any], *, write_share: float | None = None
+        self, result: Mapping[str, Any], *, write_share: float | None = None
     ) -> dict[str, float]:
         """Return `tool_share` and `tool_s_per_request` for what the engine found.
 
         Parameters
         ----------
-        found
+        result
             Of `measure.run_job`.
         write_share
             Share of writes if the classes do not give it; None if they do.
@@ -61,21 +61,21 @@ class ToolCost:
         0.01
         """
         counts = {
-            name: one["completion_count"] + one["failure_count"]
-            for name, one in found["classes"].items()
+            name: class_["completion_count"] + class_["failure_count"]
+            for name, class_ in result["classes"].items()
         }
         whole = sum(counts.values())
         if not whole:
             return {}
         written = counts.get("write", 0) if write_share is None else write_share * whole
         own_s = (self.read_s * (whole - written) + self.write_s * written) / whole
-        if found["facts"].get("interface") == "soft":
+        if result["facts"].get("interface") == "soft":
             # Its time stops while the tool works.
             return {"tool_s_per_request": own_s, "tool_share": 0.0}
-        threads = int(found["facts"].get("threads", 1))
-        columns = found["snapshots"]["stations"]["columns"]
+        threads = int(result["facts"].get("threads", 1))
+        columns = result["snapshots"]["stations"]["columns"]
         service_s = columns["busy_s"][-1][0] / max(columns["completion_count"][-1][0], 1.0)
-        of_time = own_s * whole / (found["load_s"] * threads) if found["load_s"] > 0.0 else 0.0
+        of_time = own_s * whole / (result["load_s"] * threads) if result["load_s"] > 0.0 else 0.0
         of_service = own_s / service_s if service_s > 0.0 else 1.0
         share = min(max(of_time, of_service), 1.0)
         return {"tool_s_per_request": own_s, "tool_share": float(share)}

@@ -161,5 +161,5 @@ def _to_write(folder: Path, settings: Sequence[str] | None, *, quick: bool) -> s
         asked = needed(make_plan(load_study(folder, settings or ()), quick=quick, seed=None))
     except HeadroomError as error:
         return f"only reads are asked: {error.message}"
-    words = " ".join(f"--overwrite {quoted(one.words)}" for one in asked)
+    words = " ".join(f"--overwrite {quoted(confirmation.words)}" for confirmation in asked)
     return f"only reads are asked: writes destroy what is there; to ask them as well, add {words}"

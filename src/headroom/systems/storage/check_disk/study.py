@@ -94,9 +94,9 @@ def study_of(template: Mapping[str, Any], disks: Sequence[Disk], *, is_read_only
         Leave out experiments that write.
     """
     study = copy.deepcopy(dict(template))
-    experiments = [one for one in study["experiment"] if _can_be_asked(one, disks)]
+    experiments = [table for table in study["experiment"] if _can_be_asked(table, disks)]
     if is_read_only:
-        experiments = [_reading(one) for one in experiments if _reads(one)]
+        experiments = [_reading(table) for table in experiments if _reads(table)]
     experiments = _with_sources(experiments)
     names = target_names(disks)
     for experiment in experiments:
@@ -155,16 +155,16 @@ def _with_sources(experiments: Sequence[Table]) -> list[Table]:
     """Leave out predictions from, and comparisons with, an experiment that is left out."""
     kept = list(experiments)
     while True:
-        names = {one["name"] for one in kept}
-        whole = [one for one in kept if _sources(one) <= names]
+        names = {experiment["name"] for experiment in kept}
+        whole = [experiment for experiment in kept if _sources(experiment) <= names]
         if len(whole) == len(kept):
             return whole
         kept = whole
 
 
 def _sources(experiment: Table) -> set[str]:
-    found = experiment.get("fit", {}).get("from", [])
-    sources = {found} if isinstance(found, str) else set(found)
+    given = experiment.get("fit", {}).get("from", [])
+    sources = {given} if isinstance(given, str) else set(given)
     return sources | ({experiment["seeds_of"]} if "seeds_of" in experiment else set())
 
 

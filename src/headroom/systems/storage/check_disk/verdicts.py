@@ -67,7 +67,7 @@ def _points(experiment: Table) -> Iterator[Table]:
             continue
         quick = forms[1].get("factors", experiment["factors"]).get(name, levels)
         shared = [level for level in levels if level in quick]
-        chosen = [one for one in _BOTH.get(name, ()) if one in shared] or shared[-1:]
+        chosen = [level for level in _BOTH.get(name, ()) if level in shared] or shared[-1:]
         choices.append([{name: level} for level in chosen])
     for place, group in enumerate(experiment.get("zipped", [])):
         quick = forms[1].get("zipped", experiment["zipped"])[place]

@@ -132,7 +132,11 @@ def _mix(asked: Asked) -> None:
     if rw in _MIXES:
         pattern, read_share, trim_share = _MIXES[rw]
     elif rw in _MIXED:
-        last = max((one for one in (reads, writes) if one), key=lambda one: one.line, default=None)
+        last = max(
+            (option for option in (reads, writes) if option),
+            key=lambda option: option.line,
+            default=None,
+        )
         percent = 50 if last is None else options.number(last.name, 50)
         pattern, trim_share = _MIXED[rw], 0.0
         read_share = (percent if last is None or last is reads else 100 - percent) / 100
@@ -152,8 +156,8 @@ def _of_directions(asked: Asked, name: str) -> list[int]:
     trims = asked.fixed.get("trim_share", 0.0)
     is_used = (asked.fixed["read_share"] > 0.0, asked.is_writing, trims > 0.0)
     values = asked.options.by_direction(name)
-    found = (value for value, used in zip(values, is_used, strict=True) if used)
-    return list(dict.fromkeys(value for value in found if value is not None))
+    given = (value for value, used in zip(values, is_used, strict=True) if used)
+    return list(dict.fromkeys(value for value in given if value is not None))
 
 
 def _block(asked: Asked) -> None:

@@ -124,4 +124,4 @@ def _filled(file: Path, line: int, value: str) -> str:
                 f"{file}:{line}: the variable {name} is not set",
                 cure=f"set it, as in {name}=... headroom init ..., or write the value out",
             )
-    return _VARIABLE.sub(lambda found: os.environ[found[1]], value)
+    return _VARIABLE.sub(lambda match: os.environ[match[1]], value)

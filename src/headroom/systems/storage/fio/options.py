@@ -36,22 +36,22 @@ class Options:
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Take a truth value."""
         option = self.option(name)
-        found = default if option is None else truth_of(option.value)
-        if found is None:
+        truth = default if option is None else truth_of(option.value)
+        if truth is None:
             raise self.refused(name, "is neither 0 nor 1", cure="write 0 or 1")
-        return found
+        return truth
 
     def size(self, name: str) -> int | None:
         """Take a size (B), or a number with a suffix."""
         option = self.option(name)
         if option is None:
             return None
-        found = size_of(option.value, self.kb_base)
-        if found is None:
+        size = size_of(option.value, self.kb_base)
+        if size is None:
             raise self.refused(
                 name, "must be a whole number of bytes", cure="write it as 4096, 4k or 16m"
             )
-        return found
+        return size
 
     def number(self, name: str, default: int) -> int:
         """Take a count."""
@@ -63,10 +63,10 @@ class Options:
         option = self.option(name)
         if option is None:
             return None
-        found = seconds_of(option.value)
-        if found is None:
+        time_s = seconds_of(option.value)
+        if time_s is None:
             raise self.refused(name, "is not a time", cure="write it as 30, 30s, 2m or 500ms")
-        return found
+        return time_s
 
     def by_direction(self, name: str) -> tuple[int | None, int | None, int | None]:
         """Take an option that may differ for reads, writes and trims; one value holds for all."""
@@ -74,12 +74,12 @@ class Options:
         if option is None:
             return (None, None, None)
         parts = option.value.split(",")
-        found = [size_of(part, self.kb_base) if part else None for part in parts]
-        is_wrong = any(one is None and part for one, part in zip(found, parts, strict=True))
+        sizes = [size_of(part, self.kb_base) if part else None for part in parts]
+        is_wrong = any(size is None and part for size, part in zip(sizes, parts, strict=True))
         if is_wrong or len(parts) > _DIRECTIONS:
             raise self.refused(name, "must be a list of numbers", cure="write one, or reads,writes")
         # Writes without a value are as reads, trims as writes.
-        values = [*found, *[found[-1]] * (_DIRECTIONS - len(found))]
+        values = [*sizes, *[sizes[-1]] * (_DIRECTIONS - len(sizes))]
         return (values[0], values[1], values[2])
 
     @property

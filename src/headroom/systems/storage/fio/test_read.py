@@ -22,14 +22,14 @@ def experiments(folder: Path, text: str) -> list[dict[str, Any]]:
     file = folder / "job.fio"
     file.write_text(text, encoding="utf-8")
     study = tomllib.loads(read_fio(file, name="job", here=folder))
-    found: list[dict[str, Any]] = study["experiment"]
-    return found
+    tables: list[dict[str, Any]] = study["experiment"]
+    return tables
 
 
 def fixed(folder: Path, *lines: str) -> dict[str, Any]:
     """Return the parameters of a job of one gigabyte."""
-    (one,) = experiments(folder, "\n".join(["[job]", "size=1g", *lines]))
-    parameters: dict[str, Any] = one["fixed"]
+    (experiment,) = experiments(folder, "\n".join(["[job]", "size=1g", *lines]))
+    parameters: dict[str, Any] = experiment["fixed"]
     return parameters
 
 
@@ -68,8 +68,8 @@ def fixed(folder: Path, *lines: str) -> dict[str, Any]:
 def test_what_a_job_says_is_asked(
     tmp_path: Path, lines: list[str], expected: dict[str, Any]
 ) -> None:
-    found = fixed(tmp_path, *lines)
-    assert {name: found.get(name) for name in expected} == expected
+    asked = fixed(tmp_path, *lines)
+    assert {name: asked.get(name) for name in expected} == expected
 
 
 def test_a_job_without_time_based_ends_after_its_size_and_one_with_it_does_not(

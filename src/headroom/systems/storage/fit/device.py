@@ -121,7 +121,7 @@ class _Builder:
 
     def _streams(self) -> list[str]:
         count = int(self._values["streams"])
-        return ["requests"] if count == 1 else [f"stream {one + 1}" for one in range(count)]
+        return ["requests"] if count == 1 else [f"stream {index + 1}" for index in range(count)]
 
     def _us(self, name: str) -> float:
         return float(self._values[name]) * US_PER_S
@@ -245,7 +245,7 @@ class _Builder:
             carry.use(self._shared, at_shared)
 
     def _alone(self, kind: str) -> Quantiles:
-        return Quantiles(*(float(self._values[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
+        return Quantiles(*(float(self._values[f"{kind}_s_p{percent}"]) for percent in (10, 50, 90)))
 
     def _wake(self, carry: Program, kind: str) -> None:
         """Let the request wake up the parts that have gone to sleep since the last activity."""
@@ -310,7 +310,10 @@ def wake_points(wake_us: float, exponent: float, most_us: float) -> list[list[fl
     first_us = min(1.0, most_us / 2.0)
     ratio = (most_us / first_us) ** (1.0 / (_WAKE_POINTS - 1))
     idle = [first_us * ratio**step for step in range(_WAKE_POINTS - 1)] + [most_us]
-    return [[0.0, 0.0], *([one, wake_us * (one / _WAKE_UNIT_US) ** exponent] for one in idle)]
+    return [
+        [0.0, 0.0],
+        *([idle_us, wake_us * (idle_us / _WAKE_UNIT_US) ** exponent] for idle_us in idle),
+    ]
 
 
 fitted_device = FittedDevice()

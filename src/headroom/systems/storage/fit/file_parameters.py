@@ -29,18 +29,18 @@ def _number(name: str, unit: str, default: float, text: str, *, high: float) -> 
 
 def _of_kind(kind: str) -> tuple[Parameter, ...]:
     base_s, per_byte = _DEFAULTS[kind]
-    one = f"an {kind}" if kind == "append" else f"a {kind}"
+    operation = f"an {kind}" if kind == "append" else f"a {kind}"
     return (
         _number(
             f"{kind}_s", "s", base_s, f"Fixed time of each {kind}, without its bytes", high=100.0
         ),
         _number(f"{kind}_s_per_byte", "s/B", per_byte, f"Time per byte of each {kind}", high=1.0),
-        _number(f"{kind}_cv", "1", 0.2, f"Coefficient of variation of {one}", high=10.0),
+        _number(f"{kind}_cv", "1", 0.2, f"Coefficient of variation of {operation}", high=10.0),
     )
 
 
 FILES = (
-    *(one for kind in KINDS for one in _of_kind(kind)),
+    *(parameter for kind in KINDS for parameter in _of_kind(kind)),
     _number("between_s", "s", 5e-7, "Time of the client between two transactions", high=1.0),
     _number("stalls_per_s", "1/s", 0.0, "How often an operation is held up", high=1e6),
     _number("stall_s", "s", 1e-3, "Mean time for which it is", high=100.0),

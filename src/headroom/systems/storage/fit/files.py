@@ -176,27 +176,27 @@ class _Builder:
     def _operation(self, phase: int) -> Program:
         """Return the program of an operation in a phase."""
         model, at, station = self._model, self._at, self._phases[phase]
-        one = model.program(f"operation of {PHASES[phase]}")
-        with one.branch() as what:
+        program = model.program(f"operation of {PHASES[phase]}")
+        with program.branch() as what:
             for number, kind in enumerate(KINDS):
                 with what.when(at["kind"] == number):
-                    one.use(station, self._cost(kind, kind))
+                    program.use(station, self._cost(kind, kind))
                     if kind in {"create", "append"}:
-                        self._sync(one, station, kind)
+                        self._sync(program, station, kind)
                     if kind == "delete":
-                        self._delete_durable(one, station)
+                        self._delete_durable(program, station)
         # The client's own time is in the length of a phase, and in no time of a transaction.
         own_us = self._us("between_s")
         if phase == 1:
-            self._background(one, station, own_us)
+            self._background(program, station, own_us)
         elif own_us > 0.0:
-            one.use(station, constant(own_us))
-        return one
+            program.use(station, constant(own_us))
+        return program
 
-    def _background(self, one: Program, station: Station, own_us: float) -> None:
+    def _background(self, program: Program, station: Station, own_us: float) -> None:
         if own_us > 0.0:
-            with one.branch() as last, last.when(self._at["ends"] == 1):
-                one.use(station, constant(own_us))
+            with program.branch() as last, last.when(self._at["ends"] == 1):
+                program.use(station, constant(own_us))
 
     def _cost(self, name: str, scatter: str) -> Expression:
         bytes_us = self._at["bytes"] * self._us(f"{name}_s_per_byte")
@@ -206,20 +206,20 @@ class _Builder:
         cv = float(self._values[f"{kind}_cv"])
         return draw(lognormal(1.0, cv**2) if cv > 0.0 else constant(1.0))
 
-    def _sync(self, one: Program, station: Station, kind: str) -> None:
+    def _sync(self, program: Program, station: Station, kind: str) -> None:
         """Make every n-th written file durable: a new one needs its name and inode, too."""
         if self._values["postmark_sync"] == "never":
             return
         at = self._at
-        one.set(at["written"], at["written"] + 1)
+        program.set(at["written"], at["written"] + 1)
         with (
-            one.branch() as due,
+            program.branch() as due,
             due.when(at["written"] >= int(self._values["postmark_sync_every"])),
         ):
-            one.set(at["written"], 0)
-            one.use(station, self._cost(f"{kind}_sync", "sync"))
+            program.set(at["written"], 0)
+            program.use(station, self._cost(f"{kind}_sync", "sync"))
 
-    def _delete_durable(self, one: Program, station: Station) -> None:
+    def _delete_durable(self, program: Program, station: Station) -> None:
         """Let a durable file take longer: each n-th is one, if each n-th write was synced."""
         if self._values["postmark_sync"] == "never":
             return
@@ -227,7 +227,7 @@ class _Builder:
         further = self._us("durable_delete_s")
         further_each = self._us("durable_delete_s_per_byte")
         is_durable = draw(uniform(0.0, 1.0)) < share
-        one.use(station, is_durable * (further + self._at["bytes"] * further_each))
+        program.use(station, is_durable * (further + self._at["bytes"] * further_each))
 
 
 def _asked(values: Mapping[str, Any]) -> dict[str, object]:

@@ -84,8 +84,8 @@ class _Line:
     def at(self, bytes_: Floats | float) -> Floats | float:
         return self.base_s + self.per_byte * bytes_
 
-    def mean_s(self, one: _Times) -> float:
-        return float(self.at(one.mean_bytes))
+    def mean_s(self, time_: _Times) -> float:
+        return float(self.at(time_.mean_bytes))
 
 
 class FilesFit:
@@ -97,7 +97,8 @@ class FilesFit:
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
         """Return the costs that the options request."""
         return tuple(
-            one.name for one in (*FILES, *(SYNC if options_as(FilesOptions, options).sync else ()))
+            parameter.name
+            for parameter in (*FILES, *(SYNC if options_as(FilesOptions, options).sync else ()))
         )
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
@@ -109,7 +110,7 @@ class FilesFit:
             Sizes are too few, a kind of operation is missing, or nothing was synced.
         """
         wanted = options_as(FilesOptions, options)
-        times = [one for point in points for one in _times_of(point)]
+        times = [time_ for point in points for time_ in _times_of(point)]
         plain = [time_ for time_ in times if not time_.is_synced]
         lines = {kind: _plain_line(plain, kind) for kind in KINDS}
         synced = [time_ for time_ in times if time_.is_synced]
@@ -197,8 +198,8 @@ def _bytes_of(
 
 
 def _plain_line(plain: Sequence[_Times], kind: str) -> _Line:
-    own = [one for one in plain if one.kind == kind]
-    sizes = {one.point.config["postmark_high_bytes"] for one in own}
+    own = [time_ for time_ in plain if time_.kind == kind]
+    sizes = {time_.point.config["postmark_high_bytes"] for time_ in own}
     if len(sizes) < 2:  # noqa: PLR2004 - a line has two ends
         raise FitError(
             f"the sweep has {len(sizes)} sizes of files with enough {kind}s; a byte's time needs "
@@ -206,14 +207,14 @@ def _plain_line(plain: Sequence[_Times], kind: str) -> _Line:
             cure="add points with workload = postmark, postmark_sync = never and other "
             "postmark_low_bytes and postmark_high_bytes, zipped",
         )
-    return _line([(one.mean_bytes, one.usual_s) for one in own])
+    return _line([(time_.mean_bytes, time_.usual_s) for time_ in own])
 
 
 def _sync_lines(synced: Sequence[_Times], lines: Mapping[str, _Line]) -> dict[str, _Line]:
     """Return the extra time of synced writes, and of deletes of synced files."""
-    by_kind = {kind: [one for one in synced if one.kind == kind] for kind in KINDS}
+    by_kind = {kind: [time_ for time_ in synced if time_.kind == kind] for kind in KINDS}
     sizes = [
-        len({one.point.config["postmark_high_bytes"] for one in by_kind[kind]})
+        len({time_.point.config["postmark_high_bytes"] for time_ in by_kind[kind]})
         for kind in ("create", "append", "delete")
     ]
     if min(sizes) < 2:  # noqa: PLR2004 - a line has two ends
@@ -257,16 +258,16 @@ def _values(
     for name, line in lines.items():
         values |= {f"{name}_s": line.base_s, f"{name}_s_per_byte": line.per_byte}
     for kind in KINDS:
-        own = [one for one in plain if one.kind == kind]
+        own = [time_ for time_ in plain if time_.kind == kind]
         values[f"{kind}_cv"] = _variation(own, lines[kind])
     values["sync_cv"] = 0.0
     if "append_sync" in lines:
         # An append is short compared with its sync: the scatter is that of the sync.
         appends = [time_ for time_ in times if time_.is_synced and time_.kind == "append"]
         values["sync_cv"] = _variation(appends, lines["append_sync"])
-    stall_count = sum(one.stall_count for one in plain)
-    values["stalls_per_s"] = stall_count / sum(one.all_usual_s for one in plain)
-    held_s = sum(one.stall_s for one in plain)
+    stall_count = sum(time_.stall_count for time_ in plain)
+    values["stalls_per_s"] = stall_count / sum(time_.all_usual_s for time_ in plain)
+    held_s = sum(time_.stall_s for time_ in plain)
     values["stall_s"] = held_s / stall_count if stall_count else 0.0
     values["between_s"] = _own_s(plain)
     return values
@@ -274,24 +275,24 @@ def _values(
 
 def _variation(times: Sequence[_Times], line: _Line) -> float:
     """Return the coefficient of variation that is not that of the bytes."""
-    found = []
+    variances = []
     for time_ in times:
         expected = np.asarray(line.at(time_.bytes))
         low, high = (float(np.quantile(expected, share)) for share in (0.1, 0.9))
         by_bytes = math.log(high / low) / (2.0 * NORMAL_P90) if low > 0.0 else 0.0
-        found.append(max(time_.deviation**2 - by_bytes**2, 0.0))
-    return math.sqrt(math.expm1(min(float(np.median(found)), 4.0))) if found else 0.0
+        variances.append(max(time_.deviation**2 - by_bytes**2, 0.0))
+    return math.sqrt(math.expm1(min(float(np.median(variances)), 4.0))) if variances else 0.0
 
 
 def _own_s(plain: Sequence[_Times]) -> float:
     """Return the time (s) of the client between two transactions."""
-    found = []
-    for observed in {id(one.point): one.point.observed for one in plain}.values():
+    all_own_s = []
+    for observed in {id(time_.point): time_.point.observed for time_ in plain}.values():
         if {"transactions_per_s", "response_s_mean"} <= set(observed):
             whole_s = 1.0 / observed["transactions_per_s"].value
             own_s = whole_s - observed["response_s_mean"].value
-            found.append(min(max(own_s, 0.0), _MOST_OWN * whole_s))
-    return float(np.median(found)) if found else 0.0
+            all_own_s.append(min(max(own_s, 0.0), _MOST_OWN * whole_s))
+    return float(np.median(all_own_s)) if all_own_s else 0.0
 
 
 def _residuals(times: Sequence[_Times], lines: Mapping[str, _Line]) -> Iterator[Residual]:

@@ -97,32 +97,34 @@ class Loops:
 
     def of(self, kind: str) -> "Loops":
         """Return the part of one kind."""
-        places = [place for place, one in enumerate(self.closed) if one.kind == kind]
+        places = [place for place, loop in enumerate(self.closed) if loop.kind == kind]
         return replace(
             self, closed=[self.closed[place] for place in places], ratios=self.ratios[places]
         )
 
     def network(self, units: int, shapes: Mapping[str, Sequence[float]]) -> Floats:
         """Return the throughput (1/s) of the network at all points."""
-        found = np.array([shapes[one.kind] for one in self.closed]).T
-        per_byte, shared_s, shared_per_byte, batch_s = found
-        sizes = np.array([float(one.size) for one in self.closed])
-        alone_s = np.array([self.alone[one.kind].mean for one in self.closed])
+        table = np.array([shapes[loop.kind] for loop in self.closed]).T
+        per_byte, shared_s, shared_per_byte, batch_s = table
+        sizes = np.array([float(loop.size) for loop in self.closed])
+        alone_s = np.array([self.alone[loop.kind].mean for loop in self.closed])
         elsewhere_s = self.host_s + shared_s + self.base_bytes * shared_per_byte
         # The time of a batch is a part of the time that a request takes alone.
         batch_s = np.minimum(batch_s, np.maximum(alone_s - elsewhere_s, 0.0))
         elsewhere_s += batch_s
         at_unit_s = alone_s + (sizes - self.base_bytes) * per_byte - elsewhere_s
         single_s = np.stack([np.full(sizes.size, self.host_s), shared_s + sizes * shared_per_byte])
-        populations = [one.population for one in self.closed]
+        populations = [loop.population for loop in self.closed]
         at_unit_s = np.maximum(at_unit_s, 1e-9)
         return closed_throughputs(single_s, at_unit_s, units, populations, batch_s)
 
     def errors(self, units: int, shape: Sequence[float]) -> Floats:
         """Return the errors of the logarithms of the throughput, in standard errors; one kind."""
-        found = self.network(units, dict.fromkeys(self.kinds, shape))
-        seen = np.log([one.throughput for one in self.closed]) - np.log(self.ratios)
-        errors: Floats = (np.log(found) - seen) / np.array([one.error for one in self.closed])
+        throughput = self.network(units, dict.fromkeys(self.kinds, shape))
+        seen = np.log([loop.throughput for loop in self.closed]) - np.log(self.ratios)
+        errors: Floats = (np.log(throughput) - seen) / np.array(
+            [loop.error for loop in self.closed]
+        )
         return errors
 
     def misfit(self, units: int, shape: Sequence[float]) -> float:
@@ -133,12 +135,12 @@ class Loops:
     @property
     def kinds(self) -> tuple[str, ...]:
         """Kinds of requests, in the order of the points."""
-        return tuple(dict.fromkeys(one.kind for one in self.closed))
+        return tuple(dict.fromkeys(loop.kind for loop in self.closed))
 
     @property
     def most_outstanding(self) -> int:
         """Largest population of the sweep."""
-        return max(one.population for one in self.closed)
+        return max(loop.population for loop in self.closed)
 
 
 def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
@@ -154,10 +156,10 @@ def limits_of(loops: Loops, known: Limits | None = None) -> Limits:
     if known is not None:
         return _with_units(loops, known.units, known, _determined(known))
     plain = _best(loops, dict.fromkeys(loops.kinds, _NO_BATCHES))
-    found = _best(loops, dict.fromkeys(loops.kinds, _ALL))
+    batched = _best(loops, dict.fromkeys(loops.kinds, _ALL))
     # One more number always fits better: it has to do so by more than chance, for each kind.
-    has_batches = found.misfit + SURE * len(loops.kinds) < plain.misfit
-    chosen = found if has_batches else plain
+    has_batches = batched.misfit + SURE * len(loops.kinds) < plain.misfit
+    chosen = batched if has_batches else plain
     pruned, more = _pruned(loops, chosen, _ALL if has_batches else _NO_BATCHES)
     return replace(pruned, bounds={**chosen.bounds, **more})
 
@@ -169,13 +171,13 @@ def _best(loops: Loops, free: Mapping[str, tuple[bool, ...]]) -> Limits:
     last = None
     for units in (*(u for u in UNITS if u < most), most):
         last = tried[units] = _with_units(loops, units, last, free)
-    best = min(tried.values(), key=lambda one: (one.misfit, one.units))
+    best = min(tried.values(), key=lambda limits: (limits.misfit, limits.units))
     for units in (u for u in _BETWEEN.get(best.units, ()) if u < most):
         tried[units] = _with_units(loops, units, best, free)
-    found = min(tried.values(), key=lambda one: (one.misfit, one.units))
-    if tried[most].misfit > found.misfit + SURE:
-        return found
-    allowed = [u for u, one in tried.items() if one.misfit <= found.misfit + SURE]
+    least = min(tried.values(), key=lambda limits: (limits.misfit, limits.units))
+    if tried[most].misfit > least.misfit + SURE:
+        return least
+    allowed = [u for u, limits in tried.items() if limits.misfit <= least.misfit + SURE]
     return replace(tried[most], bounds={"units": (float(min(allowed)), math.inf)})
 
 
@@ -200,30 +202,30 @@ def _with_units(
 
 
 def _pruned(
-    loops: Loops, found: Limits, wanted: Sequence[bool]
+    loops: Loops, limits: Limits, wanted: Sequence[bool]
 ) -> tuple[Limits, dict[str, tuple[float, float]]]:
     """Leave out limits one by one if not missed, and report how large each could have been."""
-    shapes, bounds, total = dict(found.shapes), {}, 0.0
+    shapes, bounds, total = dict(limits.shapes), {}, 0.0
     for kind in loops.kinds:
         own = loops.of(kind)
         free = [*wanted]
-        misfit = own.misfit(found.units, shapes[kind])
+        misfit = own.misfit(limits.units, shapes[kind])
         dropped = [place for place, is_wanted in enumerate(wanted) if not is_wanted]
         while any(free):
             trials = []
             for place in (place for place in range(len(SHAPE)) if free[place]):
-                fewer = tuple(is_free and one != place for one, is_free in enumerate(free))
-                shape = _searched(own, found.units, fewer, shapes[kind])
-                trials.append((own.misfit(found.units, shape), place, shape))
+                fewer = tuple(is_free and index != place for index, is_free in enumerate(free))
+                shape = _searched(own, limits.units, fewer, shapes[kind])
+                trials.append((own.misfit(limits.units, shape), place, shape))
             least, place, shape = min(trials)
             if least > misfit + SURE:
                 break
             free[place], shapes[kind], misfit = False, shape, min(least, misfit)
             dropped.append(place)
-        total += own.misfit(found.units, shapes[kind])
+        total += own.misfit(limits.units, shapes[kind])
         for place in dropped:
-            bounds[f"{kind}_{SHAPE[place]}"] = (0.0, _bound(own, found.units, shapes[kind], place))
-    return replace(found, shapes=shapes, misfit=total), bounds
+            bounds[f"{kind}_{SHAPE[place]}"] = (0.0, _bound(own, limits.units, shapes[kind], place))
+    return replace(limits, shapes=shapes, misfit=total), bounds
 
 
 def _bound(loops: Loops, units: int, shape: Shape, place: int) -> float:
@@ -248,7 +250,9 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
         return _NOTHING
     guess = np.log(_first_guess(loops))
     if near is not None:
-        known = [math.log(one) if one > 0.0 else at for one, at in zip(near, guess, strict=True)]
+        known = [
+            math.log(value) if value > 0.0 else at for value, at in zip(near, guess, strict=True)
+        ]
         # A batch that takes all of the time alone could be any longer: no search leaves that.
         guess = np.array([*known[:-1], guess[-1]])
     longest = math.log(max(loops.alone[kind].mean for kind in loops.kinds))
@@ -277,9 +281,11 @@ def _searched(loops: Loops, units: int, free: Sequence[bool], near: Shape | None
 
 def _first_guess(loops: Loops) -> Shape:
     """Return a guess from the ends of the sweep: depth 1, and the largest throughputs."""
-    alone = sorted((one.size, 1.0 / one.throughput) for one in loops.closed if one.population == 1)
+    alone = sorted(
+        (loop.size, 1.0 / loop.throughput) for loop in loops.closed if loop.population == 1
+    )
     (small, first_s), (large, last_s) = alone[0], alone[-1]
     per_byte = max(last_s - first_s, 1e-9) / max(large - small, 1)
-    most_per_s = max(one.throughput for one in loops.closed)
-    most_bytes_per_s = max(one.throughput * one.size for one in loops.closed)
+    most_per_s = max(loop.throughput for loop in loops.closed)
+    most_bytes_per_s = max(loop.throughput * loop.size for loop in loops.closed)
     return per_byte, 0.5 / most_per_s, 0.5 / most_bytes_per_s, 0.3 * first_s

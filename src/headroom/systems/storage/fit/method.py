@@ -127,8 +127,10 @@ def published_errors() -> tuple[PublishedError, ...]:
     text = (files("headroom.systems.storage.fit") / "published_errors.toml").read_text("utf-8")
     tables = msgspec.toml.decode(text, type=dict[str, _Error])
     return tuple(
-        PublishedError(metric=metric, log_error=one.log_error, count=one.count, source=one.source)
-        for metric, one in tables.items()
+        PublishedError(
+            metric=metric, log_error=error.log_error, count=error.count, source=error.source
+        )
+        for metric, error in tables.items()
     )
 
 
@@ -143,9 +145,10 @@ class DeviceFit:
         """Return the parameters of the device that the options request."""
         wanted = options_as(DeviceOptions, options)
         return tuple(
-            one.name
-            for one in DEVICE
-            if (one.name != "flush_s" or wanted.flush) and _kind_of(one.name) in {"", *wanted.kinds}
+            parameter.name
+            for parameter in DEVICE
+            if (parameter.name != "flush_s" or wanted.flush)
+            and _kind_of(parameter.name) in {"", *wanted.kinds}
         )
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
@@ -187,13 +190,14 @@ def _kind_of(name: str) -> str:
 
 def _seen(points: Sequence[SourcePoint], kinds: Sequence[str]) -> _Seen:
     closed = closed_points(points, kinds)
-    base = min(one.size for one in closed if one.population == 1)
+    base = min(loop.size for loop in closed if loop.population == 1)
     lone = lone_points(points, kinds, base)
     alone = {kind: alone_of(closed, kind, base) for kind in kinds}
     waking = {
-        kind: waking_of([one for one in lone if one.kind == kind], alone[kind]) for kind in kinds
+        kind: waking_of([lone_point for lone_point in lone if lone_point.kind == kind], alone[kind])
+        for kind in kinds
     }
-    most_s = max((one.idle_s for one in lone if one.is_regular), default=1e-3)
+    most_s = max((lone_point.idle_s for lone_point in lone if lone_point.is_regular), default=1e-3)
     weight, is_known = weight_of(lone, alone, waking, most_s)
     host_s = host_s_of(closed)
     return _Seen(
@@ -224,23 +228,23 @@ def _known(target: Target, kinds: Mapping[str, Quantiles]) -> Limits:
 
 def _ratios(loops: Loops, values: Mapping[str, Value], limits: Limits) -> Floats:
     """Return the throughput of the simulated device over that of the network, at all points."""
-    declared = {one.name for one in DEVICE} - _STALLING
+    declared = {parameter.name for parameter in DEVICE} - _STALLING
     calm = {name: value for name, value in values.items() if name in declared}
-    simulated = [_simulated(tuple(sorted(calm.items())), _load_of(one)) for one in loops.closed]
+    simulated = [_simulated(tuple(sorted(calm.items())), _load_of(loop)) for loop in loops.closed]
     # The network of the very values that were simulated, whatever the points say by themselves.
     same = replace(
         loops,
         host_s=float(calm["host_s"]),
         alone={
-            kind: Quantiles(*(float(calm[f"{kind}_s_p{one}"]) for one in (10, 50, 90)))
+            kind: Quantiles(*(float(calm[f"{kind}_s_p{percent}"]) for percent in (10, 50, 90)))
             for kind in loops.alone
         },
     )
     return np.array(simulated) / same.network(limits.units, limits.shapes)
 
 
-def _load_of(one: Closed) -> tuple[int, int, float]:
-    return one.population, one.size, 1.0 if one.kind == "read" else 0.0
+def _load_of(loop: Closed) -> tuple[int, int, float]:
+    return loop.population, loop.size, 1.0 if loop.kind == "read" else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -276,9 +280,9 @@ def _parameters(
 
 def _residuals(seen: _Seen, values: Mapping[str, Value]) -> Iterator[Residual]:
     fixed = tuple(sorted((name, value) for name, value in values.items() if name not in _STALLING))
-    for one in seen.closed:
-        loss = 1.0 - seen.stalls.share_at(processor_use(one))
-        yield _residual(one.point, "throughput", "1/s", loss * _simulated(fixed, _load_of(one)))
+    for loop in seen.closed:
+        loss = 1.0 - seen.stalls.share_at(processor_use(loop))
+        yield _residual(loop.point, "throughput", "1/s", loss * _simulated(fixed, _load_of(loop)))
     for lone in seen.lone:
         median_s = lone_median_s(
             lone,
@@ -334,7 +338,7 @@ def _notes(seen: _Seen, limits: Limits) -> Iterator[str]:
             "use the processors"
         )
     for kind in seen.alone:
-        deep = {one.size for one in seen.closed if one.kind == kind and one.population > 1}
+        deep = {loop.size for loop in seen.closed if loop.kind == kind and loop.population > 1}
         if len(deep) < 2:  # noqa: PLR2004 - one size gives no time per byte
             yield (
                 f"{kind}s deeper than 1 have one size only: whether bytes take the time of a unit "

@@ -55,8 +55,8 @@ def closed_throughputs(
     if batch_s is None or not batch_s.any():
         for demand in single_s / scale_s:
             _add_single(total, demand)
-        found: Floats = total[counts - 1, points] / total[counts, points] / scale_s
-        return found
+        throughput: Floats = total[counts - 1, points] / total[counts, points] / scale_s
+        return throughput
     *before, last = single_s / scale_s
     for demand in before:
         _add_single(total, demand)

@@ -97,9 +97,9 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
     FitError
         Too few depths or sizes to distinguish the parts of the device.
     """
-    found = [closed for point in points for closed in _closed(point) if closed.kind in kinds]
+    loops = [closed for point in points for closed in _closed(point) if closed.kind in kinds]
     for kind in kinds:
-        own = [closed for closed in found if closed.kind == kind]
+        own = [closed for closed in loops if closed.kind == kind]
         share = 1.0 if kind == "read" else 0.0
         where = f"points with read_share = {share:g} and sync = never"
         depths = {closed.population for closed in own}
@@ -115,13 +115,13 @@ def closed_points(points: Sequence[SourcePoint], kinds: Sequence[str]) -> list[C
                 cure=f"add {where}: factors.block_bytes = [4096, 65536, 1048576] at depths 1 and "
                 "32",
             )
-    return found
+    return loops
 
 
 def lone_points(points: Sequence[SourcePoint], kinds: Sequence[str], size: int) -> list[Lone]:
     """Return the open points of requests of `size` B that come one by one."""
-    found = [lone for point in points for lone in _lone(point)]
-    return [lone for lone in found if lone.kind in kinds and lone.size == size]
+    all_lone = [lone for point in points for lone in _lone(point)]
+    return [lone for lone in all_lone if lone.kind in kinds and lone.size == size]
 
 
 def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
@@ -132,9 +132,14 @@ def alone_of(closed: Sequence[Closed], kind: str, size: int) -> Quantiles:
     FitError
         There is no such point, or its runs keep no distribution.
     """
-    for one in closed:
-        if one.kind == kind and one.population == 1 and one.size == size and one.usual is not None:
-            return quantiles_of(one.usual)
+    for loop in closed:
+        if (
+            loop.kind == kind
+            and loop.population == 1
+            and loop.size == size
+            and loop.usual is not None
+        ):
+            return quantiles_of(loop.usual)
     raise FitError(
         f"the runs of {kind}s of {size} B at depth 1 keep no distribution of their times",
         cure="fit from runs of the system `storage`, or of a model with one class of requests, at "
@@ -147,11 +152,11 @@ def host_s_of(closed: Sequence[Closed]) -> float:
 
     It never exceeds the capacity of one processor at the highest observed throughput.
     """
-    smallest = min(one.size for one in closed)
-    small = [one for one in closed if one.size == smallest]
-    busy = [one for one in small if one.population >= _MANY] or small
-    seen = [cost for one in busy if (cost := _processor_s(one)) is not None]
-    most = 0.95 / max(one.throughput for one in small)
+    smallest = min(loop.size for loop in closed)
+    small = [loop for loop in closed if loop.size == smallest]
+    busy = [loop for loop in small if loop.population >= _MANY] or small
+    seen = [cost for loop in busy if (cost := _processor_s(loop)) is not None]
+    most = 0.95 / max(loop.throughput for loop in small)
     return min(float(np.median(seen)), most) if seen else 0.1 * most
 
 
@@ -163,18 +168,18 @@ def flush_s_of(points: Sequence[SourcePoint]) -> float:
     FitError
         No point flushes.
     """
-    found = [
+    flushes_s = [
         point.observed["class.sync.service_s_mean"].value
         for point in points
         if "class.sync.service_s_mean" in point.observed and point.config.get("sync") != "never"
     ]
-    if not found:
+    if not flushes_s:
         raise FitError(
             "no point of the sweep flushes",
             cure='add one with read_share = 0, sync = "fsync" and sync_every, or set '
             "options.flush = false",
         )
-    return float(np.median(found))
+    return float(np.median(flushes_s))
 
 
 def usual_of(bins: Counted) -> Counted:

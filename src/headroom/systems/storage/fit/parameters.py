@@ -79,6 +79,6 @@ LOAD = (
               "the same requests"),
     Parameter(name="workload", type="str", unit="", default="micro", choices=_WORKLOADS,
               source="assumed", description="Load on the device"),
-    *(one for one in workload_parameters(*_WORKLOADS) if one.name not in _LEFT_OUT),
+    *(shared for shared in workload_parameters(*_WORKLOADS) if shared.name not in _LEFT_OUT),
 )  # fmt: skip
 """The load, as the system `storage` names it."""

@@ -86,12 +86,14 @@ def stalls_of(lone: Sequence[Lone], closed: Sequence[Closed], host_s: float) -> 
     if not lone:
         return _of_loops(closed)
     # If requests are close together, only long stalls are distinguished from a usual time.
-    rare = [one for one in lone if one.idle_s >= _RARE * one.times.p50] or lone
-    stalled = sum(one.stalled_count for one in rare)
-    mean_s = sum(one.excess_s for one in rare) / stalled if stalled else 0.0
+    rare = [
+        lone_point for lone_point in lone if lone_point.idle_s >= _RARE * lone_point.times.p50
+    ] or lone
+    stalled = sum(lone_point.stalled_count for lone_point in rare)
+    mean_s = sum(lone_point.excess_s for lone_point in rare) / stalled if stalled else 0.0
     # How many requests meet one is the same at each point, and as robust as the printed values:
     # neither one replication nor one point with a long stall counts for others.
-    lost_s = float(np.median([one.typical_excess_s for one in rare]))
+    lost_s = float(np.median([lone_point.typical_excess_s for lone_point in rare]))
     share = lost_s / mean_s if mean_s > 0.0 else 0.0
     calm = Stalls(per_s=_rate(share, mean_s), mean_s=max(mean_s, 1e-9))
     busy_share, busy_s, busy_use = _beyond(closed, calm)
@@ -114,8 +116,8 @@ def _rate(share: float, mean_s: float) -> float:
 
 def _of_loops(closed: Sequence[Closed]) -> Stalls:
     count = excess_s = time_s = 0.0
-    for one in closed:
-        bins = _alone(one)
+    for loop in closed:
+        bins = _alone(loop)
         if bins is not None:
             lost = _lost(bins)
             count, excess_s = count + lost.count, excess_s + lost.sum_s
@@ -127,8 +129,8 @@ def _of_loops(closed: Sequence[Closed]) -> Stalls:
 def _beyond(closed: Sequence[Closed], calm: Stalls) -> tuple[float, float, float]:
     """Return the share of the time that loops lose further, the mean stall (s), and their use."""
     shares, means_s, uses = [], [], []
-    for one in closed:
-        bins, use = _alone(one), processor_use(one)
+    for loop in closed:
+        bins, use = _alone(loop), processor_use(loop)
         if bins is None or use < _COMPUTING:
             continue
         lost = _lost(bins)
@@ -143,17 +145,17 @@ def _beyond(closed: Sequence[Closed], calm: Stalls) -> tuple[float, float, float
     return float(np.median(shares)), float(np.median(means_s)), float(np.median(uses))
 
 
-def processor_use(one: Closed) -> float:
+def processor_use(loop: Closed) -> float:
     """Return the share of one processor that a loop takes, 0 if its runs do not report it."""
-    seen = one.point.observed
+    seen = loop.point.observed
     if "cpu_s_per_request" not in seen:
         return 0.0
     return min(seen["cpu_s_per_request"].value * seen["throughput"].value, 1.0)
 
 
-def _alone(one: Closed) -> Counted | None:
+def _alone(loop: Closed) -> Counted | None:
     quantities = ("service_s", "response_s")
-    return times_of(one.point, one.kind, quantities) if one.population == 1 else None
+    return times_of(loop.point, loop.kind, quantities) if loop.population == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,8 @@ def _lost(bins: Counted) -> _Lost:
 
 def _wake_cpu_s(lone: Sequence[Lone], host_s: float) -> float:
     seen = [
-        one.point.observed["cpu_s_per_request"].value - host_s
-        for one in lone
-        if one.is_regular and "cpu_s_per_request" in one.point.observed
+        lone_point.point.observed["cpu_s_per_request"].value - host_s
+        for lone_point in lone
+        if lone_point.is_regular and "cpu_s_per_request" in lone_point.point.observed
     ]
     return max(float(np.median(seen)), 0.0) if seen else 0.0

@@ -122,7 +122,7 @@ def fitted() -> Found:
 
 def test_known_costs_are_recognised(fitted: Found) -> None:
     values = values_of(fitted)
-    assert set(values) == {one.name for one in (*FILES, *SYNC)}
+    assert set(values) == {parameter.name for parameter in (*FILES, *SYNC)}
     for name, truth in TRUTH.items():
         tolerance = 0.35 if name.endswith("_cv") else 0.1
         assert float(values[name]) == pytest.approx(float(truth), rel=tolerance), name
@@ -192,21 +192,21 @@ def test_operations_that_are_held_up_are_told_from_their_scatter() -> None:
     spoilt = []
     for point in sweep():
         bins = dict(point.distributions)
-        for name, one in point.distributions.items():
-            median_s = quantile_of(one, 0.5)
-            low = np.append(one.low, 100.0 * median_s)
-            high = np.append(one.high, 100.0 * median_s)
-            counts = np.append(one.counts, 0.001 * one.counts.sum())
+        for name, counted in point.distributions.items():
+            median_s = quantile_of(counted, 0.5)
+            low = np.append(counted.low, 100.0 * median_s)
+            high = np.append(counted.high, 100.0 * median_s)
+            counts = np.append(counted.counts, 0.001 * counted.counts.sum())
             bins[name] = Counted(low=low, high=high, counts=counts)
         spoilt.append(SourcePoint(experiment="files", column=Column.MEASURE, levels=point.levels,
                                   config=point.config, observed=point.observed,
                                   distributions=bins))  # fmt: skip
-    found = FilesFit().fit(spoilt, target(), SYNCED)
-    values = values_of(found)
+    fit = FilesFit().fit(spoilt, target(), SYNCED)
+    values = values_of(fit)
     held = float(values["stalls_per_s"]) * float(values["stall_s"])
     assert held == pytest.approx(0.1, rel=0.15)
     assert float(values["create_s"]) == pytest.approx(9e-6, rel=0.1)
-    assert any("held up" in note for note in found.notes)
+    assert any("held up" in note for note in fit.notes)
 
 
 def test_what_does_not_determine_the_costs_is_refused() -> None:
@@ -218,7 +218,7 @@ def test_what_does_not_determine_the_costs_is_refused() -> None:
     with pytest.raises(FitError, match="made durable"):
         FilesFit().fit(plain, target(), SYNCED)
     values = values_of(FilesFit().fit(plain, target(), FilesOptions()))
-    assert set(values) == {one.name for one in FILES}
+    assert set(values) == {parameter.name for parameter in FILES}
 
 
 def test_sizes_in_the_wrong_order_are_refused() -> None:

@@ -55,8 +55,8 @@ def fitted(sweep: list[SourcePoint]) -> Found:
     return DeviceFit().fit(sweep, target(), OPTIONS)
 
 
-def values_of(found: Found) -> dict[str, Value]:
-    return {parameter.name: parameter.value for parameter in found.parameters}
+def values_of(fit: Found) -> dict[str, Value]:
+    return {parameter.name: parameter.value for parameter in fit.parameters}
 
 
 def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
@@ -68,7 +68,7 @@ def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
         tolerance = 0.05 if "_s_p" in name and "byte" not in name else 0.15
         assert float(values[name]) == pytest.approx(float(truth), rel=tolerance), name
     assert max(abs(residual.relative or 0.0) for residual in fitted.residuals) < 0.06
-    assert set(values) == {one.name for one in DEVICE if one.name != "flush_s"}
+    assert set(values) == {parameter.name for parameter in DEVICE if parameter.name != "flush_s"}
     assert [parameter.name for parameter in fitted.parameters if parameter.note] == [
         "read_batch_s",
         "write_batch_s",
@@ -131,8 +131,8 @@ def test_what_the_sweep_never_reaches_is_reported_and_not_run_to_a_bound() -> No
     """Many units, nothing shared but bytes, and three depths: what a quick sweep sees of a disk."""
     truth = {**TRUTH, "units": 64, "read_shared_s": 0.0, "write_shared_s": 0.0}
     points = sweep_of(truth, depths=(1, 4, 16), sizes=(65_536,), deep=16)
-    found = DeviceFit().fit(points, target(), OPTIONS)
-    by_name = {parameter.name: parameter for parameter in found.parameters}
+    fit = DeviceFit().fit(points, target(), OPTIONS)
+    by_name = {parameter.name: parameter for parameter in fit.parameters}
     for name in ("units", "read_shared_s", "write_shared_s"):
         assert "not determined" in by_name[name].note
         low, high = by_name[name].low, by_name[name].high
@@ -140,8 +140,8 @@ def test_what_the_sweep_never_reaches_is_reported_and_not_run_to_a_bound() -> No
         assert high is not None
         assert low <= float(truth[name]) <= high
     assert by_name["read_shared_s"].value == 0.0
-    assert any("not determined" in note and "units" in note for note in found.notes)
-    values = values_of(found)
+    assert any("not determined" in note and "units" in note for note in fit.notes)
+    values = values_of(fit)
     load: dict[str, Value] = {"read_share": 0.5, "depth": 12, "block_bytes": 16_384}
     seen, foreseen = (
         simulate(fitted_device(**device, **load), seed=4, completions=10_000)
@@ -152,9 +152,9 @@ def test_what_the_sweep_never_reaches_is_reported_and_not_run_to_a_bound() -> No
 
 def test_without_lone_requests_waking_up_is_said_to_be_unknown(sweep: list[SourcePoint]) -> None:
     closed = [point for point in sweep if point.config["load"] == "closed"]
-    found = DeviceFit().fit(closed, target(), OPTIONS)
-    assert values_of(found)["read_wake_s"] == 0.0
-    assert any("waking up takes is not known" in note for note in found.notes)
+    fit = DeviceFit().fit(closed, target(), OPTIONS)
+    assert values_of(fit)["read_wake_s"] == 0.0
+    assert any("waking up takes is not known" in note for note in fit.notes)
 
 
 def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> None:
@@ -173,8 +173,8 @@ def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> Non
 def slowed(point: SourcePoint, factor: float) -> SourcePoint:
     """Return a point whose requests all take that much longer."""
     bins = {
-        name: Counted(low=one.low * factor, high=one.high * factor, counts=one.counts)
-        for name, one in point.distributions.items()
+        name: Counted(low=of_kind.low * factor, high=of_kind.high * factor, counts=of_kind.counts)
+        for name, of_kind in point.distributions.items()
     }
     throughput = Observed(value=point.observed["throughput"].value / factor)
     seen = {**point.observed, "throughput": throughput}
@@ -238,9 +238,9 @@ def test_reads_alone_and_flushes_are_fitted_where_they_are_asked_for(
     sweep: list[SourcePoint],
 ) -> None:
     reads = [point for point in sweep if point.levels["read_share"] == 1.0]
-    found = DeviceFit().fit(reads, target(), DeviceOptions(kinds=("read",)))
+    fit = DeviceFit().fit(reads, target(), DeviceOptions(kinds=("read",)))
     assert not [
-        parameter.name for parameter in found.parameters if parameter.name.startswith("write")
+        parameter.name for parameter in fit.parameters if parameter.name.startswith("write")
     ]
     with pytest.raises(FitError, match="no point of the sweep flushes"):
         DeviceFit().fit(reads, target(), DeviceOptions(kinds=("read",), flush=True))
@@ -266,10 +266,10 @@ def test_the_network_keeps_its_bounds(
     """Operational laws: X is at most N / (sum of demands) and at most what each station can do."""
     at = [population, population + 1]
     single_s, several_s = np.array([[first, first]]), np.array([second, second])
-    found, more = closed_throughputs(single_s, several_s, servers, at)
+    throughput, more = closed_throughputs(single_s, several_s, servers, at)
     highest = min(population / (first + second), 1.0 / first, servers / second)
-    assert 0.0 < found <= highest * (1.0 + 1e-9)
-    assert more >= found * (1.0 - 1e-9)
+    assert 0.0 < throughput <= highest * (1.0 + 1e-9)
+    assert more >= throughput * (1.0 - 1e-9)
 
 
 @settings(max_examples=5, deadline=None)
@@ -282,8 +282,8 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
     model.closed_class("jobs", program, population=population)
     result = simulate(model, seed=1, completions=60_000)
     seen = 60_000 / float(result.snapshot_times_s[-1])
-    (found,) = closed_throughputs(np.array([[1e-3]]), np.array([3e-3]), servers, [population])
-    assert seen == pytest.approx(found, rel=0.03)
+    (throughput,) = closed_throughputs(np.array([[1e-3]]), np.array([3e-3]), servers, [population])
+    assert seen == pytest.approx(throughput, rel=0.03)
 
 
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:

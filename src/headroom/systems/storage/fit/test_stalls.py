@@ -62,12 +62,12 @@ def carried_at_most(device: Mapping[str, Value]) -> float:
 def test_shares_of_what_is_carried_at_most_are_foreseen_within_15_percent(crowded: Found) -> None:
     """The aim of the method, on a truth that is known: errors at 30 to 80%, in the median."""
     values = values_of(crowded)
-    most, foreseen = (carried_at_most(one) for one in (CROWDED, values))
+    most, foreseen = (carried_at_most(device) for device in (CROWDED, values))
     assert foreseen == pytest.approx(most, rel=0.15)
     errors: dict[str, list[float]] = {"mean": [], "p50": [], "p95": []}
     for share in (0.3, 0.6, 0.8):
         load = {"bsus": int(most / REQUESTS_PER_BSU), "load_share": share}
-        there, here = (answered(one, **load) for one in (CROWDED, values))
+        there, here = (answered(device, **load) for device in (CROWDED, values))
         errors["mean"].append(mean_s(here) / mean_s(there) - 1.0)
         for name, quantile in (("p50", 0.5), ("p95", 0.95)):
             times = quantile_of(counted(here), quantile) / quantile_of(counted(there), quantile)
@@ -87,8 +87,8 @@ def test_what_loops_lose_beyond_lone_requests_is_lost_by_who_computes(crowded: F
 
 
 def test_nothing_is_said_of_who_computes_where_loops_lose_no_more_than_others() -> None:
-    found = fitted_to({**FAST, "stalls_per_s": 20.0, "stall_s": 2e-3})
-    assert values_of(found)["busy_stalls_per_s"] == 0.0
+    fit = fitted_to({**FAST, "stalls_per_s": 20.0, "stall_s": 2e-3})
+    assert values_of(fit)["busy_stalls_per_s"] == 0.0
 
 
 def test_the_load_meets_what_comes_with_its_use_of_the_processor() -> None:
@@ -98,7 +98,7 @@ def test_the_load_meets_what_comes_with_its_use_of_the_processor() -> None:
     for use, rate in ((0.3, 40_000.0), (3.0, 4_000.0)):  # full from 0.3 on; a tenth of 0.32
         load: dict[str, Value] = {"workload": "micro", "load": "open", "rate": rate}
         with_use = mean_s(answered({**busy, "busy_use": min(use, 1.0)}, **load))
-        least, most = (mean_s(answered(one, **load)) for one in (FAST, always))
+        least, most = (mean_s(answered(device, **load)) for device in (FAST, always))
         part = min(8e-6 * rate / min(use, 1.0), 1.0)
         assert least < with_use <= most * 1.1
         assert (with_use - least) / (most - least) == pytest.approx(part, abs=0.15)

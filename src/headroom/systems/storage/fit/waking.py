@@ -64,15 +64,15 @@ def waking_of(lone: Sequence[Lone], alone: Quantiles) -> Waking:
     alone
         Times of the same requests at depth 1, one directly behind the other.
     """
-    found = []
-    for one in (one for one in lone if one.is_regular):
-        deviation = _deviation(one.times, alone)
-        extra_s = _extra_s(one.times.p50, alone, deviation)
+    rows = []
+    for regular in (lone_point for lone_point in lone if lone_point.is_regular):
+        deviation = _deviation(regular.times, alone)
+        extra_s = _extra_s(regular.times.p50, alone, deviation)
         if extra_s > _LEAST_SHARE * alone.p50:
-            found.append((one.idle_s, extra_s, deviation))
-    if not found:
+            rows.append((regular.idle_s, extra_s, deviation))
+    if not rows:
         return NONE
-    idle, extra, deviations = (np.array(column) for column in zip(*found, strict=True))
+    idle, extra, deviations = (np.array(column) for column in zip(*rows, strict=True))
     deviation = float(np.median(deviations))
     cv = math.sqrt(math.expm1(deviation**2))
     logarithms = np.log(idle / _UNIT_S)
@@ -102,31 +102,37 @@ def weight_of(
     most_s
         Idle time (s) beyond which waking up takes no longer.
     """
-    random = [one for one in lone if not one.is_regular and waking[one.kind].wake_s > 0.0]
+    random = [
+        lone_point
+        for lone_point in lone
+        if not lone_point.is_regular and waking[lone_point.kind].wake_s > 0.0
+    ]
     if not random:
         return 1.0, False
 
     def misfit(weight: float) -> float:
         return math.fsum(
             math.log(
-                lone_median_s(one, alone[one.kind], waking[one.kind], weight, most_s)
-                / one.times.p50
+                lone_median_s(
+                    lone_point, alone[lone_point.kind], waking[lone_point.kind], weight, most_s
+                )
+                / lone_point.times.p50
             )
             ** 2
-            for one in random
+            for lone_point in random
         )
 
     return min(WEIGHTS, key=misfit), True
 
 
 def lone_median_s(
-    one: Lone, alone: Quantiles, waking: Waking, weight: float, most_s: float
+    lone_point: Lone, alone: Quantiles, waking: Waking, weight: float, most_s: float
 ) -> float:
     """Return the median response time (s) of the requests of a point."""
     deviation = math.sqrt(math.log1p(waking.cv**2))
-    if one.is_regular:
-        return _median_s(alone, waking.median_s(min(one.idle_s, most_s)), deviation)
-    idle_s = np.minimum(one.idle_s * _mean_gaps(weight), most_s)
+    if lone_point.is_regular:
+        return _median_s(alone, waking.median_s(min(lone_point.idle_s, most_s)), deviation)
+    idle_s = np.minimum(lone_point.idle_s * _mean_gaps(weight), most_s)
     extra_s = waking.wake_s * (idle_s / _UNIT_S) ** waking.exponent
     # A sample of sums of a fixed sample: smooth enough, and the same each time.
     normal = np.random.default_rng(2).standard_normal((2, _GAPS))
@@ -169,6 +175,6 @@ def _extra_s(median_s: float, alone: Quantiles, deviation: float) -> float:
 def _median_s(alone: Quantiles, extra_s: float, deviation: float) -> float:
     """Return the median of a time at depth 1 plus a lognormal one, by quadrature."""
     normal = scipy.special.ndtri(_GRID)
-    first = np.array([alone.quantile(float(one)) for one in normal])
+    first = np.array([alone.quantile(float(level)) for level in normal])
     second = extra_s * np.exp(deviation * normal)
     return float(np.median(first[:, None] + second[None, :]))

@@ -160,10 +160,10 @@ def write(
         _opened_log(log) as descriptor,
         opened_for_writing(target, typed, size_bytes=size_bytes, command=command) as table,
     ):
-        found = run_until_stopped(load.job(table, descriptor))
-    done = {name: one["completion_count"] for name, one in found["classes"].items()}
+        result = run_until_stopped(load.job(table, descriptor))
+    done = {name: class_["completion_count"] for name, class_ in result["classes"].items()}
     if not done.get("write"):
-        reasons = "; ".join([found["problem"] or "", *failures_in_words(found)]).strip("; ")
+        reasons = "; ".join([result["problem"] or "", *failures_in_words(result)]).strip("; ")
         raise EnvironmentUnfitError(
             f"{target} acknowledged no write{f': {reasons}' if reasons else ''}",
             cure="check the target with `dmesg`",
@@ -172,9 +172,9 @@ def write(
         "target": str(target),
         "written_count": done["write"],
         "flushed_count": done.get("sync", 0),
-        "failed": failures_in_words(found),
-        "problem": found["problem"],
-        "load_s": found["load_s"],
+        "failed": failures_in_words(result),
+        "problem": result["problem"],
+        "load_s": result["load_s"],
     }
 
 
@@ -224,42 +224,44 @@ def check(target: Path, log: Path, *, after: str) -> dict[str, Any]:
         ) from error
     try:
         with opened_for_reading(target) as table:
-            found = check_job({"target": table, "log_fd": descriptor, "promise": promise})
+            result = check_job({"target": table, "log_fd": descriptor, "promise": promise})
     finally:
         os.close(descriptor)
-    if not found["demanded_count"]:
+    if not result["demanded_count"]:
         raise EnvironmentUnfitError(
-            f"the log {log} promises nothing: {found['written_count']} writes and "
-            f"{found['flushed_count']} flushes were acknowledged, and no write before a flush",
+            f"the log {log} promises nothing: {result['written_count']} writes and "
+            f"{result['flushed_count']} flushes were acknowledged, and no write before a flush",
             cure="let the writer run for longer, or flush more often (--flush-every)",
         )
-    is_kept = not any(found["counts"].values()) and not found["unreadable_count"]
-    return {"verdict": "kept" if is_kept else "broken", "promise": promise, **found}
+    is_kept = not any(result["counts"].values()) and not result["unreadable_count"]
+    return {"verdict": "kept" if is_kept else "broken", "promise": promise, **result}
 
 
-def told(found: Mapping[str, Any]) -> str:
+def told(result: Mapping[str, Any]) -> str:
     """Return the result of a check as text."""
-    return "\n".join(_sentences(found))
+    return "\n".join(_sentences(result))
 
 
-def _sentences(found: Mapping[str, Any]) -> Iterator[str]:
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
     what = {
         "acknowledged": "every acknowledged write",
         "flushed": "every write that an acknowledged flush covers",
-    }[found["promise"]]
-    if found["verdict"] == "kept":
+    }[result["promise"]]
+    if result["verdict"] == "kept":
         yield f"kept: {what} is there"
     else:
         yield f"BROKEN: {what} had to be there"
-    yield f"log: {found['written_count']} writes and {found['flushed_count']} flushes acknowledged"
-    wrong = sum(found["counts"].values())
     yield (
-        f"cells: {found['demanded_count']} demanded, {wrong} wrong, "
-        f"{found['unreadable_count']} unreadable"
+        f"log: {result['written_count']} writes and {result['flushed_count']} flushes acknowledged"
     )
-    if found["newer_count"]:
-        yield f"{found['newer_count']} cells are newer than the end of the log, which is allowed"
-    yield from findings_in_words(found)
+    wrong = sum(result["counts"].values())
+    yield (
+        f"cells: {result['demanded_count']} demanded, {wrong} wrong, "
+        f"{result['unreadable_count']} unreadable"
+    )
+    if result["newer_count"]:
+        yield f"{result['newer_count']} cells are newer than the end of the log, which is allowed"
+    yield from findings_in_words(result)
 
 
 def _write_command(given: argparse.Namespace) -> int:
@@ -272,7 +274,7 @@ def _write_command(given: argparse.Namespace) -> int:
         interface=given.interface,
         seed=given.seed,
     )
-    found = write(
+    result = write(
         given.target,
         given.log,
         load,
@@ -282,21 +284,21 @@ def _write_command(given: argparse.Namespace) -> int:
     )
     # The standard output may be the log.
     if given.json:
-        print(msgspec.json.encode(found).decode(), file=sys.stderr)  # noqa: T201 - it is a command
+        print(msgspec.json.encode(result).decode(), file=sys.stderr)  # noqa: T201 - it is a command
         return ExitCode.DONE
-    count, flushes = found["written_count"], found["flushed_count"]
-    said = [f"{count} writes and {flushes} flushes acknowledged in {found['load_s']:.1f} s"]
-    said += [*([found["problem"]] if found["problem"] else []), *found["failed"]]
+    count, flushes = result["written_count"], result["flushed_count"]
+    said = [f"{count} writes and {flushes} flushes acknowledged in {result['load_s']:.1f} s"]
+    said += [*([result["problem"]] if result["problem"] else []), *result["failed"]]
     said.append(f"next: {COMMAND} check {given.target} --log LOG --after kill|power-cut")
     print("\n".join(said), file=sys.stderr)  # noqa: T201 - as above
     return ExitCode.DONE
 
 
 def _check_command(given: argparse.Namespace) -> int:
-    found = check(given.target, given.log, after=given.after)
-    text = msgspec.json.encode(found).decode() if given.json else told(found)
+    result = check(given.target, given.log, after=given.after)
+    text = msgspec.json.encode(result).decode() if given.json else told(result)
     print(text)  # noqa: T201 - it is a command
-    return ExitCode.DONE if found["verdict"] == "kept" else ExitCode.CLAIMS_DIFFER
+    return ExitCode.DONE if result["verdict"] == "kept" else ExitCode.CLAIMS_DIFFER
 
 
 def _count(text: str) -> int:
@@ -349,8 +351,8 @@ def _parser() -> argparse.ArgumentParser:
     checker.add_argument("target", type=Path)
     checker.add_argument("--log", required=True, type=Path, help="log of the writer")
     checker.add_argument("--after", required=True, choices=tuple(PROMISES), help="what happened")
-    for one in (writer, checker):
-        one.add_argument("--json", action="store_true", help="the result as JSON")
+    for command in (writer, checker):
+        command.add_argument("--json", action="store_true", help="the result as JSON")
     return parser
 
 

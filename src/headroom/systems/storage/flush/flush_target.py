@@ -87,21 +87,21 @@ def opened_for_reading(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _opened(
-    found: safety.Existing, *, is_written: bool, size_bytes: int | None
+    target: safety.Existing, *, is_written: bool, size_bytes: int | None
 ) -> Iterator[dict[str, Any]]:
-    used = found.size_bytes if size_bytes is None else size_bytes
-    if used > found.size_bytes or used <= 0:
+    used = target.size_bytes if size_bytes is None else size_bytes
+    if used > target.size_bytes or used <= 0:
         raise EnvironmentUnfitError(
-            f"{found.path} has {found.size_bytes} bytes, but --bytes asks for {used}",
+            f"{target.path} has {target.size_bytes} bytes, but --bytes asks for {used}",
             cure="ask for less with --bytes, or leave it out to use all",
         )
     # The check reads cell by cell through plain calls; the page cache is emptied first.
-    direct = is_written and not is_memory(found.path) and allows_direct(found.path)
-    descriptor = safety.open_existing(found, is_written=is_written, direct=direct)
+    direct = is_written and not is_memory(target.path) and allows_direct(target.path)
+    descriptor = safety.open_existing(target, is_written=is_written, direct=direct)
     try:
         if not direct:
             forget(descriptor)
-        alignment = alignment_of(found.path, is_device=found.is_device) if direct else 1
+        alignment = alignment_of(target.path, is_device=target.is_device) if direct else 1
         files = [{"fd": descriptor, "bytes": used}]
         yield {"kind": "files", "files": files, "alignment": alignment}
     finally:

@@ -85,9 +85,9 @@ def checked(target: Path, log: Path, *, after: str) -> dict[str, Any]:
     """Check, and return the findings; the exit code must agree with the verdict."""
     answer = run("check", target, "--log", log, "--after", after, "--json")
     assert answer.returncode in {0, 3}, answer.stderr
-    found: dict[str, Any] = json.loads(answer.stdout)
-    assert found["verdict"] == ("kept" if answer.returncode == 0 else "broken")
-    return found
+    findings: dict[str, Any] = json.loads(answer.stdout)
+    assert findings["verdict"] == ("kept" if answer.returncode == 0 else "broken")
+    return findings
 
 
 @pytest.mark.parametrize("interface", ["threads", "io_uring"])
@@ -98,10 +98,10 @@ def test_whatever_was_acknowledged_outlives_the_kill_of_the_writer(
     with writer(target, log, "--bytes", "4 MiB", "--interface", interface) as process:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    found = checked(target, log, after="kill")
-    assert found["verdict"] == "kept", found
-    assert found["demanded_count"] == len(acknowledged(log))
-    assert found["written_count"] == sum(what == WRITTEN for what, *_ in records(log))
+    findings = checked(target, log, after="kill")
+    assert findings["verdict"] == "kept", findings
+    assert findings["demanded_count"] == len(acknowledged(log))
+    assert findings["written_count"] == sum(what == WRITTEN for what, *_ in records(log))
     assert target.stat().st_size == 4 * MIB
 
 
@@ -123,9 +123,15 @@ def test_a_file_that_loses_a_cell_after_the_kill_is_found_where_it_lost_it(
     with target.open("r+b") as file:
         file.seek(certain[0] + 100)
         file.write(b"spoilt")
-    found = checked(target, log, after="kill")
-    assert found["counts"] == {"lost": 0, "torn": 1, "misdirected": 0, "foreign": 0, "unknown": 0}
-    (first,) = found["first"]
+    findings = checked(target, log, after="kill")
+    assert findings["counts"] == {
+        "lost": 0,
+        "torn": 1,
+        "misdirected": 0,
+        "foreign": 0,
+        "unknown": 0,
+    }
+    (first,) = findings["first"]
     assert (first["offset"], first["demanded"]) == (certain[0], begun[certain[0]])
     answer = run("check", target, "--log", log, "--after", "kill")
     assert answer.returncode == 3
@@ -139,9 +145,9 @@ def test_an_honest_device_keeps_its_flushes_over_a_loss_of_power(
 ) -> None:
     """Whatever of the rest survives, wholly or not at all: no false alarm."""
     script = SoftScript(is_volatile=True, survivor_share=survivor_share, write_s=[1e-4, 5e-5])
-    found = _after_a_loss_of_power(soft_device(script, 4 * MIB), log)
-    assert found["verdict"] == "kept", found
-    assert found["demanded_count"] > 0
+    findings = _after_a_loss_of_power(soft_device(script, 4 * MIB), log)
+    assert findings["verdict"] == "kept", findings
+    assert findings["demanded_count"] > 0
 
 
 def test_a_device_that_lies_about_its_flushes_is_found(
@@ -149,11 +155,11 @@ def test_a_device_that_lies_about_its_flushes_is_found(
 ) -> None:
     """Nothing was kept, so every demand fails: zeros in place of data."""
     device = soft_device(SoftScript(is_volatile=True, flush_lies=True), 16 * MIB)
-    found = _after_a_loss_of_power(device, log)
-    assert found["verdict"] == "broken"
-    counts = found["counts"]
+    findings = _after_a_loss_of_power(device, log)
+    assert findings["verdict"] == "broken"
+    counts = findings["counts"]
     # A cell that was begun again later may hold anything that this write may have left.
-    assert 0 < counts["foreign"] <= found["demanded_count"]
+    assert 0 < counts["foreign"] <= findings["demanded_count"]
     assert sum(counts.values()) == counts["foreign"]
 
 
@@ -191,12 +197,12 @@ def test_writes_that_a_device_treats_wrongly_are_found_in_the_cells_that_they_le
     with writer(device.device, log, *words) as process:
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
-    found = checked(device.device, log, after="kill")
-    assert found["verdict"] == "broken"
+    findings = checked(device.device, log, after="kill")
+    assert findings["verdict"] == "broken"
     last = acknowledged(log)
     wrong = {cell for cell, generation in last.items() if generation in {40, 90}}
-    first = found["first"]
-    places = {one["offset"] for one in first if one["demanded"] in {40, 90}}
+    first = findings["first"]
+    places = {finding["offset"] for finding in first if finding["demanded"] in {40, 90}}
     if fault == "torn":
         # The first cell was kept, the second in part, the others not at all; which of them later
         # writes have covered is chance.
@@ -204,7 +210,7 @@ def test_writes_that_a_device_treats_wrongly_are_found_in_the_cells_that_they_le
         assert places <= wrong
     else:
         assert places == wrong
-    assert fault in {one["fault"] for one in first}
+    assert fault in {finding["fault"] for finding in first}
 
 
 def test_a_log_may_leave_through_a_pipe(tmp_path: Path, log: Path) -> None:
@@ -225,9 +231,9 @@ def test_a_log_that_lost_its_end_gives_no_false_alarm(tmp_path: Path, log: Path)
     assert done.returncode == 0, done.stderr
     size = log.stat().st_size
     os.truncate(log, size * 2 // 3)
-    found = checked(target, log, after="kill")
-    assert found["verdict"] == "kept", found
-    assert found["newer_count"] > 0
+    findings = checked(target, log, after="kill")
+    assert findings["verdict"] == "kept", findings
+    assert findings["newer_count"] > 0
 
 
 def test_what_the_user_has_is_never_touched_without_the_words(tmp_path: Path, log: Path) -> None:

@@ -199,11 +199,11 @@ def carry_out(
     (100, True)
     """
     with _reported():
-        found = measure.run_postmark(job, progress=progress)
-    if found["interrupt"] is not None:
-        raise found["interrupt"]
-    facts = msgspec.json.decode(found["facts"], type=PostmarkResult)
-    tables = {name: found[name] for name in ("histograms", "series", "snapshots")}
+        result = measure.run_postmark(job, progress=progress)
+    if result["interrupt"] is not None:
+        raise result["interrupt"]
+    facts = msgspec.json.decode(result["facts"], type=PostmarkResult)
+    tables = {name: result[name] for name in ("histograms", "series", "snapshots")}
     return msgspec.structs.replace(facts, tables=tables)
 
 
@@ -313,8 +313,8 @@ class _reported:  # noqa: N801 - reads as a word of the with statement
             ) from error
 
 
-def _share(one: int, other: int) -> float | None:
-    return one / (one + other) if one + other else None
+def _share(part: int, other: int) -> float | None:
+    return part / (part + other) if part + other else None
 
 
 def _rate(count: float, seconds: float) -> float:
@@ -386,12 +386,12 @@ def _mix_lines(result: PostmarkResult, workload: Mapping[str, Any]) -> Iterator[
 
 def _response_lines(result: PostmarkResult) -> Iterator[str]:
     """Yield the times of each kind; a percentile is the upper bound of its bin."""
-    found: Mapping[str, Any] = result.tables.get("histograms", {}).get("response_s", {})
-    if not found:
+    tables: Mapping[str, Any] = result.tables.get("histograms", {}).get("response_s", {})
+    if not tables:
         return
     yield ""
     yield "Response time (microseconds):"
-    for name, table in found.items():
+    for name, table in tables.items():
         counts = table["counts"].sum(axis=0)
         below = np.cumsum(counts)
         p50, p99 = (

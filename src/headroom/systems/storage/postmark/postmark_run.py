@@ -81,10 +81,10 @@ def run_postmark(asked: Measurement) -> Run:
         try:
             job = job_of(config, seed=asked.seed, folder=descriptor)
             patience = {"silence_s": silence_s, "drain_s": asked.setup.drain_s}
-            found = carry_out({**job, **patience})
+            result = carry_out({**job, **patience})
         finally:
             os.close(descriptor)
-    return run_of(found, own_s=_own_s(config, asked.seed))
+    return run_of(result, own_s=_own_s(config, asked.seed))
 
 
 def _opened(folder: Path) -> int:
@@ -140,27 +140,27 @@ def _own_s(config: Mapping[str, Value], seed: int) -> float:
     return carry_out(job).times.transactions_processor_s / count
 
 
-def run_of(found: PostmarkResult, *, own_s: float) -> Run:
+def run_of(result: PostmarkResult, *, own_s: float) -> Run:
     """Return the run that the result of PostMark describes."""
-    values = _values(found, own_s)
-    tables = found.tables
+    values = _values(result, own_s)
+    tables = result.tables
     remarks = (OVER_SHARE,) if values.get("tool_share", 0.0) > MOST_SHARE else ()
     return Run(
         values=values,
         series=tuple(
-            Series(metric=_metric(name), values=one["values"], batch_size=one["batch_size"],
-                   end_times_s=one["end_times_s"])
-            for name, one in tables["series"].items()
+            Series(metric=_metric(name), values=table["values"], batch_size=table["batch_size"],
+                   end_times_s=table["end_times_s"])
+            for name, table in tables["series"].items()
             if name == _WHOLE
         ),
         histograms=tuple(
-            histogram_of(_metric(name), one)
-            for name, one in tables["histograms"]["response_s"].items()
+            histogram_of(_metric(name), table)
+            for name, table in tables["histograms"]["response_s"].items()
             if name == _WHOLE or name in KINDS
         ),
         snapshot_times_s=tables["snapshots"]["times_s"],
         resources=(table_of("class", tables["snapshots"]["classes"]),),
-        faults=found.faults,
+        faults=result.faults,
         remarks=remarks,
     )  # fmt: skip
 
@@ -169,8 +169,8 @@ def _metric(name: str) -> str:
     return "response_s" if name == _WHOLE else f"class.{name}.response_s"
 
 
-def _values(found: PostmarkResult, own_s: float) -> dict[str, float]:
-    counters, times = found.counters, found.times
+def _values(result: PostmarkResult, own_s: float) -> dict[str, float]:
+    counters, times = result.counters, result.times
     length_s = times.transactions_s
     done = counters.transaction_count
     counts = {
@@ -183,18 +183,18 @@ def _values(found: PostmarkResult, own_s: float) -> dict[str, float]:
         "run_s": times.total_s,
         **{phase: float(getattr(times, phase)) for phase in _PHASES},
         **{name: float(getattr(counters, name)) for name in _COUNTERS},
-        "left_count": float(found.left_count),
-        "stuck_count": float(found.stuck_count),
+        "left_count": float(result.left_count),
+        "stuck_count": float(result.stuck_count),
     }
     if length_s > 0.0 and done:
         values["transactions_per_s"] = done / length_s
         values |= {f"{kind}s_per_s": count / length_s for kind, count in counts.items()}
         values["cpu_s_per_request"] = times.transactions_processor_s / done
-        values["tool_share"] = min(own_s * done / (length_s * found.threads), 1.0)
-    series = found.tables.get("series", {}).get(_WHOLE)
+        values["tool_share"] = min(own_s * done / (length_s * result.threads), 1.0)
+    series = result.tables.get("series", {}).get(_WHOLE)
     ratio = None if series is None else warm_up_ratio(series["values"])
     if ratio is not None:
         values[WARM_UP_RATIO.name] = ratio
-    if found.achieved_read_share is not None:
-        values["achieved_read_share"] = found.achieved_read_share
+    if result.achieved_read_share is not None:
+        values["achieved_read_share"] = result.achieved_read_share
     return values

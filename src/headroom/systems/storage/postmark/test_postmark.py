@@ -79,7 +79,7 @@ def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
             expected["read_bytes"] += size if KINDS[kind] == "read" else 0
             expected["written_bytes"] += size if KINDS[kind] in {"create", "append"} else 0
     counters = done.counters
-    found = {
+    actual = {
         "create": counters.created_count,
         "read": counters.read_count,
         "append": counters.appended_count,
@@ -88,7 +88,7 @@ def test_any_run_does_all_it_was_asked_for_and_leaves_an_empty_folder(
         "read_bytes": counters.read_bytes,
         "written_bytes": counters.written_bytes,
     }
-    assert found == expected
+    assert actual == expected
     assert counters.created_count == counters.deleted_count
 
 
@@ -361,8 +361,10 @@ def test_the_original_does_as_often_what_ours_does(
     assert abs(full_theirs - full_mine) <= bound(4 * max(full_theirs, full_mine))
     assert full_theirs > 0
     size_variance = (high - low) ** 2 / 12
-    read_size = [one.read_bytes / one.read for one in (theirs, mine)]
+    read_size = [counts.read_bytes / counts.read for counts in (theirs, mine)]
     assert abs(read_size[0] - read_size[1]) <= bound(size_variance / FILES)
-    writes = [FILES + one.created + one.appended for one in (theirs, mine)]
-    written = [one.written_bytes / count for one, count in zip((theirs, mine), writes, strict=True)]
+    writes = [FILES + counts.created + counts.appended for counts in (theirs, mine)]
+    written = [
+        counts.written_bytes / count for counts, count in zip((theirs, mine), writes, strict=True)
+    ]
     assert abs(written[0] - written[1]) <= bound(size_variance / FILES)

@@ -141,12 +141,12 @@ def clear_stale(at: Path) -> bool:
 def _mounted_source(at: Path) -> str | None:
     """Return the source of the mount at a folder, which may no longer answer."""
     point = os.path.abspath(at)  # noqa: PTH100 - `resolve` asks a folder that may be dead
-    found = None
+    source = None
     for line in (read_text(ROOT / "proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         if before.split()[4].encode().decode("unicode_escape") == point:
-            found = after.split()[1]
-    return found
+            source = after.split()[1]
+    return source
 
 
 def _unmount(at: Path) -> None:

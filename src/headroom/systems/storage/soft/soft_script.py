@@ -87,8 +87,8 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
 
     def job(self) -> dict[str, Any]:
         """Return the script as the core reads it."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        table: dict[str, Any] = msgspec.to_builtins(self)
+        return table
 
     def check(self, size_bytes: int) -> None:
         """Refuse a script that does not fit a device of `size_bytes`.
@@ -98,7 +98,7 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
         StudyError
             A write is put behind the end, or a write is to be treated in two ways.
         """
-        beyond = [one for one in self.misdirected if one.to >= size_bytes]
+        beyond = [entry for entry in self.misdirected if entry.to >= size_bytes]
         if beyond:
             raise StudyError(
                 f"the script puts write {beyond[0].write} to byte {beyond[0].to} of a device of "
@@ -107,8 +107,8 @@ class SoftScript(_Table, frozen=True, omit_defaults=True):
             )
         changed = [
             *self.lost,
-            *(one.write for one in self.torn),
-            *(one.write for one in self.misdirected),
+            *(entry.write for entry in self.torn),
+            *(entry.write for entry in self.misdirected),
         ]
         twice = sorted({write for write in changed if changed.count(write) > 1})
         if twice:

@@ -34,7 +34,7 @@ Mounted = Callable[..., SoftMount]
 
 WAYS = pytest.mark.parametrize(
     ("interface", "direct"),
-    [(one, direct) for one in ("io_uring", "threads") for direct in (0, os.O_DIRECT)],
+    [(interface, direct) for interface in ("io_uring", "threads") for direct in (0, os.O_DIRECT)],
     ids=["ring", "ring-direct", "threads", "threads-direct"],
 )
 

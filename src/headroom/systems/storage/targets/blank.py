@@ -41,7 +41,7 @@ def blank_places(descriptor: int, size_bytes: int) -> tuple[int, int]:
     # The same places each time, so that a second run of a study gives the same result.
     chosen = random.Random(size_bytes).choices(range(places), k=PLACES)  # noqa: S311 - no secret
     with closing(mmap.mmap(-1, PLACE_BYTES)) as page:
-        return sum(_is_blank(descriptor, one * PLACE_BYTES, page) for one in chosen), PLACES
+        return sum(_is_blank(descriptor, place * PLACE_BYTES, page) for place in chosen), PLACES
 
 
 def _is_blank(descriptor: int, offset: int, page: mmap.mmap) -> bool:

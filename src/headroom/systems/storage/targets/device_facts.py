@@ -75,9 +75,9 @@ def _marks(number: str, root: Path) -> Iterator[str]:
     if disk is None:
         return
     part = (root / "sys/dev/block" / number).resolve()
-    found = [read_text(disk / name) for name in _SERIALS]
-    found += [read_text(part / name) for name in ("start", "size")]
-    yield from filter(None, found)
+    texts = [read_text(disk / name) for name in _SERIALS]
+    texts += [read_text(part / name) for name in ("start", "size")]
+    yield from filter(None, texts)
 
 
 def device_marks(number: tuple[int, int], root: Path = ROOT) -> list[str]:
@@ -100,8 +100,8 @@ def alignment_of(path: Path, *, is_device: bool, root: Path = ROOT) -> int:
         mount = mount_of(path, root)
         number = "" if mount is None else mount.device
     folder = disk_of(number, root)
-    found = None if folder is None else read_int(folder / "queue/logical_block_size")
-    return found or SECTOR_BYTES
+    block_bytes = None if folder is None else read_int(folder / "queue/logical_block_size")
+    return block_bytes or SECTOR_BYTES
 
 
 def _number_of(device: Path) -> str:

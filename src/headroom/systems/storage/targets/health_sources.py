@@ -66,7 +66,7 @@ def from_sensors(disk: Path) -> Reading:
         if degrees is not None:
             figures["temperature_c"] = degrees / 1000
         limits = (read_int(sensor / f"temp1_{name}") for name in ("max", "crit"))
-        limit = next((one for one in limits if one), None)
+        limit = next((number for number in limits if number), None)
         if limit is not None:
             figures["temperature_limit_c"] = limit / 1000
     device = disk / "device"
@@ -102,10 +102,10 @@ def from_programs(disk: Path, root: Path = ROOT) -> Reading:
         if shutil.which(name) is None:
             reasons.append(f"{name} is not installed")
             continue
-        found = read(*_answer([name, *words]))
-        if found.figures:
-            return found
-        reasons.append(f"{name}: {found.why}")
+        reading = read(*_answer([name, *words]))
+        if reading.figures:
+            return reading
+        reasons.append(f"{name}: {reading.why}")
     return Reading(why=", ".join(reasons))
 
 
@@ -141,7 +141,7 @@ def smartctl_reading(text: str, status: int, said: str) -> Reading:
         content.get("nvme_composite_temperature_threshold", {}).get("warning"),
         content.get("temperature", {}).get("op_limit_max"),
     )
-    limit = next((one for one in limits if one), None)
+    limit = next((number for number in limits if number), None)
     if limit is not None:
         figures["temperature_limit_c"] = float(limit)
     if "scsi_grown_defect_list" in content:
@@ -178,9 +178,9 @@ def _of_log(log: Mapping[str, Any]) -> dict[str, float]:
         if value is not None:
             figures[name] = float(value)
     for keys, name in ((_MINUTES, "too_hot_minutes"), (_THROTTLES, "throttle_count")):
-        found = [float(log[key]) for key in keys if key in log]
-        if found:
-            figures[name] = sum(found)
+        numbers = [float(log[key]) for key in keys if key in log]
+        if numbers:
+            figures[name] = sum(numbers)
     return figures
 
 

@@ -196,7 +196,7 @@ def examine_own_file(path: Path, number: tuple[int, int]) -> Existing:
     )
 
 
-def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
+def open_existing(target: Existing, *, is_written: bool, direct: bool) -> int:
     """Open the examined target, and nothing else: never makes a file, never follows a link.
 
     A device that is to be written is opened exclusively: the kernel then refuses to mount it, and
@@ -204,18 +204,18 @@ def open_existing(found: Existing, *, is_written: bool, direct: bool) -> int:
     """
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_DIRECT if direct else 0)
     flags |= os.O_RDWR if is_written else os.O_RDONLY
-    if is_written and found.is_device:
+    if is_written and target.is_device:
         flags |= os.O_EXCL
-    descriptor = _open(found.path, flags)
+    descriptor = _open(target.path, flags)
     try:
-        _check_same(found, os.fstat(descriptor))
+        _check_same(target, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def check_writable(found: Existing) -> None:
+def check_writable(target: Existing) -> None:
     """Refuse to write to a target that is in use or read-only, whatever the user typed.
 
     Raises
@@ -223,24 +223,24 @@ def check_writable(found: Existing) -> None:
     EnvironmentUnfitError
         Nothing may be written there.
     """
-    if found.uses:
+    if target.uses:
         raise EnvironmentUnfitError(
-            f"{found.path} is in use and is never written to: {in_words(found.uses)}",
+            f"{target.path} is in use and is never written to: {in_words(target.uses)}",
             cure="unmount or detach it first, or name another target",
         )
-    if found.is_read_only:
+    if target.is_read_only:
         raise EnvironmentUnfitError(
-            f"{found.path} is read-only, and the workload writes",
+            f"{target.path} is read-only, and the workload writes",
             cure="take a workload that only reads, or another target",
         )
 
 
-def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "headroom run") -> None:
+def check_allowed(target: Existing, typed: Iterable[str], *, command: str = "headroom run") -> None:
     """Refuse to write to a target that is in use, or that the user has not named.
 
     Parameters
     ----------
-    found
+    target
         The target.
     typed
         What the user typed behind `OVERWRITE`, at this very call of the command.
@@ -252,26 +252,26 @@ def check_allowed(found: Existing, typed: Iterable[str], *, command: str = "head
     EnvironmentUnfitError
         Writing is refused; the message holds the words to type, if they would allow it.
     """
-    check_writable(found)
-    if not any(one_spaced(words) == found.words for words in typed):
-        raise unconfirmed(found, command)
+    check_writable(target)
+    if not any(one_spaced(words) == target.words for words in typed):
+        raise unconfirmed(target, command)
 
 
-def unconfirmed(found: Existing, command: str = "headroom run") -> HeadroomError:
+def unconfirmed(target: Existing, command: str = "headroom run") -> HeadroomError:
     """Return the refusal to write to an unconfirmed target, with the words to type."""
-    holds = f" It holds {in_words(found.contents)}." if found.contents else ""
+    holds = f" It holds {in_words(target.contents)}." if target.contents else ""
     return EnvironmentUnfitError(
-        f"the workload would overwrite {found.path}.{holds}",
-        cure=f"to allow it, add {OVERWRITE} {quoted(found.words)} to `{command}`",
+        f"the workload would overwrite {target.path}.{holds}",
+        cure=f"to allow it, add {OVERWRITE} {quoted(target.words)} to `{command}`",
     )
 
 
-def check_confirmed(found: Existing, marks: str | None) -> None:
+def check_confirmed(target: Existing, marks: str | None) -> None:
     """Refuse a target other than the confirmed one, even with the same name and size.
 
     Parameters
     ----------
-    found
+    target
         The current content.
     marks
         Marks of the content when the words were taken; None if there was none.
@@ -281,10 +281,10 @@ def check_confirmed(found: Existing, marks: str | None) -> None:
     EnvironmentUnfitError
         It was exchanged.
     """
-    if marks is not None and marks != found.marks:
+    if marks is not None and marks != target.marks:
         raise EnvironmentUnfitError(
-            f"{found.path} is not what was confirmed: another device or file of the same size is "
-            f"there now ({found.marks}; confirmed was {marks})",
+            f"{target.path} is not what was confirmed: another device or file of the same size is "
+            f"there now ({target.marks}; confirmed was {marks})",
             cure="check which device this is, and confirm it again",
         )
 
@@ -372,16 +372,16 @@ def _unopened(path: Path, error: OSError) -> HeadroomError:
     )
 
 
-def _check_same(found: Existing, state: os.stat_result) -> None:
-    if found.is_device:
+def _check_same(target: Existing, state: os.stat_result) -> None:
+    if target.is_device:
         number = (os.major(state.st_rdev), os.minor(state.st_rdev))
-        is_same = stat.S_ISBLK(state.st_mode) and number == found.number
-        is_same = is_same and _marks(number, found.size_bytes) == found.marks
+        is_same = stat.S_ISBLK(state.st_mode) and number == target.number
+        is_same = is_same and _marks(number, target.size_bytes) == target.marks
     else:
-        is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == found.number
-        is_same = is_same and not (found.is_own and state.st_nlink != 1)
+        is_same = stat.S_ISREG(state.st_mode) and (state.st_dev, state.st_ino) == target.number
+        is_same = is_same and not (target.is_own and state.st_nlink != 1)
     if not is_same:
         raise StudyError(
-            f"{found.path} became another device or file while it was checked",
+            f"{target.path} became another device or file while it was checked",
             cure="run again when nothing changes there",
         )

@@ -80,9 +80,9 @@ class Session:
         EnvironmentUnfitError
             They do not fit, or cannot be written.
         """
-        found = self._laid_out.get(wanted)
-        if found is not None and all(_is_whole(path, wanted.size) for path in found):
-            return found
+        laid_out = self._laid_out.get(wanted)
+        if laid_out is not None and all(_is_whole(path, wanted.size) for path in laid_out):
+            return laid_out
         for path in self._laid_out.pop(wanted, ()):
             path.unlink(missing_ok=True)
         self._make_room(wanted)
@@ -175,7 +175,9 @@ class Session:
         try:
             check_space(wanted.parent, needed=needed, reserve=wanted.reserve)
         except EnvironmentUnfitError:
-            others = (one for one in self._laid_out if _share_space(one.parent, wanted.parent))
+            others = (
+                earlier for earlier in self._laid_out if _share_space(earlier.parent, wanted.parent)
+            )
             other = next(others, None)
             if other is None:
                 raise
@@ -185,9 +187,9 @@ class Session:
             self._make_room(wanted)
 
 
-def _share_space(one: Path, other: Path) -> bool:
+def _share_space(path: Path, other: Path) -> bool:
     """Return whether removal in one place frees space in the other."""
-    return one.stat().st_dev == other.stat().st_dev or (is_memory(one) and is_memory(other))
+    return path.stat().st_dev == other.stat().st_dev or (is_memory(path) and is_memory(other))
 
 
 def _make_empty(folder: Path) -> None:

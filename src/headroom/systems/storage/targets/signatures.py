@@ -79,8 +79,12 @@ def signatures_of(descriptor: int, size_bytes: int) -> tuple[str, ...]:
     size_bytes
         Its size (B).
     """
-    found = (one.name for one in _all_for(size_bytes) if _is_there(descriptor, one, size_bytes))
-    return tuple(dict.fromkeys(found))
+    names = (
+        signature.name
+        for signature in _all_for(size_bytes)
+        if _is_there(descriptor, signature, size_bytes)
+    )
+    return tuple(dict.fromkeys(names))
 
 
 def _all_for(size_bytes: int) -> Iterator[Signature]:

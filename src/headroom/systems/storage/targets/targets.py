@@ -129,12 +129,12 @@ class Target:
         EnvironmentUnfitError
             It writes to a target that is in use or read-only, which no words allow.
         """
-        found = self.existing() if writes(config) else None
-        if found is None:
+        existing = self.existing() if writes(config) else None
+        if existing is None:
             return ()
-        safety.check_writable(found)
-        self.session.confirmed.setdefault(found.words, found.marks)
-        return (Confirmation(words=found.words, holds=in_words(found.contents)),)
+        safety.check_writable(existing)
+        self.session.confirmed.setdefault(existing.words, existing.marks)
+        return (Confirmation(words=existing.words, holds=in_words(existing.contents)),)
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
         """Return the files and writes of a run there, in sentences."""
@@ -248,26 +248,26 @@ class Target:
         progress: Progress,
     ) -> Opened:
         is_written = writes(config)
-        found = self.existing()
-        if found is None:
+        existing = self.existing()
+        if existing is None:
             safety.check_may_create(self.path)
             paths = self.session.files(self.wanted(config), progress=progress)
             opened = [safety.examine_own_file(path, self.session.number_of(path)) for path in paths]
         else:
             if is_written:
-                safety.check_allowed(found, typed)
-                safety.check_confirmed(found, self.session.confirmed.get(found.words))
-            opened = [found]
+                safety.check_allowed(existing, typed)
+                safety.check_confirmed(existing, self.session.confirmed.get(existing.words))
+            opened = [existing]
         in_memory = is_memory(opened[0].path) and not opened[0].is_device
         direct = _is_direct(str(config["direct"]), opened[0].path, in_memory=in_memory)
         files = []
-        for one in opened:
-            descriptor = safety.open_existing(one, is_written=is_written, direct=direct)
+        for target in opened:
+            descriptor = safety.open_existing(target, is_written=is_written, direct=direct)
             stack.callback(close, descriptor, self.silence_s)
             if not direct:
                 forget(descriptor)
-            files.append({"fd": descriptor, "bytes": one.size_bytes})
-        if found is not None:
+            files.append({"fd": descriptor, "bytes": target.size_bytes})
+        if existing is not None:
             files[0]["bytes"] = self._size()
         alignment = alignment_of(opened[0].path, is_device=opened[0].is_device) if direct else 1
         return Opened(
@@ -278,27 +278,29 @@ class Target:
             is_memory=in_memory,
             remarks=(
                 *_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
-                *_content_remarks(config, is_found=found is not None, is_written=is_written),
-                *(_hole_remarks(config, found) or self._blank_remarks(config, found, files)),
+                *_content_remarks(config, is_found=existing is not None, is_written=is_written),
+                *(_hole_remarks(config, existing) or self._blank_remarks(config, existing, files)),
             ),
         )
 
     def _blank_remarks(
-        self, config: Mapping[str, Value], found: safety.Existing | None, files: Sequence[Any]
+        self, config: Mapping[str, Value], existing: safety.Existing | None, files: Sequence[Any]
     ) -> tuple[str, ...]:
         """Report that much of the data read is blank; checked once a session.
 
         Not of a file that a server keeps: a read asks that server, which may never answer, and
         its cache and not a drive decides what a read costs.
         """
-        if found is None or not _reads(config):
+        if existing is None or not _reads(config):
             return ()
-        if not found.is_device and self.disk() is None:
+        if not existing.is_device and self.disk() is None:
             return ()
-        if found.words not in self.session.blank:
-            size = min(found.size_bytes, files[0]["bytes"])
-            self.session.blank[found.words] = blank_places(files[0]["fd"], size)
-        return tuple(filter(None, [blank_words(str(found.path), *self.session.blank[found.words])]))
+        if existing.words not in self.session.blank:
+            size = min(existing.size_bytes, files[0]["bytes"])
+            self.session.blank[existing.words] = blank_places(files[0]["fd"], size)
+        return tuple(
+            filter(None, [blank_words(str(existing.path), *self.session.blank[existing.words])])
+        )
 
     def wanted(self, config: Mapping[str, Value]) -> Wanted:
         """Return the files made for a run of `config`.
@@ -325,13 +327,13 @@ class Target:
 
     def _size(self) -> int:
         """Return the bytes that the workload sees."""
-        found = self.existing()
-        if found is None:
+        existing = self.existing()
+        if existing is None:
             return self.made_bytes
-        wanted = found.size_bytes if self.table.bytes is None else self.made_bytes
-        if found.size_bytes == 0 or wanted > found.size_bytes:
+        wanted = existing.size_bytes if self.table.bytes is None else self.made_bytes
+        if existing.size_bytes == 0 or wanted > existing.size_bytes:
             raise EnvironmentUnfitError(
-                f"target {self.name!r} ({found.path}) has {found.size_bytes} bytes, but "
+                f"target {self.name!r} ({existing.path}) has {existing.size_bytes} bytes, but "
                 f"the study asks for {wanted}",
                 cure="give less as `bytes`, leave it out to use all, or name another target",
             )
@@ -363,15 +365,15 @@ def _content_remarks(
     return ("compressible_share changes nothing: what is read was there before",)
 
 
-def _hole_remarks(config: Mapping[str, Value], found: safety.Existing | None) -> tuple[str, ...]:
+def _hole_remarks(config: Mapping[str, Value], existing: safety.Existing | None) -> tuple[str, ...]:
     """Report that parts of the data read were never written: nothing is fetched for them."""
-    if found is None or found.allocated_bytes is None or not _reads(config):
+    if existing is None or existing.allocated_bytes is None or not _reads(config):
         return ()
-    share = found.allocated_bytes / found.size_bytes if found.size_bytes else 1.0
+    share = existing.allocated_bytes / existing.size_bytes if existing.size_bytes else 1.0
     if share >= MOSTLY_THERE:
         return ()
     return (
-        f"only {format_percent(share)} of {found.path} has a place on the device: reads of the "
+        f"only {format_percent(share)} of {existing.path} has a place on the device: reads of the "
         "rest, never written or compressed, flatter it; write it first, or let Headroom lay out "
         "files",
     )

@@ -34,7 +34,7 @@ def _identity(root: Path, **disk: str) -> str:
 
 
 def test_the_serial_number_and_the_size_tell_disks_apart(tmp_path: Path) -> None:
-    found = {
+    identities = {
         _identity(tmp_path / str(number), **disk)
         for number, disk in enumerate(
             [
@@ -45,15 +45,15 @@ def test_the_serial_number_and_the_size_tell_disks_apart(tmp_path: Path) -> None
             ]
         )
     }
-    assert len(found) == 4
-    assert _identity(tmp_path / "same", serial="S1", size="1000") in found
+    assert len(identities) == 4
+    assert _identity(tmp_path / "same", serial="S1", size="1000") in identities
 
 
 def test_names_and_mount_options_tell_nothing(tmp_path: Path) -> None:
-    one = _identity(tmp_path / "one", serial="S1", size="1000")
+    identity = _identity(tmp_path / "one", serial="S1", size="1000")
     _disk(tmp_path / "two", "8:16", serial="S1", size="1000")
     _mounted(tmp_path / "two", "41 1 8:16 / / rw,noatime - ext4 /dev/sdb rw,discard")
-    assert identity_of(Path("/"), is_device=False, root=tmp_path / "two") == one
+    assert identity_of(Path("/"), is_device=False, root=tmp_path / "two") == identity
 
 
 def test_what_cannot_be_read_tells_nothing(tmp_path: Path) -> None:
@@ -76,18 +76,18 @@ def test_a_file_system_that_is_made_anew_is_another_one(
     with image.open("wb") as file:
         file.truncate(16 << 20)
     device = attach(image)
-    found = []
+    identities = []
     for options in (["-U", "random"], ["-U", "random"], None):
         if options is not None:
             subprocess.run(["mkfs.ext4", "-q", "-F", *options, str(device)], check=True)
         subprocess.run(["mount", str(device), str(place)], check=True)
         try:
-            found.append(_found(place))
+            identities.append(_found(place))
         finally:
             subprocess.run(["umount", str(place)], check=True)
-    assert found[0] != found[1]
-    assert found[1] == found[2], "mounted again, it is the same"
-    assert _found(place) not in found, "what is below is another file system"
+    assert identities[0] != identities[1]
+    assert identities[1] == identities[2], "mounted again, it is the same"
+    assert _found(place) not in identities, "what is below is another file system"
 
 
 def test_places_without_a_device_or_an_answer_refuse_nothing(tmp_path: Path) -> None:

@@ -117,17 +117,17 @@ def test_smartctl_tells_a_disk_that_is_failing() -> None:
 
 
 def test_nvme_cli_counts_from_zero_kelvin() -> None:
-    found = nvme_reading(json.dumps(NVME_CLI), 0, "")
-    assert found.figures["temperature_c"] == 45.0
-    assert found.figures["throttle_count"] == 3.0
-    assert found.figures["too_hot_minutes"] == 5.0
-    assert found.figures["critical_warning"] == 2.0
+    reading = nvme_reading(json.dumps(NVME_CLI), 0, "")
+    assert reading.figures["temperature_c"] == 45.0
+    assert reading.figures["throttle_count"] == 3.0
+    assert reading.figures["too_hot_minutes"] == 5.0
+    assert reading.figures["critical_warning"] == 2.0
 
 
 def test_a_refusal_is_the_reason(programs: Path, tmp_path: Path) -> None:
     _program(programs, "smartctl", json.dumps(DENIED), status=2)
-    found = HealthWatch(_sysfs(tmp_path, "sda")).read()
-    assert in_words(found) == "not known: smartctl: /dev/sda: Permission denied"
+    reading = HealthWatch(_sysfs(tmp_path, "sda")).read()
+    assert in_words(reading) == "not known: smartctl: /dev/sda: Permission denied"
 
 
 def test_without_programs_and_sensors_the_reason_is_said(programs: Path, tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_the_kernels_sensor_is_fresher_than_the_program(
 def test_nvme_is_asked_where_smartctl_may_not(programs: Path, tmp_path: Path) -> None:
     _program(programs, "smartctl", json.dumps(DENIED), status=2)
     _program(programs, "nvme", json.dumps(NVME_CLI))
-    found = HealthWatch(_sysfs(tmp_path, "nvme0n1")).read()
-    assert found.figures["media_errors"] == 1.0
+    reading = HealthWatch(_sysfs(tmp_path, "nvme0n1")).read()
+    assert reading.figures["media_errors"] == 1.0
 
 
 def test_what_grew_and_what_is_too_hot_is_a_warning() -> None:

@@ -35,15 +35,17 @@ def image(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda one: f"{one.name} at {one.offset}")
+@pytest.mark.parametrize(
+    "signature", SIGNATURES, ids=lambda signature: f"{signature.name} at {signature.offset}"
+)
 def test_each_signature_is_found_where_its_format_has_it(signature: object, image: Path) -> None:
-    one = signature
+    known = signature
     with image.open("r+b") as file:
-        offset = one.offset if one.offset >= 0 else 8 * MIB + one.offset  # type: ignore[attr-defined]
+        offset = known.offset if known.offset >= 0 else 8 * MIB + known.offset  # type: ignore[attr-defined]
         file.seek(offset)
-        file.write(one.magic)  # type: ignore[attr-defined]
+        file.write(known.magic)  # type: ignore[attr-defined]
     with image.open("rb") as file:
-        assert one.name in signatures_of(file.fileno(), 8 * MIB)  # type: ignore[attr-defined]
+        assert known.name in signatures_of(file.fileno(), 8 * MIB)  # type: ignore[attr-defined]
 
 
 def test_zeros_carry_no_signature_and_a_tiny_file_is_no_error(image: Path, tmp_path: Path) -> None:
@@ -271,18 +273,18 @@ def test_a_file_of_ours_that_became_a_link_is_not_written_through(tmp_path: Path
     precious.write_bytes(b"x" * 4096)
     own = tmp_path / "data-1"
     number = lay_out(own, size=4096, seed=1)
-    found = examine_own_file(own, number)
+    target = examine_own_file(own, number)
     second = tmp_path / "second"
     os.link(own, second)
     with pytest.raises(EnvironmentUnfitError, match="no longer the file that Headroom made"):
         examine_own_file(own, number)
     with pytest.raises(HeadroomError, match="became another device or file"):
-        open_existing(found, is_written=True, direct=False)
+        open_existing(target, is_written=True, direct=False)
     second.unlink()
     own.unlink()
     own.symlink_to(precious)
     with pytest.raises(EnvironmentUnfitError, match="no longer the file that Headroom made"):
         examine_own_file(own, number)
     with pytest.raises(EnvironmentUnfitError, match="cannot be opened"):
-        open_existing(found, is_written=True, direct=False)
+        open_existing(target, is_written=True, direct=False)
     assert precious.read_bytes() == b"x" * 4096

@@ -88,11 +88,11 @@ def _loops_on(path: Path, root: Path) -> Iterator[str]:
         yield f"{loop.name}, mounted on {points[0]}" if points else loop.name
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     try:
-        first, second = one.stat(), other.stat()
+        first, second = path.stat(), other.stat()
     except OSError:
-        return one == other
+        return path == other
     if stat.S_ISBLK(first.st_mode) and stat.S_ISBLK(second.st_mode):
         return first.st_rdev == second.st_rdev
     return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
@@ -138,7 +138,7 @@ def _mount_points(number: str, root: Path) -> list[str]:
 
 def _swaps(root: Path) -> Iterator[os.stat_result]:
     for line in (read_text(root / "proc/swaps") or "").splitlines()[1:]:
-        name = _OCTAL.sub(lambda found: bytes([int(found[1], 8)]), os.fsencode(line.split()[0]))
+        name = _OCTAL.sub(lambda match: bytes([int(match[1], 8)]), os.fsencode(line.split()[0]))
         try:
             yield os.stat(name)  # noqa: PTH116 - as the kernel writes it
         except OSError:
@@ -146,13 +146,13 @@ def _swaps(root: Path) -> Iterator[os.stat_result]:
 
 
 def _swapped_devices(root: Path) -> set[str]:
-    found = (state for state in _swaps(root) if stat.S_ISBLK(state.st_mode))
-    return {_text((os.major(state.st_rdev), os.minor(state.st_rdev))) for state in found}
+    devices = (state for state in _swaps(root) if stat.S_ISBLK(state.st_mode))
+    return {_text((os.major(state.st_rdev), os.minor(state.st_rdev))) for state in devices}
 
 
 def _swapped_files(root: Path) -> set[tuple[int, int]]:
-    found = (state for state in _swaps(root) if stat.S_ISREG(state.st_mode))
-    return {(state.st_dev, state.st_ino) for state in found}
+    files = (state for state in _swaps(root) if stat.S_ISREG(state.st_mode))
+    return {(state.st_dev, state.st_ino) for state in files}
 
 
 def _text(number: tuple[int, int]) -> str:

@@ -101,7 +101,7 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
     """Of a hundred reads, 90 take 0.1 ms, 8 take 1 ms and 2 take 20 ms, one after the other."""
     reads, writes = _results(tmp_path)["experiments"]
     scripted, failing = (
-        {name: one["value"] for name, one in point["estimates"].items()}
+        {name: estimate["value"] for name, estimate in point["estimates"].items()}
         for point in reads["points"]
     )
     for name, expected in (("p50", 1e-4), ("p95", 1e-3), ("p99", 2e-2)):
@@ -112,8 +112,8 @@ def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_pat
     assert scripted["error_count"] == 0.0
     assert failing["error_count"] == 3.0
     honest, liar = writes["points"]
-    found = {name: one["value"] for name, one in honest["estimates"].items()}
-    assert (found["wrong_cell_count"], found["verified_cell_count"]) == (0.0, 256.0)
+    values = {name: estimate["value"] for name, estimate in honest["estimates"].items()}
+    assert (values["wrong_cell_count"], values["verified_cell_count"]) == (0.0, 256.0)
     assert (honest["faults"], honest["remarks"]) == ([], [])
     # Wrong data gives no results; the fault says which.
     assert liar["estimates"] == {}

@@ -76,8 +76,8 @@ def findings_in_words(findings: Mapping[str, Any] | None) -> list[str]:
 
 
 def _places(findings: Mapping[str, Any], fault: str) -> Iterator[str]:
-    of_kind = [one for one in findings["first"] if one["fault"] == fault]
-    yield from (finding_in_words(one) for one in of_kind[:NAMED_AT_MOST])
+    of_kind = [finding for finding in findings["first"] if finding["fault"] == fault]
+    yield from (finding_in_words(finding) for finding in of_kind[:NAMED_AT_MOST])
     if findings["counts"][fault] > NAMED_AT_MOST or not of_kind:
         yield "and more"
 
@@ -91,12 +91,12 @@ def finding_in_words(finding: Mapping[str, Any]) -> str:
     'at offset 4096 write 7 had to be, write 3 is'
     """
     demanded = f"write {finding['demanded']}" if finding["demanded"] else "nothing of the run"
-    found = "nothing that it wrote"
+    actual = "nothing that it wrote"
     if finding["found"] is not None:
         _, offset, generation = finding["found"]
         elsewhere = "" if offset == finding["offset"] else f" of offset {offset}"
-        found = f"write {generation}{elsewhere}"
-    return f"at offset {finding['offset']} {demanded} had to be, {found} is"
+        actual = f"write {generation}{elsewhere}"
+    return f"at offset {finding['offset']} {demanded} had to be, {actual} is"
 
 
 def check_log_place(log: Path, target: Path) -> None:

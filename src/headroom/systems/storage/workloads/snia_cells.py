@@ -124,7 +124,7 @@ def fitting(
             f"snia_sizes has sizes that this target cannot take: {'; '.join(left_out)}",
             cure='choose others, use a larger target, or set direct = "no"',
         )
-    return kept, tuple(f"left out of the matrix: {one}" for one in left_out)
+    return kept, tuple(f"left out of the matrix: {words}" for words in left_out)
 
 
 def tracked(cells: tuple[Cell, ...]) -> Cell:
@@ -137,7 +137,7 @@ def tracked(cells: tuple[Cell, ...]) -> Cell:
     >>> tracked((Cell(100, 8192), Cell(65, 65536))).name
     'r65-64KiB'
     """
-    return min(cells, key=lambda one: (one.read_percent, abs(one.block_bytes - _TRACKED_BYTES)))
+    return min(cells, key=lambda cell: (cell.read_percent, abs(cell.block_bytes - _TRACKED_BYTES)))
 
 
 def _parts(config: Mapping[str, Value], name: str) -> Iterator[str]:

@@ -27,10 +27,10 @@ def requests(
     )
 
 
-def assert_share(found: int, total: int, share: float) -> None:
+def assert_share(part: int, total: int, share: float) -> None:
     """Five standard deviations of a binomial share: by chance once in 1.7 million."""
     deviation = math.sqrt(share * (1 - share) / total)
-    assert abs(found / total - share) <= 5 * deviation + 1e-12
+    assert abs(part / total - share) <= 5 * deviation + 1e-12
 
 
 blocks = st.lists(
@@ -66,17 +66,17 @@ workloads = st.lists(streams, min_size=1, max_size=4).map(
 def test_requests_lie_inside_and_come_in_order(
     workload: dict[str, Any], seed: int, target: int
 ) -> None:
-    found = requests(workload, seed=seed, target_bytes=target, count=200)
-    assert len(found["kind"]) == 200
-    assert np.all(found["offset"] % 512 == 0)
-    assert np.all(found["offset"] + found["length"] <= target)
-    assert np.all(np.diff(found["due_s"][~np.isnan(found["due_s"])]) >= 0)
+    drawn = requests(workload, seed=seed, target_bytes=target, count=200)
+    assert len(drawn["kind"]) == 200
+    assert np.all(drawn["offset"] % 512 == 0)
+    assert np.all(drawn["offset"] + drawn["length"] <= target)
+    assert np.all(np.diff(drawn["due_s"][~np.isnan(drawn["due_s"])]) >= 0)
     for index, written in enumerate(workload["streams"]):
-        own = found["stream"] == index
-        assert np.all(np.isnan(found["due_s"][own]) == ("rate_per_s" not in written))
-        assert np.all(found["offset"][own] >= written.get("offset_bytes", 0))
+        own = drawn["stream"] == index
+        assert np.all(np.isnan(drawn["due_s"][own]) == ("rate_per_s" not in written))
+        assert np.all(drawn["offset"][own] >= written.get("offset_bytes", 0))
         sizes = {block["bytes"] for block in written["block_bytes"]}
-        assert set(found["length"][own].tolist()) <= sizes
+        assert set(drawn["length"][own].tolist()) <= sizes
 
 
 @given(workload=workloads, seed=st.integers(0, 2**64 - 1), extra=streams)
@@ -102,10 +102,10 @@ def test_a_stream_is_the_same_whatever_runs_beside_it(
 
 def test_equal_seeds_give_equal_requests_and_others_do_not() -> None:
     workload = {"kind": "micro", "pattern": "zipf", "rate_per_s": 10.0}
-    one, same, other = (requests(workload, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(one["offset"], same["offset"])
-    assert np.array_equal(one["due_s"], same["due_s"])
-    assert not np.array_equal(one["offset"], other["offset"])
+    first, same, other = (requests(workload, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first["offset"], same["offset"])
+    assert np.array_equal(first["due_s"], same["due_s"])
+    assert not np.array_equal(first["offset"], other["offset"])
 
 
 def test_another_share_of_reads_leaves_addresses_and_times_as_they_are() -> None:
@@ -119,20 +119,20 @@ def test_another_share_of_reads_leaves_addresses_and_times_as_they_are() -> None
 def test_sequential_share_gives_runs_of_the_expected_length() -> None:
     """Oracle: a request continues the last one with the share (or, rarely, by chance)."""
     share, count = 0.75, 100_000
-    found = requests({"kind": "micro", "sequential_share": share}, count=count)
-    ends = found["offset"][:-1] + found["length"][:-1]
-    assert_share(int(np.sum(found["offset"][1:] == ends)), count - 1, share)
+    drawn = requests({"kind": "micro", "sequential_share": share}, count=count)
+    ends = drawn["offset"][:-1] + drawn["length"][:-1]
+    assert_share(int(np.sum(drawn["offset"][1:] == ends)), count - 1, share)
 
 
 def test_hot_blocks_follow_zipf_and_lie_apart() -> None:
     """Oracle: with an exponent of 1 the k-th hottest of n has 1 / (k H_n) of all requests."""
     blocks, count = 1000, 200_000
-    found = requests(
+    drawn = requests(
         {"kind": "micro", "pattern": "zipf", "zipf_exponent": 1.0},
         target_bytes=blocks * 4 * KIB,
         count=count,
     )
-    counts = np.bincount(found["offset"] // (4 * KIB), minlength=blocks)
+    counts = np.bincount(drawn["offset"] // (4 * KIB), minlength=blocks)
     harmonic = math.fsum(1 / rank for rank in range(1, blocks + 1))
     hottest = np.argsort(-counts)[:4]
     for rank, place in enumerate(hottest, start=1):
@@ -143,8 +143,8 @@ def test_hot_blocks_follow_zipf_and_lie_apart() -> None:
 @pytest.mark.parametrize("law", ["poisson", "constant"])
 def test_open_streams_keep_their_rate(law: str) -> None:
     rate, count = 250.0, 50_000
-    found = requests({"kind": "micro", "rate_per_s": rate, "arrivals": law}, count=count)
-    gaps = np.diff(found["due_s"])
+    drawn = requests({"kind": "micro", "rate_per_s": rate, "arrivals": law}, count=count)
+    gaps = np.diff(drawn["due_s"])
     # The mean of n exponential gaps has a deviation of 1 / sqrt(n) of itself.
     tolerance = 5 / math.sqrt(count) if law == "poisson" else 1e-6
     assert np.mean(gaps) * rate == pytest.approx(1, abs=tolerance)
@@ -162,21 +162,21 @@ def test_streams_of_a_constant_rate_are_spread_over_the_gap() -> None:
 def test_the_transaction_like_mix_has_its_published_shares(bsus: int, seed: int) -> None:
     """Oracle: 39.4% reads, 8.0 KiB on average, 50 requests a second for each unit of load."""
     count = 20_000
-    found = requests({"kind": "spc1_like", "bsus": bsus}, seed=seed, count=count)
-    reads = int(np.sum(found["kind"] == 0))
+    drawn = requests({"kind": "spc1_like", "bsus": bsus}, seed=seed, count=count)
+    reads = int(np.sum(drawn["kind"] == 0))
     assert_share(reads, count, 0.035 * 0.5 + 0.281 * 0.5 + 0.07 + 0.21 * 0.5 + 0.088 * 0.3 + 0.035)
     # The deviation of one size is 10.2 KiB (from the table of sizes).
-    assert np.mean(found["length"]) / KIB == pytest.approx(8.0, abs=5 * 10.2 / math.sqrt(count))
-    rate = count / found["due_s"][-1]
+    assert np.mean(drawn["length"]) / KIB == pytest.approx(8.0, abs=5 * 10.2 / math.sqrt(count))
+    rate = count / drawn["due_s"][-1]
     assert rate / (50 * bsus) == pytest.approx(1, abs=5 / math.sqrt(count))
 
 
 def test_video_streams_tell_when_a_block_is_late() -> None:
     workload = {"kind": "spc2_like", "part": "vod", "streams": 3, "rate_bytes_per_s": 262_144.0}
-    found = requests(workload, count=30)
-    assert found["allowance_s"].tolist() == [1.0, 1.0, 1.0]
-    assert found["depth"].tolist() == [8, 8, 8]
-    own = found["due_s"][found["stream"] == 1]
+    drawn = requests(workload, count=30)
+    assert drawn["allowance_s"].tolist() == [1.0, 1.0, 1.0]
+    assert drawn["depth"].tolist() == [8, 8, 8]
+    own = drawn["due_s"][drawn["stream"] == 1]
     assert np.diff(own) == pytest.approx(np.ones(len(own) - 1), abs=2e-9)
 
 
@@ -193,26 +193,28 @@ def trace_file() -> Iterator[int]:
 
 def test_a_trace_is_replayed_from_an_open_file(trace_file: int) -> None:
     workload = {"kind": "trace", "format": "msr", "fd": trace_file, "time_scale": 0.1}
-    found = requests(workload, target_bytes=GIB, count=5000)
-    assert found["offset"].tolist() == [8192 * turn for turn in range(1000)]
-    assert found["due_s"] == pytest.approx(np.arange(1000) * 0.1)
-    assert int(np.sum(found["kind"] == 1)) == 250
+    drawn = requests(workload, target_bytes=GIB, count=5000)
+    assert drawn["offset"].tolist() == [8192 * turn for turn in range(1000)]
+    assert drawn["due_s"] == pytest.approx(np.arange(1000) * 0.1)
+    assert int(np.sum(drawn["kind"] == 1)) == 250
     # The file stays where its owner left it.
     assert os.lseek(trace_file, 0, os.SEEK_CUR) > 0
 
 
 def test_a_trace_is_described(trace_file: int) -> None:
     workload = {"kind": "trace", "format": "msr", "fd": trace_file}
-    found = native.trace_description(
+    description = native.trace_description(
         workload=json.dumps(workload).encode(), target_bytes=4096 * KIB
     )
-    assert (found["requests"], found["read_share"]) == (1000, 0.75)
-    assert found["duration_s"] == pytest.approx(999.0)
-    assert found["footprint_bytes"] == 4096 * 1000
-    assert dict(zip(found["size_bytes"], found["size_count"], strict=True)) == {4096: 1000}
-    assert found["devices"] == {"web.0": (1000, 8192 * 999 + 4096)}
+    assert (description["requests"], description["read_share"]) == (1000, 0.75)
+    assert description["duration_s"] == pytest.approx(999.0)
+    assert description["footprint_bytes"] == 4096 * 1000
+    assert dict(zip(description["size_bytes"], description["size_count"], strict=True)) == {
+        4096: 1000
+    }
+    assert description["devices"] == {"web.0": (1000, 8192 * 999 + 4096)}
     # Half of the addresses are beyond a target of 4 MiB.
-    assert found["counters"]["trace_requests_folded"] == 1000 - 512
+    assert description["counters"]["trace_requests_folded"] == 1000 - 512
 
 
 @pytest.mark.parametrize(

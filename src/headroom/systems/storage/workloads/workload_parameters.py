@@ -187,13 +187,13 @@ def workload_parameters(*workloads: str) -> tuple[Parameter, ...]:
     ['bsus', 'load_share']
     """
     asked = workloads or WORKLOADS
-    found = {
+    by_name = {
         parameter.name: parameter
         for parameters, users in _USERS
         for parameter in parameters
         if any(name in users for name in asked)
     }
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def check_workload(config: Mapping[str, Value]) -> None:

@@ -118,7 +118,9 @@ def times_ms(
     return np.array([1e3 * float(run.snapshot_times_s[-1]) for run in runs])
 
 
-def bisected(mean_at: Callable[[float], float], target: float, one: Fitted, *, steps: int) -> float:
+def bisected(
+    mean_at: Callable[[float], float], target: float, number: Fitted, *, steps: int
+) -> float:
     """Return the number at which a monotone mean meets `target`, halving its range.
 
     Examples
@@ -127,10 +129,10 @@ def bisected(mean_at: Callable[[float], float], target: float, one: Fitted, *, s
     >>> round(bisected(lambda x: 10 * x, 50.0, number, steps=20), 3)
     5.0
     """
-    low, high = one.low, one.high
+    low, high = number.low, number.high
     for _ in range(steps):
         middle = 0.5 * (low + high)
-        if (mean_at(middle) < target) == one.rises:
+        if (mean_at(middle) < target) == number.rises:
             low = middle
         else:
             high = middle
@@ -151,15 +153,15 @@ def fitted(
     steps
         How often the range of a number is halved.
     """
-    found: dict[str, float] = {}
-    for one in FITTED:
+    numbers: dict[str, float] = {}
+    for number in FITTED:
 
-        def mean_at(value: float, one: Fitted = one) -> float:
-            guess = _own(one.device, {**(changed or {}), **found, one.name: value})
-            return float(times_ms(one.device, seeds, guess).mean())
+        def mean_at(value: float, own: Fitted = number) -> float:
+            guess = _own(own.device, {**(changed or {}), **numbers, own.name: value})
+            return float(times_ms(own.device, seeds, guess).mean())
 
-        found[one.name] = bisected(mean_at, PUBLISHED[one.device].mean, one, steps=steps)
-    return found
+        numbers[number.name] = bisected(mean_at, PUBLISHED[number.device].mean, number, steps=steps)
+    return numbers
 
 
 def below_mean(row: Row, runs: int) -> list[int]:
@@ -187,7 +189,7 @@ def held() -> dict[str, float]:
     True
     """
     defaults = {parameter.name: parameter.default for parameter in EVA4400.parameters}
-    return {one.name: float(defaults[one.name]) for one in FITTED}  # type: ignore[arg-type]  # numbers
+    return {number.name: float(defaults[number.name]) for number in FITTED}  # type: ignore[arg-type]  # numbers
 
 
 def told(rows: Mapping[str, Row]) -> Iterator[str]:
@@ -215,8 +217,11 @@ def main() -> None:
     parser.add_argument("--share", type=float, help="checkpoint_share, other than that of the file")
     asked = parser.parse_args()
     tried = {"disks": asked.disks, "checkpoint_share": asked.share}
-    changed: dict[str, float] = {name: one for name, one in tried.items() if one is not None}
-    lines = [f"{one.name} = {held()[one.name]:g}, by the mean of {one.device}" for one in FITTED]
+    changed: dict[str, float] = {name: value for name, value in tried.items() if value is not None}
+    lines = [
+        f"{number.name} = {held()[number.name]:g}, by the mean of {number.device}"
+        for number in FITTED
+    ]
     defaults = {parameter.name: parameter.default for parameter in EVA4400.parameters}
     lines += [
         f"{name} = {defaults[name]}, by the standard deviation of {device}"

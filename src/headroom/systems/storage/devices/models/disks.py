@@ -131,7 +131,7 @@ class DiskArray:
     def _reading(self) -> Program:
         read, request, cache = self._model.program("read"), self._request, self._cache
         read.set(self._bytes, cache.call("missing", request.offset, request.length))
-        with read.branch() as found, found.when(self._bytes > 0):
+        with read.branch() as some, some.when(self._bytes > 0):
             read.set(self._start, cache.call("fetch_offset"))
             read.call(self._on_disks[False])
             read.set(self._bytes, cache.call("insert", self._start, self._bytes))
@@ -166,12 +166,12 @@ class DiskArray:
         """Return the program that writes the next extent back."""
         destage, cache = self._model.program("destage one"), self._cache
         destage.set(self._bytes, cache.call("destage"))
-        with destage.branch() as found:
-            with found.when(self._bytes > 0):
+        with destage.branch() as some:
+            with some.when(self._bytes > 0):
                 destage.set(self._start, cache.call("destage_offset"))
                 destage.call(self._on_disks[True])
                 destage.set(self._bytes, cache.call("destaged", self._start, self._bytes))
-            with found.otherwise():
+            with some.otherwise():
                 # Every dirty block is on its way: wait for a turn, as a controller polls.
                 destage.delay(60e3 / self._numbers.rpm)
         return destage

@@ -119,39 +119,41 @@ class Journal:
         if self._client.commit_s > 0:
             walk.set(self._at["next commit"], draw(uniform(0, 1e3 * self._client.commit_s)))
 
-    def record(self, one: Program, home: Expression) -> None:
+    def record(self, program: Program, home: Expression) -> None:
         """Let a job write a record of the metadata at `home` (B).
 
         Commits and checkpoints due by then are made first.
         """
         at, client, request = self._at, self._client, self._request
         if client.commit_s > 0:
-            with one.branch() as clock, clock.when(self._model.now >= at["next commit"]):
-                one.call(self._commit)
-                one.set(at["next commit"], at["next commit"] + 1e3 * client.commit_s)
+            with program.branch() as clock, clock.when(self._model.now >= at["next commit"]):
+                program.call(self._commit)
+                program.set(at["next commit"], at["next commit"] + 1e3 * client.commit_s)
         if client.journal_bytes == 0:
             return
         if client.checkpoint_share > 0:
-            self._checkpoint(one, home)
-        one.set(request.offset, self._start + at["written"] % (self._bytes - client.journal_bytes))
-        one.set(request.length, client.journal_bytes)
-        one.set(at["written"], at["written"] + client.journal_bytes)
-        one.call(self._below.touch)
+            self._checkpoint(program, home)
+        program.set(
+            request.offset, self._start + at["written"] % (self._bytes - client.journal_bytes)
+        )
+        program.set(request.length, client.journal_bytes)
+        program.set(at["written"], at["written"] + client.journal_bytes)
+        program.call(self._below.touch)
 
-    def _checkpoint(self, one: Program, home: Expression) -> None:
+    def _checkpoint(self, program: Program, home: Expression) -> None:
         """Write a block to its home location once that much of a full journal was discarded."""
         at, client, request = self._at, self._client, self._request
         with (
-            one.branch() as full,
+            program.branch() as full,
             full.when(at["written"] >= client.journal_full_share * self._bytes),
         ):
-            one.set(at["owed"], at["owed"] + client.checkpoint_share * client.journal_bytes)
-            with one.branch() as due, due.when(at["owed"] >= PAGE_BYTES):
-                one.set(at["owed"], at["owed"] - PAGE_BYTES)
-                one.set(request.offset, floor(home / PAGE_BYTES) * PAGE_BYTES)
-                one.set(request.length, PAGE_BYTES)
-                one.set(request.is_write, 1)
-                one.call(self._below.carry)
+            program.set(at["owed"], at["owed"] + client.checkpoint_share * client.journal_bytes)
+            with program.branch() as due, due.when(at["owed"] >= PAGE_BYTES):
+                program.set(at["owed"], at["owed"] - PAGE_BYTES)
+                program.set(request.offset, floor(home / PAGE_BYTES) * PAGE_BYTES)
+                program.set(request.length, PAGE_BYTES)
+                program.set(request.is_write, 1)
+                program.call(self._below.carry)
 
     def _committing(self) -> Program:
         """Return the program that writes back, many requests at once, until nothing is dirty."""

@@ -127,7 +127,7 @@ def load_parameters() -> tuple[Parameter, ...]:
     own = [
         parameter for parameter in workload_parameters(*MODELLED) if parameter.name not in _LEFT_OUT
     ]
-    return (kind, *(_counted(one) for one in own))
+    return (kind, *(_counted(parameter) for parameter in own))
 
 
 def _counted(parameter: Parameter) -> Parameter:
@@ -217,14 +217,14 @@ def _shape_of_spc2(table: Mapping[str, Any], _: int) -> Shape:
 
 
 def _shape_of_trace(table: Mapping[str, Any], target_bytes: int) -> Shape:
-    found = described(table, target_bytes)
+    facts = described(table, target_bytes)
     is_timed = table["timing"] == "as_timed"
     return Shape(
         streams=("trace",),
         depth=None if is_timed else int(table["depth"]),
         rates=(None,) if is_timed else None,
-        read_share=found.read_share,
-        requests=found.requests,
+        read_share=facts.read_share,
+        requests=facts.requests,
     )
 
 
@@ -266,7 +266,7 @@ class _Load:
         shape = self._shape
         rates = shape.rates or ()
         if is_by_kind:
-            total = None if None in rates else sum(one or 0.0 for one in rates)
+            total = None if None in rates else sum(per_s or 0.0 for per_s in rates)
             classes = [
                 (name, (READ, WRITE).index(name), total and share and total * share)
                 for name, share in shape.kinds
@@ -319,7 +319,7 @@ class _Load:
         if isinstance(stream, Attribute):
             sets[stream] = self._source.call("seat", stream)
         sets |= self._taken(stream)
-        members = {one: (self._walk(one, None), weight) for one, weight in weights.items()}
+        members = {member: (self._walk(member, None), weight) for member, weight in weights.items()}
         draw = computed_draw(index, sets=sets)
         self._model.closed_mix(name, members, population=population, start="ready", draw=draw)
 

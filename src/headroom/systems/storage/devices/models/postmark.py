@@ -276,33 +276,37 @@ class _Benchmark:
 
     def _operation(self) -> Program:
         """Return the program of one operation."""
-        one, at, postmark, client = (
+        program, at, postmark, client = (
             self._model.program("operation"),
             self._at,
             self._postmark,
             self._client,
         )
-        one.set(at["scratch"], postmark.call("next"))
-        one.set(at["kind"], postmark.call("kind"))
-        one.set(at["bytes"], postmark.call("bytes"))
-        one.set(at["ends"], postmark.call("ends_transaction"))
-        one.set(at["inode"], self._inode_start + postmark.call("slot") * client.inode_bytes)
-        one.set(at["address"], postmark.call("slot") * self._slot_bytes + postmark.call("offset"))
-        one.use(self._cpu, self._processor_ms())
-        with one.branch() as what:
+        program.set(at["scratch"], postmark.call("next"))
+        program.set(at["kind"], postmark.call("kind"))
+        program.set(at["bytes"], postmark.call("bytes"))
+        program.set(at["ends"], postmark.call("ends_transaction"))
+        program.set(at["inode"], self._inode_start + postmark.call("slot") * client.inode_bytes)
+        program.set(
+            at["address"], postmark.call("slot") * self._slot_bytes + postmark.call("offset")
+        )
+        program.use(self._cpu, self._processor_ms())
+        with program.branch() as what:
             with what.when(at["kind"] == READ):
-                self._read(one)
+                self._read(program)
             with what.when(at["kind"] == DELETE):
-                with one.branch() as some, some.when(at["bytes"] > 0):
-                    one.set(at["scratch"], self._cache.call("forget", at["address"], at["bytes"]))
-                self._metadata(one)
+                with program.branch() as some, some.when(at["bytes"] > 0):
+                    program.set(
+                        at["scratch"], self._cache.call("forget", at["address"], at["bytes"])
+                    )
+                self._metadata(program)
             with what.when(at["kind"] != NOTHING):
-                with one.branch() as some, some.when(at["bytes"] > 0):
-                    one.set(self._request.offset, at["address"])
-                    one.set(self._request.length, at["bytes"])
-                    one.call(self._touch)
-                self._metadata(one)
-        return one
+                with program.branch() as some, some.when(at["bytes"] > 0):
+                    program.set(self._request.offset, at["address"])
+                    program.set(self._request.length, at["bytes"])
+                    program.call(self._touch)
+                self._metadata(program)
+        return program
 
     def _processor_ms(self) -> Expression:
         """Return the processor time (ms) of an operation, from its kind and its number of bytes."""
@@ -313,26 +317,26 @@ class _Benchmark:
         copied = moves * (at["bytes"] * (1e-3 * client.byte_ns) + pages * client.page_us)
         return 1e-3 * (client.operation_us * (at["kind"] != NOTHING) + own + copied)
 
-    def _read(self, one: Program) -> None:
+    def _read(self, program: Program) -> None:
         """Fetch the blocks that are not in the file cache."""
         at, cache, request = self._at, self._cache, self._request
-        with one.branch() as some, some.when(at["bytes"] > 0):
-            one.set(request.length, cache.call("missing", at["address"], at["bytes"]))
-            with one.branch() as missing, missing.when(request.length > 0):
-                one.set(request.offset, cache.call("fetch_offset"))
-                one.set(request.is_write, 0)
-                one.call(self._carry)
+        with program.branch() as some, some.when(at["bytes"] > 0):
+            program.set(request.length, cache.call("missing", at["address"], at["bytes"]))
+            with program.branch() as missing, missing.when(request.length > 0):
+                program.set(request.offset, cache.call("fetch_offset"))
+                program.set(request.is_write, 0)
+                program.call(self._carry)
                 kept = cache.call("insert", request.offset, request.length)
-                one.set(at["scratch"], kept)
+                program.set(at["scratch"], kept)
 
-    def _metadata(self, one: Program) -> None:
+    def _metadata(self, program: Program) -> None:
         """Make the inode and a record of the journal dirty."""
         at, client, request = self._at, self._client, self._request
         if client.inode_bytes > 0:
-            one.set(request.offset, at["inode"])
-            one.set(request.length, client.inode_bytes)
-            one.call(self._touch)
-        self._journal.record(one, at["inode"])
+            program.set(request.offset, at["inode"])
+            program.set(request.length, client.inode_bytes)
+            program.call(self._touch)
+        self._journal.record(program, at["inode"])
 
     def _touching(self) -> Program:
         """Return the program that makes the job's requested bytes dirty in the file cache."""
@@ -369,25 +373,25 @@ class _Benchmark:
 
     def _writing_back_one(self) -> Program:
         """Return the program that writes one stretch of the file cache to the device."""
-        one, cache, request = self._model.program("write back one"), self._cache, self._request
-        one.set(request.length, cache.call("destage"))
-        with one.branch() as found:
-            with found.when(request.length > 0):
-                one.set(request.offset, cache.call("destage_offset"))
-                one.set(request.is_write, 1)
-                start, length = self._sent(one)
-                one.call(self._carry)
-                one.set(request.length, cache.call("destaged", start, length))
-            with found.otherwise():
+        program, cache, request = self._model.program("write back one"), self._cache, self._request
+        program.set(request.length, cache.call("destage"))
+        with program.branch() as some:
+            with some.when(request.length > 0):
+                program.set(request.offset, cache.call("destage_offset"))
+                program.set(request.is_write, 1)
+                start, length = self._sent(program)
+                program.call(self._carry)
+                program.set(request.length, cache.call("destaged", start, length))
+            with some.otherwise():
                 # All dirty data is on its way: a waiting writer looks again a little later.
-                one.delay(0.1)
-        return one
+                program.delay(0.1)
+        return program
 
-    def _sent(self, one: Program) -> tuple[Attribute, Attribute]:
+    def _sent(self, program: Program) -> tuple[Attribute, Attribute]:
         """Keep the sent request in separate attributes: the device may use those of the request."""
         start, length = (self._model.attribute(f"sent {word}") for word in ("offset", "bytes"))
-        one.set(start, self._request.offset)
-        one.set(length, self._request.length)
+        program.set(start, self._request.offset)
+        program.set(length, self._request.length)
         return start, length
 
 

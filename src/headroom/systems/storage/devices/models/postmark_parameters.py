@@ -81,8 +81,9 @@ def benchmark_parameters() -> tuple[Parameter, ...]:
                  for name in _USED)  # fmt: skip
 
 
-def _with(one: Parameter, default: Value, source: str) -> Parameter:
+def _with(parameter: Parameter, default: Value, source: str) -> Parameter:
     return Parameter(
-        name=one.name, type=one.type, unit=one.unit, default=default, low=one.low, high=one.high,
-        source=source, description=one.description,
+        name=parameter.name, type=parameter.type, unit=parameter.unit, default=default,
+        low=parameter.low, high=parameter.high,
+        source=source, description=parameter.description,
     )  # fmt: skip

@@ -90,14 +90,14 @@ def test_an_open_load_waits_as_pollaczek_and_khinchine_say() -> None:
 
 def test_a_striped_array_reads_at_random_as_so_many_disks() -> None:
     striped: Config = {"raid_level": 0, "disks": 8, "depth": 1, "requests": 4_000}
-    one = seen(DISK_ARRAY, **striped)
+    single = seen(DISK_ARRAY, **striped)
     numbers = DISK_ARRAY.numbers()
     least_s = 1e-3 * (numbers.seek_mean_ms * 0.9) + 0.5 * 60 / numbers.rpm
-    assert one.response_s > least_s
+    assert single.response_s > least_s
     many = seen(DISK_ARRAY, **{**striped, "depth": 64, "disk_order": "fcfs", "requests": 20_000})
     # 64 jobs over 8 disks with equal chances: N / (N + M - 1) of all disks are busy.
     busy = 64 / (64 + 8 - 1)
-    assert many.rate * one.response_s == pytest.approx(8 * busy, rel=0.06)
+    assert many.rate * single.response_s == pytest.approx(8 * busy, rel=0.06)
 
 
 def test_small_writes_cost_four_accesses_in_raid_5_two_in_raid_1_and_one_in_raid_0() -> None:
@@ -152,15 +152,15 @@ def test_flash_writes_as_fast_as_its_dies_and_falls_off_the_cliff_when_full() ->
     assert used.rate < 0.6 * fresh.rate
 
 
-@pytest.mark.parametrize("device", ALL, ids=lambda one: one.kind)
+@pytest.mark.parametrize("device", ALL, ids=lambda model: model.kind)
 def test_a_run_is_a_function_of_model_and_seed(device: DeviceModel) -> None:
     config: Config = {"requests": 500, "read_share": 0.5, "depth": 4}
-    one, two = seen(device, **config), seen(device, **config)
-    assert one.response_s == two.response_s
-    assert not math.isnan(one.response_s)
+    first, two = seen(device, **config), seen(device, **config)
+    assert first.response_s == two.response_s
+    assert not math.isnan(first.response_s)
 
 
-@pytest.mark.parametrize("device", ALL, ids=lambda one: one.kind)
+@pytest.mark.parametrize("device", ALL, ids=lambda model: model.kind)
 def test_an_spc1_like_load_has_its_eight_streams(device: DeviceModel) -> None:
     names = seen(device, workload="spc1_like", bsus=1, requests=300).result.classes.names
     assert len(names) == 8

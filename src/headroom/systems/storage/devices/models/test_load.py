@@ -74,19 +74,19 @@ def table_of(config: Config) -> dict[str, Any]:
 @pytest.mark.parametrize("classes", ["kind", "stream"])
 @pytest.mark.parametrize("name", OPEN)
 def test_open_requests_come_when_they_are_due_in_a_measured_run(name: str, classes: str) -> None:
-    found = run({**OPEN[name], "classes": classes}, trace=100_000).trace
-    assert found is not None
-    begun = found.time_s[found.kind == BEGIN][:COUNT]
+    events = run({**OPEN[name], "classes": classes}, trace=100_000).trace
+    assert events is not None
+    begun = events.time_s[events.kind == BEGIN][:COUNT]
     assert begun == pytest.approx(source(table_of(OPEN[name]))["due_s"][: begun.size], abs=2e-9)
     assert begun.size >= COUNT
 
 
 @pytest.mark.parametrize("name", OPEN)
 def test_reads_and_writes_of_open_streams_are_those_of_a_measured_run(name: str) -> None:
-    found = run({**OPEN[name], "classes": "kind"}, trace=100_000).trace
-    assert found is not None
-    begun = found.kind == BEGIN
-    is_write = found.klass[begun][:COUNT]
+    events = run({**OPEN[name], "classes": "kind"}, trace=100_000).trace
+    assert events is not None
+    begun = events.kind == BEGIN
+    is_write = events.klass[begun][:COUNT]
     assert is_write.tolist() == source(table_of(OPEN[name]))["kind"][: is_write.size].tolist()
 
 
@@ -104,10 +104,10 @@ def test_one_closed_job_carries_out_the_requests_of_a_measured_run(read_share: f
 @pytest.mark.parametrize("config", [*OPEN.values(), *CLOSED.values()], ids=[*OPEN, *CLOSED])
 def test_classes_are_those_of_the_measured_column(config: Config, classes: str) -> None:
     asked = {**config, "classes": classes}
-    found = counts(run(asked))
-    assert set(found) <= set(class_names(complete(asked)))
-    assert sum(found.values()) == COUNT
-    assert min(found.values()) > 0
+    counted = counts(run(asked))
+    assert set(counted) <= set(class_names(complete(asked)))
+    assert sum(counted.values()) == COUNT
+    assert min(counted.values()) > 0
 
 
 def test_reads_and_writes_have_times_of_their_own() -> None:

@@ -73,8 +73,10 @@ def test_what_an_earlier_run_left_makes_runs_differ() -> None:
 
 
 def test_a_run_is_a_function_of_model_and_seed() -> None:
-    one, two, other = (total_s(simulate(POSTMARK_EVA4400(**FULL), seed=seed)) for seed in (1, 1, 2))
-    assert one == two != other
+    first, two, other = (
+        total_s(simulate(POSTMARK_EVA4400(**FULL), seed=seed)) for seed in (1, 1, 2)
+    )
+    assert first == two != other
 
 
 def test_files_that_find_no_room_are_refused_with_a_cure() -> None:
@@ -161,12 +163,12 @@ def test_what_is_printed_has_both_tables() -> None:
     assert lines[-2].split()[-1] == "0.7707"
 
 
-@pytest.mark.parametrize("one", FITTED, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", FITTED, ids=lambda number: number.name)
 def test_a_number_is_found_again_from_the_mean_that_it_gave(one: Fitted) -> None:
     truth = one.low + 0.3 * (one.high - one.low)
     sign = 1 if one.rises else -1
-    found = bisected(lambda value: sign * value, sign * truth, one, steps=30)
-    assert found == pytest.approx(truth)
+    number = bisected(lambda value: sign * value, sign * truth, one, steps=30)
+    assert number == pytest.approx(truth)
 
 
 def test_a_run_tells_its_time_and_its_warm_up_as_a_measured_one_does() -> None:

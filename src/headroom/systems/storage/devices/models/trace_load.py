@@ -62,11 +62,13 @@ def described(table: Mapping[str, Any], target_bytes: int) -> TraceFacts:
     EnvironmentUnfitError
         The trace cannot be read, or a line of it is malformed.
     """
-    found = trace_description(table, target_bytes=target_bytes)
-    if not found["counters"]["trace_requests_left_out"]:
-        still = found["requests"] - found["reads"] - found["writes"]
-        return TraceFacts(found["counters"]["trace_requests"] - still, found["read_share"])
-    asked = first_requests(table, seed=0, target_bytes=target_bytes, count=found["requests"])
+    description = trace_description(table, target_bytes=target_bytes)
+    if not description["counters"]["trace_requests_left_out"]:
+        still = description["requests"] - description["reads"] - description["writes"]
+        return TraceFacts(
+            description["counters"]["trace_requests"] - still, description["read_share"]
+        )
+    asked = first_requests(table, seed=0, target_bytes=target_bytes, count=description["requests"])
     return TraceFacts(int((asked["kind"] <= _WRITE).sum()), None)
 
 
