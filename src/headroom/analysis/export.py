@@ -146,6 +146,27 @@ def comparison_rows(result: StudyResult) -> Iterator[Row]:
             }
 
 
+def derived_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per derived quantity and combination of levels; without a value, with why."""
+    for experiment in result.experiments:
+        for found in experiment.derived:
+            for one in found.values:
+                yield {
+                    "experiment": experiment.name,
+                    "quantity": found.name,
+                    **{f"factor.{name}": level for name, level in one.levels.items()},
+                    "of": found.of,
+                    "operation": found.operation,
+                    "unit": found.unit,
+                    "value": one.value,
+                    "low": one.low,
+                    "high": one.high,
+                    "terms": one.count,
+                    "planned_terms": one.planned,
+                    "missing": "" if one.missing is None else one.missing.code,
+                }
+
+
 _COMPARED = (
     "metric", "unit", "better", "verdict", "count", "base_count", "pairs", "value",
     "base_value", "ratio", "low", "high", "method", "shift", "shift_low", "shift_high",

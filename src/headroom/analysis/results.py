@@ -22,6 +22,7 @@ from headroom.analysis.evidence import (
     NoEffect,
     NoInterval,
     NoKnee,
+    NoValue,
     PredictionKind,
     RunOrder,
     WarmUpEvidence,
@@ -776,6 +777,50 @@ class LevelsCompared(_Result, frozen=True, kw_only=True):
     why_empty: NoComparison | None = None
 
 
+class DerivedValue(_Result, frozen=True, kw_only=True):
+    """A derived quantity at one combination of levels, with its 95% interval.
+
+    The interval is that of `headroom.analysis.statistics.parts`: symmetric, Student's t.
+    """
+
+    levels: dict[str, Value]
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    count: int = 0
+    """Values that it is made of."""
+    planned: int = 0
+    """Values that it would be made of if no point lacked results."""
+    reason: NoInterval | None = None
+    """Why there is no interval."""
+    missing: NoValue | None = None
+    """Why there is no value; or why the first term that is left out has none."""
+
+
+class DerivedResult(_Result, frozen=True, kw_only=True):
+    """A derived quantity of an experiment."""
+
+    name: str
+    of: str
+    operation: str
+    """Key of the study that defines it."""
+    unit: str
+    better: Literal["high", "low", "none"]
+    factors: list[str]
+    """Factors that its values have levels of."""
+    over: list[str] = []
+    """Factors that it combines, or that differ from the point that it refers to."""
+    to: dict[str, Value] = {}
+    """Levels of the point that it refers to."""
+    to_experiment: str = ""
+    """Experiment of that point; empty: its own."""
+    is_inverse: bool = False
+    """Whether that point is divided by this one."""
+    divisor: str = ""
+    """Of ``divided_by``: the metric, quantity or factor."""
+    values: list[DerivedValue] = []
+
+
 class DrawnModel(_Result, frozen=True, kw_only=True):
     """The model of one point as data, for its picture: no random streams, the rest as it ran."""
 
@@ -813,6 +858,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     limits: list[LimitCrossing] = []
     compared: LevelsCompared | None = None
     """None if the study compares no levels."""
+    derived: list[DerivedResult] = []
+    """Quantities of several points, in the order of the study."""
     what_if_replications: int = 0
     """Replications of changed systems, in addition to those of the points."""
     parameters: list[ParameterUsed] = []

@@ -14,6 +14,7 @@ import typer
 from headroom.analysis.export import (
     Row,
     comparison_rows,
+    derived_rows,
     interval_rows,
     observation_rows,
     point_rows,
@@ -39,6 +40,7 @@ class What(StrEnum):
     INTERVALS = "intervals"
     WHAT_IFS = "what-ifs"
     COMPARISONS = "comparisons"
+    DERIVED = "derived"
 
 
 class Format(StrEnum):
@@ -80,7 +82,8 @@ def export(
             "included; series: values over time, where a study sets sample_every_s; intervals: "
             "terminating runs over time, one row per interval and metric; what-ifs: one "
             "row per change that was tried and metric; comparisons: one row per level that is "
-            "compared with a base, and metric."
+            "compared with a base, and metric; derived: one row per derived quantity and "
+            "combination of levels."
         ),
     ] = What.POINTS,
     form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
@@ -109,6 +112,7 @@ _OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {
     What.INTERVALS: interval_rows,
     What.WHAT_IFS: what_if_rows,
     What.COMPARISONS: comparison_rows,
+    What.DERIVED: derived_rows,
 }
 _OF_JOURNAL: Mapping[What, Callable[[Plan, Journal], Iterator[Row]]] = {
     What.REPLICATIONS: replication_rows,
