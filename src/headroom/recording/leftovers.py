@@ -81,7 +81,7 @@ def state_folder() -> Path:
     return Path(start) / "headroom" / "storage"
 
 
-def make_folder(parent: Path, *, state: Path | None = None) -> OwnFolder:
+def make_folder(parent: Path, *, state: Path | None = None, prefix: str = PREFIX) -> OwnFolder:
     """Make Headroom's own folder in `parent`, listed and marked.
 
     Raises
@@ -90,7 +90,7 @@ def make_folder(parent: Path, *, state: Path | None = None) -> OwnFolder:
         The list cannot be written, or the folder cannot be made.
     """
     token = secrets.token_hex(8)
-    path = parent.resolve() / f"{PREFIX}{token}"
+    path = parent.resolve() / f"{prefix}{token}"
     mark = Mark(
         format=1,
         token=token,
@@ -219,7 +219,7 @@ def _removed_if_free(
     descriptor = os.open(locked, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if _try_lock(descriptor):
-            first(folder.name.removeprefix(PREFIX))
+            first(folder.name.rpartition("-")[2])
             yield from _removed(folder, listed)
     finally:
         os.close(descriptor)
@@ -228,7 +228,7 @@ def _removed_if_free(
 def _is_ours(mark: Mark, folder: Path, token: str) -> bool:
     return (
         mark.token == token
-        and folder.name == f"{PREFIX}{token}"
+        and folder.name.rpartition("-")[2] == token
         and not folder.is_symlink()
         and mark.machine == this_machine()
         and mark.user == os.getuid() == folder.stat().st_uid

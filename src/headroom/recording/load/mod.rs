@@ -10,6 +10,7 @@
 mod arrivals;
 pub mod carrier;
 pub mod drive;
+pub mod due;
 mod ends;
 pub mod failures;
 pub mod operation;

@@ -1,6 +1,7 @@
 """The services of one session: started when first needed, kept, ended; leftovers are removed."""
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -22,6 +23,7 @@ from headroom.recording.services.service import (
     PortTakenError,
     Service,
     ServiceFailedError,
+    cut_log,
     free_ports,
     start,
 )
@@ -30,6 +32,10 @@ from headroom.recording.services.table import ServiceTable
 Fill = Callable[[str, Mapping[str, str]], str]
 """Fills the placeholders of a text, given those of the services."""
 _PORT_TRIES = 3
+_LOOK_AT_LOGS_S = 0.5
+_PREFIX = "headroom-services-"
+_OWN = re.compile(r"(?<!\{)\{(?=[a-z])")
+"""The brace before a placeholder; two of them are one brace."""
 
 
 @dataclass(slots=True)
@@ -39,6 +45,7 @@ class Keeper:
     _folder: OwnFolder | None = None
     _running: dict[str, tuple[object, Service]] = field(default_factory=dict)
     _count: int = 0
+    _closed: threading.Event = field(default_factory=threading.Event)
 
     def ensure(self, tables: Sequence[ServiceTable], fill: Fill) -> dict[str, str]:
         """Start what does not run yet, in this order; return the values of all placeholders.
@@ -91,6 +98,7 @@ class Keeper:
 
     def close(self) -> None:
         """End all services, the last one first, and remove their folder."""
+        self._closed.set()
         for name in reversed(list(self._running)):
             self._end(name)
         folder, self._folder = self._folder, None
@@ -114,7 +122,9 @@ class Keeper:
     def _try(self, table: ServiceTable, fill: Fill, words: Mapping[str, str]) -> Service:
         if self._folder is None:
             parent = Path(tempfile.gettempdir())
-            self._folder = make_folder(parent, state=services_state())
+            self._folder = make_folder(parent, state=services_state(), prefix=_PREFIX)
+            self._closed = threading.Event()
+            threading.Thread(target=self._watch_logs, args=[self._closed], daemon=True).start()
         self._count += 1
         base = self._folder.path / POOL / f"{table.name}-{self._count}"
         base.mkdir(parents=True)
@@ -123,6 +133,8 @@ class Keeper:
         table = _with_kind(table)
         given = {**words, **own, **{f"{table.name}.{k}": v for k, v in own.items()}}
         ready = msgspec.convert(_filled(table, fill, given), ServiceTable)
+        for name, text in ready.files.items():
+            (place.folder / name).write_text(text, encoding="utf-8")
         for argv in _preparations(table, own):
             _run(table, argv, os.environ)
         service = start(ready, place, token=self._folder.token, environment=os.environ)
@@ -133,6 +145,12 @@ class Keeper:
             service.stop()
             raise
         return service
+
+    def _watch_logs(self, closed: threading.Event) -> None:
+        while not closed.wait(_LOOK_AT_LOGS_S):
+            for service in self.services():
+                with suppress(OSError):
+                    cut_log(service.place.log)
 
 
 def services_state() -> Path:
@@ -183,12 +201,21 @@ def _with_kind(table: ServiceTable) -> ServiceTable:
         return table
 
     def named(argv: Sequence[str]) -> list[str]:
-        return [word.replace("{", f"{{{table.name}.") for word in argv]
+        return [_OWN.sub(f"{{{table.name}.", word) for word in argv]
 
     ready = table.ready
     if not (ready.port or ready.line or ready.argv):
-        ready = msgspec.structs.replace(ready, argv=named(kind.ready))
-    return msgspec.structs.replace(table, argv=named(kind.argv(table)), stop=kind.stop, ready=ready)
+        ready = msgspec.structs.replace(ready, argv=named(kind.ready), line=kind.ready_line)
+    settings = {**kind.settings, **table.settings}
+    own = {f"{table.name}.{name}": value for name, value in settings.items()}
+    files = {name: _direct(named([text])[0], own) for name, text in kind.files.items()}
+    return msgspec.structs.replace(
+        table,
+        argv=named(kind.argv(table)),
+        stop=kind.stop,
+        ready=ready,
+        files={**files, **table.files},
+    )
 
 
 def _preparations(table: ServiceTable, own: Mapping[str, str]) -> list[list[str]]:
@@ -214,23 +241,29 @@ def _filled(table: ServiceTable, fill: Fill, words: Mapping[str, str]) -> dict[s
         return {k: of(v) for k, v in value.items()} if isinstance(value, dict) else value
 
     data: dict[str, object] = msgspec.to_builtins(table)
-    texts = {key: of(data[key]) for key in ("argv", "env", "settings", "set_up")}
+    texts = {key: of(data[key]) for key in ("argv", "env", "settings", "files", "set_up")}
     ready = {**msgspec.to_builtins(table.ready), "argv": of(table.ready.argv)}
     return {**data, **texts, "ready": ready}
 
 
 def _run(table: ServiceTable, argv: Sequence[str], environment: Mapping[str, str]) -> None:
     """Run a command of a service to its end, within the time of its start."""
-    done = subprocess.run(
-        argv, env=environment, capture_output=True, check=False, text=True,
-        timeout=table.ready.within_s,
-    )  # fmt: skip
-    if done.returncode:
-        raise ServiceFailedError(
-            f"service {table.name!r}: `{' '.join(argv)}` ended with exit code "
-            f"{done.returncode}:\n{(done.stderr or done.stdout)[-2000:]}",
-            cure="run it by hand",
+    limit_s = table.ready.within_s
+    try:
+        done = subprocess.run(
+            argv, env=environment, capture_output=True, check=False, text=True, timeout=limit_s
         )
+    except subprocess.TimeoutExpired:
+        reason = f"did not end within {limit_s:g} s; give it more by `ready.within_s`"
+    except OSError as error:
+        reason = f"cannot be started: {error.strerror}"
+    else:
+        if not done.returncode:
+            return
+        said = (done.stderr or done.stdout)[-2000:]
+        reason = f"ended with exit code {done.returncode}:\n{said}"
+    command = " ".join(argv)
+    raise ServiceFailedError(f"service {table.name!r}: `{command}` {reason}", cure="run it by hand")
 
 
 def _timers(service: Service) -> Iterator[threading.Timer]:

@@ -25,13 +25,17 @@ from headroom.recording.services.table import ServiceTable
 MARK = "HEADROOM_SERVICE"
 """Variable of the environment of all processes of a service: the token of the session."""
 _LOOK_S = 0.02
+LOG_LIMIT_BYTES = 16_000_000
+"""Size (B) beyond which a log is cut."""
+LOG_KEPT_BYTES = 1_000_000
 _LOG_BYTES = 4000
 _LOG_LINES = 20
 _SHELL = (
+    'exec >>"$1" 2>&1; shift; '
     "while [ $1 != -- ]; do echo $$ >$1/cgroup.procs || exit 126; shift; done; "
-    'shift; exec "$@" 2>&1'
+    'shift; exec "$@"'
 )
-"""Enters control groups, then becomes the service."""
+"""Appends to the log, enters control groups, then becomes the service."""
 
 
 class ServiceFailedError(HeadroomError):
@@ -138,13 +142,21 @@ class Service:
             text = self.place.log.read_text("utf-8", "replace") if self.place.log.exists() else ""
             return re.search(ready.line, text, re.MULTILINE) is not None
         if ready.argv:
-            limit_s = ready.within_s
-            done = subprocess.run(ready.argv, capture_output=True, check=False, timeout=limit_s)
-            return done.returncode == 0
+            return self._answers(ready.argv)
         ports = self.place.ports
         if not ports:
             return self.is_alive()
         return _is_taken(ports[ready.port] if ready.port else next(iter(ports.values())))
+
+    def _answers(self, argv: list[str]) -> bool:
+        limit_s = self.table.ready.within_s
+        try:
+            done = subprocess.run(argv, capture_output=True, check=False, timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            return False
+        except OSError as error:
+            raise self.failure(f"cannot be checked by {argv[0]!r} ({error.strerror})") from error
+        return done.returncode == 0
 
 
 def start(
@@ -158,7 +170,8 @@ def start(
         It ended, or was not ready in time.
     """
     groups, remarks = make_groups(f"{token}-{table.name}", table.limits, hierarchies())
-    argv = ["sh", "-c", _SHELL, "sh", *map(str, dict.fromkeys(groups.values())), "--", *table.argv]
+    entered = [str(group) for group in dict.fromkeys(groups.values())]
+    argv = ["sh", "-c", _SHELL, "sh", str(place.log), *entered, "--", *table.argv]
     with ExitStack() as undo:
         undo.callback(remove_groups, groups)
         launcher = undo.enter_context(Launcher())
@@ -168,7 +181,7 @@ def start(
                 argv=argv,
                 environment={**environment, **table.env, MARK: token},
                 folder=place.folder,
-                stdout=place.log,
+                stdout=Path(os.devnull),
                 stderr=Path(os.devnull),
             )
         )
@@ -179,6 +192,22 @@ def start(
         service.wait_until_ready()
         undo.pop_all()
     return service
+
+
+def cut_log(log: Path) -> None:
+    """Keep the last part of a log that has grown beyond `LOG_LIMIT_BYTES`.
+
+    The service appends to it, so it goes on behind the kept part; lines that it writes in this
+    moment are lost.
+    """
+    if not log.exists() or log.stat().st_size <= LOG_LIMIT_BYTES:
+        return
+    with log.open("r+b") as file:
+        file.seek(-LOG_KEPT_BYTES, os.SEEK_END)
+        kept = file.read()
+        file.truncate(0)
+    with log.open("ab") as file:
+        file.write(b"[earlier lines were cut: the log had grown too large]\n" + kept)
 
 
 def free_ports(names: list[str]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 Argv: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
+FileName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
 Name: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
 Signal: TypeAlias = Literal["TERM", "INT", "QUIT", "KILL", "HUP", "USR1", "USR2", "STOP"]
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
@@ -59,13 +60,15 @@ class ServiceTable(_Table, frozen=True):
     name: Name
     """Name, the first part of its placeholders."""
     kind: str = "program"
-    """`program`, or a known server: `postgres`."""
+    """`program`, or a known server: `postgres`, `mariadb`, `nginx`, `haproxy`."""
     argv: list[str] = []
     """Program and arguments; for a known server additional arguments."""
     env: dict[str, str] = {}
     """Additions to the environment of Headroom itself."""
     settings: dict[str, str] = {}
     """Configuration of a known server."""
+    files: dict[FileName, str] = {}
+    """Name to content of text files that are written to its folder before each start."""
     ports: list[Name] = msgspec.field(default_factory=lambda: ["port"])
     """Names of the ports that it needs; free ones are chosen."""
     ready: ReadyTable = msgspec.field(default_factory=ReadyTable)

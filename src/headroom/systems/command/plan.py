@@ -199,6 +199,7 @@ def check_services(tables: Sequence[ServiceTable]) -> None:
 def texts_of(table: ServiceTable) -> Iterator[str]:
     """Yield all texts of a service that may have placeholders."""
     yield from (*table.argv, *table.env.values(), *table.settings.values(), *table.ready.argv)
+    yield from table.files.values()
     for argv in table.set_up:
         yield from argv
 

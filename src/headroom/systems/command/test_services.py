@@ -15,7 +15,12 @@ import pytest
 from headroom.errors import HeadroomError, StudyError
 from headroom.recording.services import keeper as keeping
 from headroom.recording.services.limits import hierarchies, make_groups, remove_groups
-from headroom.recording.services.service import ServiceFailedError, free_ports
+from headroom.recording.services.service import (
+    LOG_LIMIT_BYTES,
+    ServiceFailedError,
+    cut_log,
+    free_ports,
+)
 from headroom.recording.services.table import LimitsTable
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.setup_table import CommandSetup
@@ -234,17 +239,127 @@ def test_what_a_service_runs_decides_about_reuse(make: Make) -> None:
     assert sys.executable in plain.found_at({})
 
 
-def test_postgres_starts_answers_and_ends(make: Make) -> None:
-    ask = ["{db.bin}/psql", "-At", "{db.url}", "-c", "show shared_buffers"]
-    settings = {"shared_buffers": "17MB"}
-    system = make(kind="postgres", program=ask, argv=[], settings=settings)
+def start_or_skip(system: CommandSystem) -> float:
     try:
-        assert pid_of(system) == 17
+        return system.run({}, seed=1).values["pid"]
     except HeadroomError as error:
         if "not installed" in error.message:
             pytest.skip(error.message)
         raise
+
+
+FETCH = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
+
+
+@pytest.mark.parametrize(
+    ("kind", "program", "settings", "processes"),
+    [
+        ("postgres", ["{db.bin}/psql", "-At", "{db.url}", "-c", "show shared_buffers"],
+         {"shared_buffers": "17MB"}, 2),
+        ("mariadb", ["sh", "-c", "echo 17; grep -c . {db.log}"], {"max_connections": "17"}, 1),
+        ("nginx", [sys.executable, "-c", FETCH, "{db.url}17.txt"], {"worker_processes": "2"}, 3),
+    ],
+)  # fmt: skip
+def test_a_known_server_starts_answers_and_ends(
+    make: Make, kind: str, program: list[str], settings: dict[str, str], processes: int
+) -> None:
+    files = {"17.txt": "17"} if kind == "nginx" else {}
+    system = make(kind=kind, program=program, argv=[], settings=settings, files=files)
+    assert start_or_skip(system) == 17
     with closing(system.keeper) as keeper:
         pids = keeper.services()[0].processes()
-    assert len(pids) > 1
+    assert len(pids) >= processes
     assert not any(is_running(pid) for pid in pids)
+
+
+@pytest.mark.usefixtures("make")
+def test_haproxy_passes_requests_on_to_another_service(tmp_path: Path) -> None:
+    servers = [
+        {"name": "web", "kind": "nginx", "files": {"17.txt": "17"}},
+        {"name": "db", "kind": "haproxy", "settings": {"server": "127.0.0.1:{web.port}"}},
+    ]
+    table = {
+        "argv": [sys.executable, "-c", FETCH, "{db.url}17.txt"],
+        "service": servers,
+        "metric": [PID],
+    }
+    system = CommandSystem.load(msgspec.convert(table, CommandSetup), base=tmp_path)
+    with closing(system.keeper):
+        assert start_or_skip(system) == 17
+
+
+def test_a_setting_that_a_known_server_does_not_have_is_refused(make: Make) -> None:
+    with pytest.raises(StudyError, match="has no setting 'worker_process'"):
+        make(kind="nginx", settings={"worker_process": "1"}).plan.placeholders()
+
+
+def test_files_of_a_service_are_written_with_their_words(make: Make) -> None:
+    files = {"my.cfg": "port = {db.port} {{of 17}}"}
+    system = make(files=files, program=["grep", "-o", "of 17", "{db.folder}/my.cfg"])
+    assert pid_of(system) == 17
+    (service,) = system.keeper.services()
+    assert (
+        f"port = {service.place.ports['port']} {{" in (service.place.folder / "my.cfg").read_text()
+    )
+
+
+@pytest.mark.parametrize("number", ["KILL", "TERM"])
+def test_a_signal_ends_the_service_during_the_run_without_failing_it(
+    make: Make, number: str
+) -> None:
+    """The program returns only once no server answers any more; the next run has a new one."""
+    gone = f"while {sys.executable} -c \"{ASK}\" 2>&1 | grep -q '^[0-9]'; do :; done; echo 5"
+    system = make(program=["sh", "-c", gone], fault={"signal": number, "after_s": 0.1})
+    assert pid_of(system) == 5
+    first = system.keeper.services()[0].pid
+    assert not is_running(first)
+    assert pid_of(system, seed=2) == 5
+    assert system.keeper.services()[0].pid != first
+
+
+def test_a_log_that_grows_too_large_keeps_its_last_part(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("ab", buffering=0) as writer:
+        writer.write(b"x" * LOG_LIMIT_BYTES + b"the last line\n")
+        cut_log(log)
+        writer.write(b"and one more\n")
+    text = log.read_bytes()
+    assert len(text) < LOG_LIMIT_BYTES / 2
+    assert text.startswith(b"[earlier lines were cut")
+    assert text.endswith(b"the last line\nand one more\n")
+
+
+@pytest.mark.parametrize(
+    ("service", "words"),
+    [
+        ({"set_up": [["sh", "-c", "echo no space >&2; exit 3"]]}, "exit code 3:\nno space"),
+        ({"set_up": [["no-such-program"]]}, "`no-such-program` cannot be started"),
+        ({"set_up": [["sleep", "1000"]], "ready": {"within_s": 0.5}}, "did not end within 0.5 s"),
+        ({"ready": {"argv": ["no-such-program"]}}, "cannot be checked by 'no-such-program'"),
+        ({"ready": {"argv": ["sleep", "9"], "within_s": 0.2}}, "was not ready within 0.2 s"),
+    ],
+)
+def test_what_goes_wrong_at_a_start_is_said_and_leaves_nothing(
+    make: Make, service: dict[str, Any], words: str
+) -> None:
+    system = make(**service)
+    with pytest.raises(ServiceFailedError) as failed:
+        pid_of(system)
+    assert words in failed.value.message
+    assert system.keeper.services() == []
+
+
+def test_limits_of_the_unified_hierarchy_are_written_as_it_reads_them(tmp_path: Path) -> None:
+    """A fake tree of control groups, version 2."""
+    own = tmp_path / "cgroup" / "me"
+    own.mkdir(parents=True)
+    (own / "cgroup.controllers").write_text("cpu memory pids\n")
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "cgroup").write_text("0::/me\n")
+    (proc / "mounts").write_text(f"cgroup2 {tmp_path / 'cgroup'} cgroup2 rw,nosuid 0 0\n")
+    groups, remarks = make_groups("db", LimitsTable(cpus=0.5, memory_mb=64.0), hierarchies(proc))
+    assert remarks == []
+    assert (groups["cpu"] / "cpu.max").read_text() == "50000 100000"
+    assert (groups["memory"] / "memory.max").read_text() == "64000000"
+    assert groups["cpu"].parent == own
