@@ -20,8 +20,8 @@ def tool_share(*, own_s: float, count: float, load_s: float, threads: int) -> fl
 
     Examples
     --------
-    >>> tool_share(own_s=1e-6, count=50_000, load_s=1.0, threads=1)
-    0.05
+    >>> tool_share(own_s=1e-6, count=250_000, load_s=1.0, threads=1)
+    0.25
     """
     if load_s <= 0.0:
         return 0.0
