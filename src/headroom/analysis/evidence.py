@@ -489,13 +489,18 @@ class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limi
     worst: WorstSpan | None = None
 
 
+NotLimitedBy: TypeAlias = Literal[
+    "think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals", "observed"
+]
+"""Most users think; too few users; all arrivals are served; all that are not rejected are served;
+some arrivals do not come to their end; of a measured load only busy shares are known."""
+
+
 class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="not_limited"):
     """A point without a bottleneck: what is fullest, and what keeps the throughput where it is."""
 
     fullest: UsedResource
-    by: Literal["think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals"]
-    """Most users think; too few users; all arrivals are served; all that are not rejected are
-    served; some arrivals do not come to their end."""
+    by: NotLimitedBy
     population: float = 0.0
     thinking: float = 0.0
     """Mean number of users who think."""

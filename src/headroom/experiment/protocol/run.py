@@ -216,6 +216,9 @@ class Run:
     offered
         Metric to how much of it the load generator asked for, for measured open loads that report
         it.
+    observed
+        What was observed to be busy, such as ``machine.cpu``, to its number of servers; the metric
+        ``NAME.utilization`` has its busy share.
     samples
         How the run went over time, if the study requests it; otherwise None.
     intervals
@@ -246,6 +249,7 @@ class Run:
     unawaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overloads: Mapping[str, float] = field(default_factory=dict)
     offered: Mapping[str, float] = field(default_factory=dict)
+    observed: Mapping[str, float] = field(default_factory=dict)
     samples: TimeSamples | None = None
     intervals: Intervals | None = None
     ends_because: str = ""

@@ -121,6 +121,11 @@ class Launcher:
     """Called about once per second while a program runs; what it raises ends the program."""
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
+    @property
+    def pid(self) -> int:
+        """Number of the launcher's process, the parent of all it starts; 0 while there is none."""
+        return 0 if self._process is None else self._process.pid
+
     def __enter__(self) -> Self:
         return self
 

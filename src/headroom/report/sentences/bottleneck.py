@@ -234,10 +234,17 @@ def _not_limited(found: NotLimited) -> Iterator[str]:
     used = f'"{fullest.name}" ({brief_percent(fullest.utilization)})'
     if fullest.is_saturated:
         yield "no bottleneck: full stations reject work without harm"
+    elif found.by == "observed":
+        yield f"nothing that was observed is saturated; busiest: {used}"
     elif fullest.kind == "station":
         yield f"no station is saturated; busiest: {used}"
     else:
         yield f"no pool is exhausted; fullest: {used}"
+    if found.by == "observed":
+        if fullest.utilization > 0.0:
+            most = 1.0 / fullest.utilization
+            yield f"at equal work per operation, it permits {most:.3g} times this throughput"
+        return
     yield {
         "think_time": (
             f"think time limits throughput: {count_jobs(found.thinking)} of {found.population:g} "

@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from headroom.experiment.protocol.system import Direction, ParameterType, Value
+from headroom.recording.observers.table import ObserveTable
 from headroom.recording.services.table import ServiceTable
 from headroom.units import unit_named
 
@@ -128,5 +129,7 @@ class CommandSetup(_Table, frozen=True):
     output."""
     services: list[ServiceTable] = msgspec.field(default_factory=list, name="service")
     """Servers that run beside the program, started in this order."""
+    observe: ObserveTable | None = None
+    """What is observed beside the program during each measured run; without it nothing is."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""

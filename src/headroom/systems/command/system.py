@@ -4,7 +4,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -17,9 +17,11 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
 from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
+from headroom.recording.observers.observed import metrics_of
 from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
 from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.systems.command.content import Content
+from headroom.systems.command.observation import Observation, groups_of
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
 from headroom.systems.command.redaction import check_patterns, redacted
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
@@ -97,7 +99,12 @@ class CommandSystem:
             Metric(name=m.name, unit=m.base_unit, better=m.better, description=m.description)
             for m in self.setup.metrics
         )
-        return (*BASE_METRICS, *picked)
+        return (*BASE_METRICS, *picked, *self._observed_metrics())
+
+    def _observed_metrics(self) -> Iterator[Metric]:
+        if (observe := self.setup.observe) is not None:
+            groups, limited = groups_of(self.setup)
+            yield from metrics_of(groups, limited, per_op=bool(observe.throughput))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the command, the levels, the study's files and the launcher's version.
@@ -107,6 +114,8 @@ class CommandSystem:
         unspoken = {"parameters", "time_limit_s", "ignore", "redact"}
         if not self.setup.services:
             unspoken.add("service")
+        if self.setup.observe is None:
+            unspoken.add("observe")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
         words = self._words(config)
         files = [
@@ -172,12 +181,13 @@ class CommandSystem:
                 given = {**given, **self._ensure_services(config, given)}
                 words = self.plan.fill(config, given)
                 environment = words.environment
+                observation = Observation(self.setup, self.keeper, launcher)
                 usage, values = Replication(
                     setup=self.setup,
                     words=words,
                     scratch=scratch,
                     launcher=launcher,
-                    beside=self.keeper.faults,
+                    beside=observation.during,
                     check=self.keeper.check,
                 ).measure()
                 remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
@@ -195,7 +205,8 @@ class CommandSystem:
             for metric in self.setup.metrics
             if metric.offered
         }
-        return Run(values=values, counters=counters, offered=offered, remarks=remarks)
+        run = Run(values=values, counters=counters, offered=offered, remarks=remarks)
+        return observation.added_to(run)
 
     def _ensure_services(
         self, config: Mapping[str, Value], given: Mapping[str, Value]
@@ -264,6 +275,15 @@ def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
 
 
 def _check_metric_names(setup: CommandSetup) -> None:
+    if setup.observe is not None and (name := setup.observe.throughput):
+        rates = [metric.name for metric in setup.metrics if metric.base_unit == "1/s"]
+        if name not in rates:
+            raise StudyError(
+                f"observe.throughput = {name!r} is not a metric with the unit 1/s",
+                cure=suggestion(name, rates)
+                if rates
+                else "pick one by [[experiment.system.metric]]",
+            )
     known = [metric.name for metric in BASE_METRICS]
     for metric in setup.metrics:
         if metric.name in known:
