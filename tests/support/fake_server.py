@@ -33,4 +33,5 @@ def main() -> None:
                 connection.sendall(f"{os.getpid()}\n".encode())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -373,8 +373,8 @@ class UsedResource(_Evidence, frozen=True, kw_only=True):
     """Share of the time in which servers work, or tokens are held, with its 95% interval."""
     low: float | None
     high: float | None
-    waiting: float
-    """Mean number of jobs that wait there."""
+    waiting: float | None
+    """Mean number of jobs that wait there; None if unknown."""
     capacity: float | None
     """Servers or tokens; None without limit."""
     is_saturated: bool

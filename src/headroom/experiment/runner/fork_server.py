@@ -1,4 +1,4 @@
-"""Worker processes by forking: modules are loaded once, however many workers start.
+"""Worker processes by forking: modules are loaded once for all workers.
 
 Python, NumPy and Headroom take a third of a second of processor time to load, a fork takes some
 milliseconds. So the first worker of a process starts a server that has loaded them, and each

@@ -1,1 +1,1 @@
-"""What the machine and groups of its processes do during a measured run."""
+"""The activity of the machine and of groups of processes during a measured run."""

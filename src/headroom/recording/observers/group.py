@@ -37,7 +37,7 @@ class Group:
     members
         Returns the numbers of its living processes.
     folders
-        Control groups by controller; empty without.
+        Control groups by controller, if it has any.
 
     Attributes
     ----------

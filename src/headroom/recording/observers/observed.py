@@ -80,7 +80,11 @@ class Observed:
             if group == "machine":
                 whole_s = self.cpus * length_s
                 shares = {name: total for name, (total, _) in _MACHINE_SHARES.items()}
-                values |= {f"machine.{name}": gained[t] / whole_s for name, t in shares.items()}
+                # The kernel counts these in steps of 10 ms, so that a full window may seem fuller.
+                values |= {
+                    f"machine.{name}": min(gained[total] / whole_s, 1.0)
+                    for name, total in shares.items()
+                }
                 runnable = [look.totals[group]["runnable"] for look in looks]
                 values["machine.runnable_mean"] = sum(runnable) / len(runnable)
                 continue
@@ -96,7 +100,7 @@ class Observed:
         return values
 
     def capacities(self) -> dict[str, float]:
-        """Return what has a utilization, and its number of servers."""
+        """Return the observed resources, each with its number of servers."""
         found = {"machine.cpu": float(self.cpus)}
         for group in self.looks[-1].totals:
             if group != "machine":

@@ -22,7 +22,7 @@ from headroom.recording.observers.table import ObserveTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What was seen at one time: group (``machine``, ``service.db``) to its totals."""
+    """One look: group (``machine``, ``service.db``) to its totals."""
 
     at_s: float
     totals: Mapping[str, Mapping[str, float]]
@@ -112,7 +112,7 @@ def named_groups(table: ObserveTable) -> dict[str, Group]:
         folder = Path(text)
         if not (folder / "cgroup.procs").exists():
             raise EnvironmentUnfitError(
-                f"observe.cgroups: {name} = {text!r} is no folder of a control group",
+                f"observe.cgroups: {name} = {text!r} is not the folder of a control group",
                 cure="give a folder below /sys/fs/cgroup that has a file cgroup.procs",
             )
         groups[f"cgroup.{name}"] = Group(partial(members_of, folder), {"": folder})

@@ -28,6 +28,10 @@ class Hierarchy:
     version: int
     controllers: frozenset[str]
 
+    def has(self, controller: str) -> bool:
+        """Return whether groups have a controller; all of version 2 count processor time."""
+        return controller in self.controllers or (controller, self.version) == ("cpuacct", 2)
+
 
 def hierarchies(proc: Path = Path("/proc/self")) -> list[Hierarchy]:
     """Return the hierarchies of this machine; empty without control groups."""
@@ -63,7 +67,7 @@ def make_groups(
     groups: dict[str, Path] = {}
     remarks = []
     for controller, limit in wanted.items():
-        hierarchy = next((one for one in known if controller in one.controllers), None)
+        hierarchy = next((one for one in known if one.has(controller)), None)
         if limit is None or (controller == "cpuacct" and hierarchy is None):
             continue
         try:
@@ -80,7 +84,7 @@ def _make_group(hierarchy: Hierarchy, name: str, controller: str, limit: float) 
     group = hierarchy.own / f"{PREFIX}{name}"
     if hierarchy.version == 1:
         _check_nested(hierarchy.own, controller)
-    else:
+    elif controller != "cpuacct":
         (hierarchy.own / "cgroup.subtree_control").write_text(f"+{controller}")
     group.mkdir(exist_ok=True)
     for file, text in _settings(hierarchy.version, controller, limit).items():

@@ -127,12 +127,14 @@ def _conclusion(verdict: Bottleneck, found: Limiting) -> str:
         )
     if found.why == "full_places":
         return f'the places of "{cause.name}" are full and block others: {_busy(cause)}, {queue}'
+    if cause.waiting is None:
+        return f'"{cause.name}" is saturated: {_busy(cause)}'
     return f'"{cause.name}" is saturated: {_busy(cause)}, {queue}'
 
 
 def _queue(verdict: Bottleneck, found: Limiting) -> str:
     """Return how many jobs wait at the bottleneck, and how much of the response time that is."""
-    waiting = found.cause.waiting
+    waiting = found.cause.waiting or 0.0
     if waiting < _NOBODY:
         return "no jobs queued"
     if not found.is_awaited:

@@ -1,4 +1,4 @@
-"""What is observed beside a measured program: the machine, the program, its services."""
+"""Observes the machine, a measured program and its services during its run."""
 
 import os
 from collections.abc import Iterator

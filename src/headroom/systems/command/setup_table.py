@@ -130,6 +130,6 @@ class CommandSetup(_Table, frozen=True):
     services: list[ServiceTable] = msgspec.field(default_factory=list, name="service")
     """Servers that run beside the program, started in this order."""
     observe: ObserveTable | None = None
-    """What is observed beside the program during each measured run; without it nothing is."""
+    """Observers of each measured run; none by default."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""
