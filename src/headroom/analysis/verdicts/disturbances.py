@@ -112,7 +112,8 @@ def _others(counters: Counters, span_s: float) -> float:
     """Return the share of the usable processors that others used while tasks waited for one."""
     if counters.get("cpu_wait_s", span_s) < NOTABLE * span_s:
         return 0.0
-    used_s = counters["busy_s"] - counters["own_busy_s"]
+    own_s = counters["own_busy_s"] + counters.get("services_busy_s", 0.0)
+    used_s = counters["busy_s"] - own_s
     return min(max(used_s / (span_s * counters["cpu_count"]), 0.0), 1.0)
 
 

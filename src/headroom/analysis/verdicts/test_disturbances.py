@@ -104,3 +104,9 @@ def test_known_work_that_takes_longer_marks_the_replications_that_it_surrounds()
     (disturbance,) = disturbances_of([calm, slow_processor, slow_memory, row(3)])
     assert (disturbance.kind, disturbance.replications) == ("slower", [1, 2])
     assert disturbance.share == pytest.approx(0.5)
+
+
+def test_the_work_of_services_of_the_measured_system_is_no_disturbance() -> None:
+    busy = {"busy_s": 38.0, "own_busy_s": 10.0, "cpu_wait_s": 5.0}
+    assert shares_of({**QUIET, **busy})["others"] == pytest.approx(0.7)
+    assert shares_of({**QUIET, **busy, "services_busy_s": 27.0})["others"] == pytest.approx(0.025)

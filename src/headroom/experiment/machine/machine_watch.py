@@ -20,6 +20,8 @@ from headroom.experiment.machine.machine_facts import ROOT, control_groups, read
 
 PREFIX = "machine_"
 """Begins the name of every counter of this module."""
+SERVICES_BUSY = f"{PREFIX}services_busy_s"
+"""Processor time (s) of long-running programs of the measured system, which the system adds."""
 HEALTH_BEFORE, HEALTH_AFTER = "health_before_", "health_after_"
 """Of how a disk is before and after a replication, which its system stores."""
 BUSY_WAIT = 0.05

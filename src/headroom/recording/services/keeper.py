@@ -67,6 +67,10 @@ class Keeper:
         """Return the running services."""
         return [service for _, service in self._running.values()]
 
+    def busy_s(self) -> dict[int, float]:
+        """Return the processor time (s) of each running service since its start, by process."""
+        return {service.pid: service.group.totals()["cpu_s"] for service in self.services()}
+
     def check(self) -> None:
         """Raise `ServiceFailedError` if a service has ended that no fault was to end."""
         for service in self.services():

@@ -19,6 +19,7 @@ from pathlib import Path
 from headroom.errors import ExitCode, HeadroomError
 from headroom.recording.launching.descendants import descendants
 from headroom.recording.launching.launcher import Launch, Launcher
+from headroom.recording.observers.group import Group
 from headroom.recording.services.limits import hierarchies, make_groups, remove_groups
 from headroom.recording.services.table import ServiceTable
 
@@ -67,7 +68,7 @@ class Place:
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """A running service; observers read `processes`, `groups`, `place`.
+    """A running service.
 
     Parameters
     ----------
@@ -87,6 +88,11 @@ class Service:
     pid: int
     groups: Mapping[str, Path]
     remarks: list[str] = field(default_factory=list)
+    group: Group = field(init=False)
+    """All its processes, to observe."""
+
+    def __post_init__(self) -> None:
+        self.group = Group(self.processes, self.groups)
 
     def processes(self) -> list[int]:
         """Return the numbers of all living processes, the first one first."""

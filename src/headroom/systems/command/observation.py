@@ -49,7 +49,7 @@ class Observation:
         services = {}
         for service in self.keeper.services():
             name, cpus = f"service.{service.table.name}", service.table.limits.cpus
-            services[name] = tree_of(service.pid, service.groups)
+            services[name] = service.group
             if cpus is not None and "cpu" in service.groups:
                 self._limits[name] = cpus
         groups = {PROGRAM: Group(self._of_program), **services, **named_groups(observe)}
@@ -71,9 +71,10 @@ class Observation:
         throughput = run.values.get(observe.throughput)
         values = observed.values(skip_s=observe.skip_s, throughput=throughput)
         remarks = run.remarks
-        if (cpus := values["observer.cpus"]) > COSTLY:
+        if values["observer.cpus"] > COSTLY:
             remarks += (
-                f"observing takes {cpus:.2g} processors: set a longer `observe.interval_s`",
+                f"observing takes more than {COSTLY:g} processors: set a longer "
+                "`observe.interval_s`",
             )
         return replace(
             run,

@@ -12,6 +12,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.machine.machine_watch import SERVICES_BUSY
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -171,6 +172,7 @@ class CommandSystem:
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the program fails."""
         watch = self.keeper.check
+        before_s = self.keeper.busy_s()
         with scratch_folder() as name, Launcher(Path(name), watch) as launcher:
             scratch = Path(name)
             work = scratch / "work"
@@ -190,6 +192,7 @@ class CommandSystem:
                     beside=observation.during,
                     check=self.keeper.check,
                 ).measure()
+                now_s = self.keeper.busy_s()
                 remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
             except HeadroomError as error:
                 secret = self.setup.redact
@@ -200,6 +203,9 @@ class CommandSystem:
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
         }
+        if now_s:
+            served_s = {pid: time_s - before_s.get(pid, 0.0) for pid, time_s in now_s.items()}
+            counters[SERVICES_BUSY] = sum(served_s.values())
         offered = {
             metric.name: float(config[metric.offered])
             for metric in self.setup.metrics

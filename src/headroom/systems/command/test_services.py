@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.machine.machine_watch import SERVICES_BUSY
 from headroom.recording.services import keeper as keeping
 from headroom.recording.services.limits import hierarchies, make_groups, remove_groups
 from headroom.recording.services.service import (
@@ -363,3 +364,12 @@ def test_limits_of_the_unified_hierarchy_are_written_as_it_reads_them(tmp_path: 
     assert (groups["cpu"] / "cpu.max").read_text() == "50000 100000"
     assert (groups["memory"] / "memory.max").read_text() == "64000000"
     assert groups["cpu"].parent == own
+
+
+def test_the_processor_time_of_a_service_is_that_of_the_measured_system(make: Make) -> None:
+    """Otherwise the report would call the work of the server a disturbance by other programs."""
+    burn = [sys.executable, "-c", "while True: pass"]
+    nap = [sys.executable, "-c", "import time; time.sleep(1); print(1)"]
+    system = make(argv=burn, ready={"argv": ["true"]}, program=nap)
+    counters = [system.run({}, seed=seed).counters[SERVICES_BUSY] for seed in (1, 2)]
+    assert all(0.05 < busy_s < 5.0 for busy_s in counters), "of one run each, not since the start"
