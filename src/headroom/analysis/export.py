@@ -4,6 +4,7 @@ Every row names its experiment, its point and the level of each factor, so that 
 or filtered without the study file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, TypeAlias
@@ -12,10 +13,13 @@ from headroom.analysis.point import summarise
 from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
 from headroom.analysis.run.time_series import part_series
 from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 Row: TypeAlias = dict[str, Any]
+_LONGEST = 100
+"""Letters of a folder that is named after levels."""
 
 
 def point_rows(result: StudyResult) -> Iterator[Row]:
@@ -102,6 +106,18 @@ def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                         "end_time_s": end_s,
                         "value": float(value) if isfinite(value) else None,
                     }
+
+
+def artefacts(plan: Plan, journal: Journal) -> Iterator[tuple[str, Artefact]]:
+    """Yield the small files that replications left, each with a path of its own without dots."""
+    for experiment, point, rows in _points(plan, journal):
+        levels = "_".join(f"{name}={level}" for name, level in point.levels.items())
+        folder = re.sub(r"[^A-Za-z0-9=_-]+", "-", levels)[:_LONGEST] or "point"
+        for row in rows:
+            for artefact in row.artefacts:
+                name = re.sub(r"[^A-Za-z0-9._-]+|^\.+", "-", artefact.name)
+                place = f"{experiment.spec.name}/{folder}_{point.key[:8]}/{row.replication}"
+                yield f"{place}/{name}", artefact
 
 
 def interval_rows(result: StudyResult) -> Iterator[Row]:

@@ -27,6 +27,8 @@ from headroom.analysis.evidence import (
     RunOrder,
     WarmUpEvidence,
 )
+from headroom.experiment.journal.journal_rows import State
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Replications
@@ -451,6 +453,14 @@ class DiskFigure(_Result, frozen=True, kw_only=True):
     """Before or after any run."""
 
 
+class LeftArtefact(_Result, frozen=True, kw_only=True):
+    """A small file that a replication left."""
+
+    replication: int
+    state: State
+    artefact: Artefact
+
+
 class PointResult(_Result, frozen=True, kw_only=True):
     """Everything known about one point."""
 
@@ -494,6 +504,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     little: LittleCheck | None = None
     absent: dict[str, Absent] = {}
     """Metrics that were requested and that the runs are too short for, with the reason."""
+    artefacts: list[LeftArtefact] = []
+    """Of the first replication and the first failed one; empty for most of very many points."""
     seeds: list[int] = []
     is_added: bool = False
     """Whether the study did not name the point, but a limit added it where it breaks."""

@@ -25,6 +25,7 @@ from headroom.analysis.results import ClaimResult, ExperimentResult, PointResult
 from headroom.analysis.stored_form import stored_form
 from headroom.defects import fallback
 from headroom.quantities import format_level
+from headroom.report.artefacts import ShownArtefact, shown_artefacts
 from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
     closer_points,
@@ -130,6 +131,8 @@ class ExperimentView:
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
+    artefacts: list[ShownArtefact]
+    artefacts_left_out: int
     seeds: list[tuple[str, str]]
 
 
@@ -213,6 +216,7 @@ def view_of(
         first=first_choice(experiment),
     )
     failures = _failures(experiment)
+    artefacts, artefacts_left_out = shown_artefacts(experiment)
     drawn = Drawn()
     model = drawn.part("the picture of the model", lambda: model_figure(experiment))
     figures = [
@@ -252,6 +256,8 @@ def view_of(
         crossovers=crossovers_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
         derived=derived_tables(experiment, at_most=extent.rows),
+        artefacts=artefacts,
+        artefacts_left_out=artefacts_left_out,
         replications=replication_table(experiment, at_most=extent.statistic_rows),
         limits=limits_table(experiment),
         fitted=fitted_table(experiment),

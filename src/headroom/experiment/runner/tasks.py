@@ -18,6 +18,7 @@ from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.run_codec import encode_run
 from headroom.experiment.machine.calibration import Calibrated, calibrated
 from headroom.experiment.machine.machine_watch import watched
+from headroom.experiment.protocol.artefact import Artefact, within_limits
 from headroom.experiment.protocol.changes import parse_change
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import class_at, class_path
@@ -54,7 +55,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     changes: list[str] = []
     keeps_samples: bool = True
-    """Whether the run keeps how it went over time: one replication of a point is enough."""
+    """Whether the run keeps its samples over time and its artefacts: one replication of a point is
+    enough."""
     process: OwnProcess | None = None
     """The process that it needs, None for that of the executor."""
 
@@ -120,9 +122,13 @@ def run_task(system: System, task: Task) -> Result:
             counters = {**run.counters, **around.counters, **cpu_counters()}
             run = replace(run, counters=counters)
         events = int(run.counters.get("events", 0))
-        encoded = encode_run(run if task.keeps_samples else replace(run, samples=None))
+        kept = within_limits(run.artefacts) if task.keeps_samples else ()
+        samples = run.samples if task.keeps_samples else None
+        encoded = encode_run(replace(run, samples=samples, artefacts=kept))
     except HeadroomError as known:
         error = str(known)
+        if left := [one for one in known.artefacts if isinstance(one, Artefact)]:
+            encoded = encode_run(Run(artefacts=within_limits(left)))
     except (Exception, SystemExit) as unknown:
         error = describe_exception(unknown)
     wall_s = perf_counter() - start

@@ -225,15 +225,20 @@ def free_ports(names: list[str]) -> dict[str, int]:
         return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
 
 
-def log_tail(log: Path) -> str:
-    """Return the last lines of a log, indented; a line that is cut at its beginning is left out."""
-    if not log.exists():
+def end_of(path: Path, limit_bytes: int) -> str:
+    """Return the end of a text file; a line that is cut at its beginning is left out."""
+    if not path.exists():
         return ""
-    with log.open("rb") as file:
+    with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _LOG_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
-    lines = lines[1:] if size > _LOG_BYTES else lines
+        file.seek(max(0, size - limit_bytes))
+        text = file.read().decode(errors="replace")
+    return text.partition("\n")[2] if size > limit_bytes else text
+
+
+def log_tail(log: Path) -> str:
+    """Return the last lines of a log, indented."""
+    lines = end_of(log, _LOG_BYTES).splitlines()
     return "\n".join(f"    {line}" for line in lines[-_LOG_LINES:])
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.machine_watch import SERVICES_BUSY
+from headroom.experiment.protocol.artefact import EACH_BYTES, Artefact
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -21,10 +22,11 @@ from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Laun
 from headroom.recording.observers.observed import metrics_of
 from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
 from headroom.recording.services.kinds import KINDS_VERSION
+from headroom.recording.services.service import end_of
 from headroom.systems.command.content import Content
 from headroom.systems.command.observation import Observation, groups_of
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
-from headroom.systems.command.redaction import check_patterns, redacted
+from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import parse_template
@@ -194,8 +196,10 @@ class CommandSystem:
                 ).measure()
                 now_s = self.keeper.busy_s()
                 remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
+                artefacts = self._artefacts(scratch, environment)
             except HeadroomError as error:
                 secret = self.setup.redact
+                error.artefacts = self._artefacts(scratch, environment)
                 raise redacted(error, environment=environment, patterns=secret) from None
             finally:
                 self.keeper.end_of_run()
@@ -211,8 +215,32 @@ class CommandSystem:
             for metric in self.setup.metrics
             if metric.offered
         }
-        run = Run(values=values, counters=counters, offered=offered, remarks=remarks)
+        run = Run(
+            values=values,
+            counters=counters,
+            offered=offered,
+            remarks=remarks,
+            artefacts=artefacts,
+        )
         return observation.added_to(run)
+
+    def _artefacts(self, scratch: Path, environment: Mapping[str, str]) -> tuple[Artefact, ...]:
+        """Return the ends of the logs of services and of what the program said, without secrets."""
+        places = {
+            f"{service.table.name}.log": service.place.log for service in self.keeper.services()
+        }
+        places["stderr.log"] = scratch / "stderr"
+        texts = {name: end_of(path, EACH_BYTES) for name, path in places.items()}
+        secrets = secret_values(environment)
+        return tuple(
+            Artefact(
+                name=name,
+                kind="log",
+                content=hide(text, secrets=secrets, patterns=self.setup.redact).encode(),
+            )
+            for name, text in texts.items()
+            if text
+        )
 
     def _ensure_services(
         self, config: Mapping[str, Value], given: Mapping[str, Value]

@@ -69,3 +69,30 @@ def test_results_depend_on_what_is_observed_but_not_on_the_key_itself(tmp_path: 
         return CommandSystem.load(setup, base=tmp_path).fingerprint({})
 
     assert fingerprint() != fingerprint(observe={}) != fingerprint(observe={"interval_s": 1.0})
+
+
+def test_the_logs_of_a_failed_run_are_kept_shown_and_exported(tmp_path: Path) -> None:
+    """Fault: the program fails; its messages and the log of its service are what explains it."""
+    study, service = STUDY.split("[experiment.system.observe]", maxsplit=1)[0], "service.py"
+    study += (
+        '[[experiment.system.service]]\nname = "db"\nready = { line = "ready" }\n'
+        f'argv = ["{{python}}", "-u", "{{study}}/{service}"]\n'
+    )
+    (tmp_path / "study.toml").write_text(study)
+    code = "import sys; sys.exit('password=hunter22 is <b>wrong</b>')"
+    (tmp_path / "burn.py").write_text(code)
+    (tmp_path / service).write_text("import time\nprint('ready to serve')\ntime.sleep(600)")
+    headroom = [sys.executable, "-m", "headroom"]
+    run = subprocess.run([*headroom, "run", str(tmp_path)], check=False, capture_output=True)
+    assert run.returncode == 1, run.stderr
+    out = tmp_path / "out"
+    subprocess.run(
+        [*headroom, "export", str(tmp_path), "--what", "artefacts", "-o", str(out)],
+        check=True,
+        capture_output=True,
+    )
+    texts = {path.name: path.read_text() for path in out.rglob("*.log")}
+    assert texts == {"db.log": "ready to serve\n", "stderr.log": "password=*** is <b>wrong</b>\n"}
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert "ready to serve" in page
+    assert "hunter22" not in page
