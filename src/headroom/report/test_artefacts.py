@@ -3,14 +3,14 @@
 from msgspec.structs import replace
 
 from headroom.analysis.results import LeftArtefact
-from headroom.experiment.protocol.artefact import Artefact
+from headroom.experiment.protocol.artefact import Artefact, ArtefactKind
 from headroom.report.artefacts import PAGE_BYTES, shown_artefacts
 from headroom.report.page import render_page
 from tests.support.example_results import measured_experiment, study
 
 
 def left(name: str, content: bytes, *, failed: bool = False) -> LeftArtefact:
-    kind = "picture" if name.endswith(("svg", "png")) else "log"
+    kind: ArtefactKind = "picture" if name.endswith(("svg", "png")) else "log"
     return LeftArtefact(
         replication=3,
         state="failed" if failed else "done",
