@@ -52,7 +52,7 @@ def cargo(*arguments: str) -> list[str]:
 
 def native_modules() -> list[str]:
     """Return the compiled modules: the core's, and that of each layer."""
-    stubs = sorted((ROOT / "src").glob("headroom/systems/*/native.pyi"))
+    stubs = sorted((ROOT / "src/headroom").rglob("native.pyi"))
     names = [".".join(stub.relative_to(ROOT / "src").with_suffix("").parts) for stub in stubs]
     return ["headroom._core", *names]
 

@@ -19,6 +19,7 @@ _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.Limit, "`[[experiment.limit]]`"),
     (study.Refine, "`refine` of a limit"),
     (study.Compare, "`[experiment.compare]`"),
+    (study.Derived, "`[[experiment.derived]]`"),
     (study.Quick, "`[experiment.quick]`"),
 ]
 
@@ -26,6 +27,7 @@ _CLAIMS: list[tuple[type[msgspec.Struct], str]] = [
     (study.ValueClaim, '`[[claim]]` with `kind = "value"`'),
     (study.RatioClaim, '`[[claim]]` with `kind = "ratio"`'),
     (study.AgreementClaim, '`[[claim]]` with `kind = "agreement"`'),
+    (study.ErrorsClaim, '`[[claim]]` with `kind = "errors"`'),
     (study.OrderingClaim, '`[[claim]]` with `kind = "ordering"`'),
     (study.MonotoneClaim, '`[[claim]]` with `kind = "monotone"`'),
     (study.FlatClaim, '`[[claim]]` with `kind = "flat"`'),

@@ -30,6 +30,8 @@ class HeadroomError(Exception):
     """
 
     exit_code: ExitCode = ExitCode.USAGE
+    artefacts: tuple[object, ...] = ()
+    """Small files that a failed replication left: each an `Artefact` of the protocol above."""
 
     def __init__(self, message: str, *, cure: str = "") -> None:
         super().__init__(message)

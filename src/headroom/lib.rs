@@ -5,5 +5,6 @@
 
 #[cfg(feature = "python")]
 pub mod python;
+pub mod recording;
 pub mod simulation;
 pub mod systems;

@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import msgspec
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.experiment.machine.machine_watch import usable_cpus
+from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import GROUP, class_path
 from headroom.experiment.protocol.run import Run, Series
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -113,6 +115,8 @@ class FakeModel:
             os.kill(os.getpid(), signal.SIGKILL)
         while mode == "hangs":
             time.sleep(0.05)  # short, so that a signal just before it is noticed
+        if mode == "greedy":
+            bytearray(1 << 28)
         if mode == "waits":
             (self._base / "go").read_text()
 
@@ -172,6 +176,22 @@ class FakeLocated(FakeMeasure):
         return place.read_text() if place.exists() else ""
 
 
+class FakeAlone(FakeMeasure):
+    """A measured system in a process of its own on one processor; `users` above 9 share it."""
+
+    name: ClassVar[str] = "fake-alone"
+
+    def own_process(self, config: Mapping[str, Value]) -> OwnProcess | None:
+        """Return the process, none for a hundred users."""
+        users = int(config["users"])
+        if users == 100:
+            return None
+        cpu = 9999 if users == 99 else min(usable_cpus())
+        per: Literal["replication", "point"] = "point" if users > 9 else "replication"
+        memory_bytes = 1 << 26 if config["mode"] == "greedy" else None
+        return OwnProcess(per=per, cpus=(cpu,), memory_bytes=memory_bytes)
+
+
 class NoisyModel(FakeModel):
     """A simulated system that prints."""
 
@@ -187,5 +207,5 @@ def fake_entries() -> dict[str, EntryPoint]:
     """Return the fake systems as if they were registered; replaces `registry.registered`."""
     return {
         kind.name: EntryPoint(name=kind.name, value=class_path(kind), group=GROUP)
-        for kind in (FakeModel, FakeMeasure, FakeKeeper, FakeLocated)
+        for kind in (FakeModel, FakeMeasure, FakeKeeper, FakeLocated, FakeAlone)
     }

@@ -9,7 +9,7 @@ the start of the newest replication.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -17,6 +17,8 @@ from headroom.analysis.answers import Memory, answers
 from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
 from headroom.analysis.claims.law import by_law, with_basis
+from headroom.analysis.derived.derive import derive, derived_result
+from headroom.analysis.derived.quantity import Cell, measured_cell
 from headroom.analysis.drawn_model import drawn_model
 from headroom.analysis.evidence import CrossingEvidence, NoComparison, NoKnee
 from headroom.analysis.fits.fit_result import fit_result
@@ -55,11 +57,24 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Metric, Value
 from headroom.experiment.runner.fresh import is_mark
 from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
+from headroom.experiment.study.claim_checks import unit_of
 from headroom.experiment.study.limit_checks import load_factor
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
-from headroom.experiment.study.study import AgreementClaim, Claim, Limit, in_base_units
+from headroom.experiment.study.study import (
+    AgreementClaim,
+    Claim,
+    ErrorsClaim,
+    Limit,
+    Statistic,
+    in_base_units,
+)
 from headroom.experiment.study.windows import WORST, window_metric
 from headroom.version import version
+
+
+class _HasLevels(Protocol):
+    @property
+    def levels(self) -> Mapping[str, Value]: ...
 
 
 @dataclass(slots=True)
@@ -76,8 +91,27 @@ class _Analysed:
     samples: list[dict[str, Sample]] = field(default_factory=list)
     runs: list[Sequence[RunOfPoint]] = field(default_factory=list)
     compared: list[ComparedPoint] = field(default_factory=list)
+    derived: dict[str, list[Cell]] = field(default_factory=dict)
     planned: int = 0
     newest: str = ""
+
+    def cells(self, quantity: str, statistic: Statistic) -> list[Cell]:
+        """Return the values of a derived quantity, or of a metric at the points."""
+        if quantity in self.derived:
+            return self.derived[quantity]
+        name = self.experiment.spec.name
+        return [
+            measured_cell(
+                point.levels,
+                samples.get(quantity),
+                name=f"{name} {point.key} {quantity} {statistic}",
+                quantity=quantity,
+                statistic=statistic,
+                absent=point.absent.get(quantity),
+                is_fitted=margin_of(point, quantity) is not None,
+            )
+            for point, samples in zip(self.points, self.samples, strict=True)
+        ]
 
 
 def analyse(
@@ -111,6 +145,7 @@ def analyse(
     analysed = [
         _experiment(experiment, plan, selection, journal, memory) for experiment in plan.experiments
     ]
+    _derive(analysed)
     done = sum(point.done for one in analysed for point in one.points)
     failed = sum(point.failed for one in analysed for point in one.points)
     return StudyResult(
@@ -148,10 +183,11 @@ def _experiment(
         metric.name for metric in metrics[:RESPONSES_SHOWN]
     ]
     claimed = _claimed(experiment.spec.name, plan.study.claims)
+    parts = _parts(experiment.spec.name, plan)
     limited = {limit.metric for limit in experiment.spec.limits}
     limited |= {window_metric(WORST, metric) for metric in limited}
     compared = experiment.spec.compare.metrics if experiment.spec.compare else []
-    needed = frozenset(claimed.union(responses, limited, compared))
+    needed = frozenset(claimed.union(responses, limited, compared, parts))
     analysed = _Analysed(experiment, metrics, responses, needed, bool(claimed))
     what_ifs = StoredWhatIfs(experiment, selection, journal)
     for answer in answers(_questions(analysed), plan, journal, selection, memory):
@@ -187,9 +223,31 @@ def _claimed(name: str, claims: Iterable[Claim]) -> set[str]:
     for claim in claims:
         if claim.experiment == name:
             found.add(claim.metric)
-        if isinstance(claim, AgreementClaim) and claim.to_experiment == name:
+        if isinstance(claim, AgreementClaim | ErrorsClaim) and claim.to_experiment == name:
             found.add(claim.to_metric or claim.metric)
     return found
+
+
+def _parts(name: str, plan: Plan) -> set[str]:
+    """Return the metrics of an experiment that derived quantities are made of."""
+    specs = [(one.spec.name, derived.spec) for one in plan.experiments for derived in one.derived]
+    of = {spec.of for own, spec in specs if name in {own, spec.to_experiment}}
+    return of | {spec.divided_by for own, spec in specs if own == name}
+
+
+def _derive(analysed: Sequence[_Analysed]) -> None:
+    """Add the derived quantities of all experiments, in the order of the study."""
+    by_name = {one.experiment.spec.name: one for one in analysed}
+    for one in analysed:
+        for planned in one.experiment.derived:
+            spec = planned.spec
+            there = by_name.get(spec.to_experiment) if spec.to_experiment else one
+            of = spec.divided_by or spec.of
+            source = one.cells(spec.of, spec.statistic)
+            other = source
+            if there is not one or of != spec.of:
+                other = there.cells(of, spec.statistic) if there else []
+            one.derived[planned.name] = derive(planned, source, other)
 
 
 def _add_point(analysed: _Analysed, answer: PointAnswer) -> None:
@@ -244,6 +302,7 @@ def _result(
         knees=list(_knees(analysed)),
         limits=list(_limits(analysed)),
         compared=_compared(analysed),
+        derived=[derived_result(one, analysed.derived[one.name]) for one in experiment.derived],
         what_if_replications=sum(
             one.done + one.failed for point in analysed.points for one in point.what_ifs
         ),
@@ -311,7 +370,7 @@ def _knees(analysed: _Analysed) -> Iterable[Knee]:
 
 
 def _curves(
-    points: Sequence[PointResult], factor: FactorSpec
+    points: Sequence[_HasLevels], factor: FactorSpec
 ) -> list[tuple[dict[str, Value], list[int]]]:
     """Return the points of each curve over `factor`, with the levels of all other factors.
 
@@ -363,8 +422,12 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
     """
     units = {metric.name: metric.unit for metric in analysed.metrics}
     for limit in _with_worst(analysed):
-        factor = load_factor(limit, analysed.experiment.factors)
+        seen = analysed.experiment.seen_by(limit.metric)
+        factor = load_factor(limit, seen.factors)
         if factor is None:
+            continue
+        if limit.metric in analysed.derived:
+            yield from _derived_limits(limit, factor, analysed)
             continue
         for where, places in _curves(analysed.points, factor):
             curve = {
@@ -384,6 +447,17 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
             )
             added = sum(analysed.points[place].is_added for place in places)
             yield msgspec.structs.replace(found, added=added)
+
+
+def _derived_limits(
+    limit: Limit, factor: FactorSpec, analysed: _Analysed
+) -> Iterable[LimitCrossing]:
+    """Yield where a limit of a derived quantity breaks."""
+    cells = analysed.derived[limit.metric]
+    unit = unit_of(limit.metric, analysed.experiment)
+    for where, places in _curves(cells, factor):
+        curve = {float(cells[place].levels[factor.name]): cells[place].sample() for place in places}
+        yield _crossing(limit, factor.name, where, curve, unit)
 
 
 def _crossing(
@@ -447,7 +521,7 @@ def _with_crossovers(found: LevelsCompared, factors: Sequence[FactorSpec]) -> Le
 
 def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResult:
     evidence = _evidence(claim.experiment, claim.metric, analysed, plan)
-    if isinstance(claim, AgreementClaim):
+    if isinstance(claim, AgreementClaim | ErrorsClaim):
         to = _evidence(claim.to_experiment, claim.to_metric or claim.metric, analysed, plan)
         return check_claim(claim, replace(evidence, to=to))
     found = check_claim(claim, evidence)
@@ -457,9 +531,11 @@ def _claim(claim: Claim, analysed: Sequence[_Analysed], plan: Plan) -> ClaimResu
     points = [
         point
         for one in analysed
-        if one.experiment.spec.name == claim.experiment
+        if one.experiment.spec.name == claim.experiment and claim.metric not in one.derived
         for point in one.points
     ]
+    if not points:  # No law says anything of a derived quantity.
+        evidence = replace(evidence, points=[])
     return with_basis(found, claim, check_claim(claim, by_law(evidence, claim.metric, points)))
 
 
@@ -468,6 +544,8 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
     found = next((one for one in analysed if one.experiment.spec.name == experiment), None)
     if found is None:
         return Evidence(points=[], is_quick=_is_skipped(experiment, plan))
+    if metric in found.derived:
+        return _derived_evidence(metric, found, plan)
     points = [
         MeasuredPoint(
             point.levels,
@@ -484,6 +562,16 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
         points=points,
         unit=units.get(metric, ""),
         factor_units=factors,
+        column=found.experiment.system.column,
+        is_quick=plan.is_quick,
+    )
+
+
+def _derived_evidence(name: str, found: _Analysed, plan: Plan) -> Evidence:
+    return Evidence(
+        points=[MeasuredPoint(cell.levels, cell.sample()) for cell in found.derived[name]],
+        unit=unit_of(name, found.experiment),
+        factor_units={factor.name: factor.parameter.unit for factor in found.experiment.factors},
         column=found.experiment.system.column,
         is_quick=plan.is_quick,
     )

@@ -32,12 +32,14 @@ NoIntervalCode: TypeAlias = Literal[
     "one_outlier",
     "no_upper_end",
     "no_formula",
+    "fitted_parts",
 ]
 """Why a value has no interval: there is one replication; too few for a median, an extreme, a
 spread, a shift, or signed ranks of pairs; the divisor is zero, or its interval includes zero; an
 interval of a ratio of medians includes zero; a value is not above zero, so that differences decide;
 both sides grow without bound; all replications gave one value, or all but one; a prediction may
-have no steady state, or no formula says how it depends on the fitted parameters."""
+have no steady state, or no formula says how it depends on the fitted parameters; a derived quantity
+is made of predictions with fitted parameters, whose errors go together."""
 
 
 class NoInterval(_Evidence, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,6 +71,25 @@ class Absent(_Evidence, frozen=True, kw_only=True):
     """Of ``few_observations``: how many of them are beyond the percentile."""
     found: float | None = None
     """Observations of the shortest run, or bursts."""
+
+
+NoValueCode: TypeAlias = Literal[
+    "no_point", "no_results", "saturated", "zero_divisor", "not_positive", "few_levels", "function"
+]
+"""Why a derived quantity has no value: no point was planned at the `levels`, its runs have no
+results, or it is saturated; a divisor is zero; a geometric mean needs values above zero; fewer than
+two levels have values; the registered function gives none."""
+
+
+class NoValue(_Evidence, frozen=True, kw_only=True):
+    """Why a derived quantity has no value, or lacks a term."""
+
+    code: NoValueCode
+    quantity: str = ""
+    """The metric or derived quantity that is missing."""
+    levels: dict[str, Value] = {}
+    absent: Absent | None = None
+    """Of ``no_results``: why the point has none, where that is known."""
 
 
 NoKneeCode: TypeAlias = Literal[
@@ -298,6 +319,36 @@ class AgreementEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", 
     """Why the first of the points without results has none."""
 
 
+ErrorCode: TypeAlias = Literal["median", "worst", "rank", "signs"]
+"""The median and the worst of the relative errors; the rank correlation of predicted and measured;
+the share of points whose difference to the point of reference has the measured sign."""
+
+
+class ErrorMeasure(_Evidence, frozen=True, kw_only=True):
+    """One figure of the errors of a prediction, and what the claim allows."""
+
+    code: ErrorCode
+    value: float | None
+    """None, as its bounds, if it has no bound."""
+    low: float | None
+    high: float | None
+    allowed: Allowed
+    verdict: Literal["holds", "differs", "undecided"]
+
+
+class ErrorsEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="errors"):
+    """The errors of a prediction over all common points: the `pairs` of the claim."""
+
+    count: int
+    """Points that both experiments have, those without results included."""
+    measures: list[ErrorMeasure]
+    worst: int
+    """Number of the pair with the largest error, from 0."""
+    unbounded: list[UnboundedPair] = []
+    missing: MissingEvidence | None = None
+    """Why the first of the points without results has none."""
+
+
 ClaimEvidence: TypeAlias = (
     IntervalEvidence
     | SignEvidence
@@ -308,6 +359,7 @@ ClaimEvidence: TypeAlias = (
     | NoKneeEvidence
     | CrossoversEvidence
     | AgreementEvidence
+    | ErrorsEvidence
     | MissingEvidence
 )
 
@@ -321,8 +373,8 @@ class UsedResource(_Evidence, frozen=True, kw_only=True):
     """Share of the time in which servers work, or tokens are held, with its 95% interval."""
     low: float | None
     high: float | None
-    waiting: float
-    """Mean number of jobs that wait there."""
+    waiting: float | None
+    """Mean number of jobs that wait there; None if unknown."""
     capacity: float | None
     """Servers or tokens; None without limit."""
     is_saturated: bool
@@ -437,13 +489,18 @@ class Limiting(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="limi
     worst: WorstSpan | None = None
 
 
+NotLimitedBy: TypeAlias = Literal[
+    "think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals", "observed"
+]
+"""Most users think; too few users; all arrivals are served; all that are not rejected are served;
+some arrivals do not come to their end; of a measured load only busy shares are known."""
+
+
 class NotLimited(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="not_limited"):
     """A point without a bottleneck: what is fullest, and what keeps the throughput where it is."""
 
     fullest: UsedResource
-    by: Literal["think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals"]
-    """Most users think; too few users; all arrivals are served; all that are not rejected are
-    served; some arrivals do not come to their end."""
+    by: NotLimitedBy
     population: float = 0.0
     thinking: float = 0.0
     """Mean number of users who think."""

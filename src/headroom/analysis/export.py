@@ -4,6 +4,7 @@ Every row names its experiment, its point and the level of each factor, so that 
 or filtered without the study file.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, TypeAlias
@@ -12,10 +13,13 @@ from headroom.analysis.point import summarise
 from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
 from headroom.analysis.run.time_series import part_series
 from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 Row: TypeAlias = dict[str, Any]
+_LONGEST = 100
+"""Letters of a folder that is named after levels."""
 
 
 def point_rows(result: StudyResult) -> Iterator[Row]:
@@ -104,6 +108,18 @@ def series_rows(plan: Plan, journal: Journal) -> Iterator[Row]:
                     }
 
 
+def artefacts(plan: Plan, journal: Journal) -> Iterator[tuple[str, Artefact]]:
+    """Yield the small files that replications left, each with a path of its own without dots."""
+    for experiment, point, rows in _points(plan, journal):
+        levels = "_".join(f"{name}={level}" for name, level in point.levels.items())
+        folder = re.sub(r"[^A-Za-z0-9=_-]+", "-", levels)[:_LONGEST] or "point"
+        for row in rows:
+            for artefact in row.artefacts:
+                name = re.sub(r"[^A-Za-z0-9._-]+|^\.+", "-", artefact.name)
+                place = f"{experiment.spec.name}/{folder}_{point.key[:8]}/{row.replication}"
+                yield f"{place}/{name}", artefact
+
+
 def interval_rows(result: StudyResult) -> Iterator[Row]:
     """Yield one row per interval and metric of terminating runs: the mean with its interval."""
     for experiment in result.experiments:
@@ -144,6 +160,27 @@ def comparison_rows(result: StudyResult) -> Iterator[Row]:
                 **{name: getattr(row, name) for name in _COMPARED},
                 "evidence": row.evidence.code,
             }
+
+
+def derived_rows(result: StudyResult) -> Iterator[Row]:
+    """Yield one row per derived quantity and combination of levels; without a value, with why."""
+    for experiment in result.experiments:
+        for found in experiment.derived:
+            for one in found.values:
+                yield {
+                    "experiment": experiment.name,
+                    "quantity": found.name,
+                    **{f"factor.{name}": level for name, level in one.levels.items()},
+                    "of": found.of,
+                    "operation": found.operation,
+                    "unit": found.unit,
+                    "value": one.value,
+                    "low": one.low,
+                    "high": one.high,
+                    "terms": one.count,
+                    "planned_terms": one.planned,
+                    "missing": "" if one.missing is None else one.missing.code,
+                }
 
 
 _COMPARED = (

@@ -17,6 +17,7 @@ from headroom.analysis.evidence import Absent, Fault, WarmUpEvidence
 from headroom.analysis.results import (
     Bottleneck,
     Distribution,
+    LeftArtefact,
     LittleCheck,
     PointResult,
     Resource,
@@ -367,6 +368,7 @@ def analyse_point(
         ),
         little=_little(summary.laws),
         absent=_absent(summary, needed, samples),
+        artefacts=_artefacts(rows) if has_series else [],
         seeds=[row.seed for row in rows],
         precision_reached=precision,
     )
@@ -375,6 +377,17 @@ def analyse_point(
         samples=samples,
         runs=list(_runs(done, summary, needed)),
     )
+
+
+def _artefacts(rows: Sequence[ReplicationRow]) -> list[LeftArtefact]:
+    """Return the artefacts of the first replication, and of the first that failed."""
+    first = [row for row in rows if row.artefacts and row.state == "done"][:1]
+    failed = [row for row in rows if row.artefacts and row.state == "failed"][:1]
+    return [
+        LeftArtefact(replication=row.replication, state=row.state, artefact=artefact)
+        for row in [*failed, *first]
+        for artefact in row.artefacts
+    ]
 
 
 def _absent(

@@ -22,7 +22,7 @@ from headroom.experiment.machine.program_identity import digest_of
 from headroom.experiment.protocol.registry import class_path
 from headroom.experiment.study.plan import PlannedExperiment, Point
 
-_OF_OTHER_POINTS = ("title", "factors", "zipped", "fixed", "quick", "fit")
+_OF_OTHER_POINTS = ("title", "factors", "zipped", "fixed", "quick", "fit", "derived")
 """Keys of an experiment that say which points there are; a point knows what it has of them."""
 
 

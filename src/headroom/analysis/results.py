@@ -22,10 +22,13 @@ from headroom.analysis.evidence import (
     NoEffect,
     NoInterval,
     NoKnee,
+    NoValue,
     PredictionKind,
     RunOrder,
     WarmUpEvidence,
 )
+from headroom.experiment.journal.journal_rows import State
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Replications
@@ -406,11 +409,12 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
 class Disturbance(_Result, frozen=True, kw_only=True):
     """A disturbance of the machine while some replications of a point were measured."""
 
-    kind: Literal["others", "steal", "throttling", "swapping"]
+    kind: Literal["others", "steal", "throttling", "swapping", "slower"]
     share: float
     """The worst of these replications: share of processor time that other programs used or the
-    host took, of the periods of a quota in which it was exhausted, or of time (by `SWAP_PAGE_S`
-    of `headroom.analysis.verdicts.disturbances`) that swapping took."""
+    host took, of the periods of a quota in which it was exhausted, of time (by `SWAP_PAGE_S`
+    of `headroom.analysis.verdicts.disturbances`) that swapping took, or by which known work took
+    longer than at its fastest."""
     replications: list[int]
     """Numbers of the replications, from 0."""
 
@@ -447,6 +451,14 @@ class DiskFigure(_Result, frozen=True, kw_only=True):
     """After the last run."""
     highest: float
     """Before or after any run."""
+
+
+class LeftArtefact(_Result, frozen=True, kw_only=True):
+    """A small file that a replication left."""
+
+    replication: int
+    state: State
+    artefact: Artefact
 
 
 class PointResult(_Result, frozen=True, kw_only=True):
@@ -492,6 +504,8 @@ class PointResult(_Result, frozen=True, kw_only=True):
     little: LittleCheck | None = None
     absent: dict[str, Absent] = {}
     """Metrics that were requested and that the runs are too short for, with the reason."""
+    artefacts: list[LeftArtefact] = []
+    """Of the first replication and the first failed one; empty for most of very many points."""
     seeds: list[int] = []
     is_added: bool = False
     """Whether the study did not name the point, but a limit added it where it breaks."""
@@ -775,6 +789,50 @@ class LevelsCompared(_Result, frozen=True, kw_only=True):
     why_empty: NoComparison | None = None
 
 
+class DerivedValue(_Result, frozen=True, kw_only=True):
+    """A derived quantity at one combination of levels, with its 95% interval.
+
+    The interval is that of `headroom.analysis.statistics.parts`: symmetric, Student's t.
+    """
+
+    levels: dict[str, Value]
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    count: int = 0
+    """Values that it is made of."""
+    planned: int = 0
+    """Values that it would be made of if no point lacked results."""
+    reason: NoInterval | None = None
+    """Why there is no interval."""
+    missing: NoValue | None = None
+    """Why there is no value; or why the first term that is left out has none."""
+
+
+class DerivedResult(_Result, frozen=True, kw_only=True):
+    """A derived quantity of an experiment."""
+
+    name: str
+    of: str
+    operation: str
+    """Key of the study that defines it."""
+    unit: str
+    better: Literal["high", "low", "none"]
+    factors: list[str]
+    """Factors that its values have levels of."""
+    over: list[str] = []
+    """Factors that it combines, or that differ from the point that it refers to."""
+    to: dict[str, Value] = {}
+    """Levels of the point that it refers to."""
+    to_experiment: str = ""
+    """Experiment of that point; empty: its own."""
+    is_inverse: bool = False
+    """Whether that point is divided by this one."""
+    divisor: str = ""
+    """Of ``divided_by``: the metric, quantity or factor."""
+    values: list[DerivedValue] = []
+
+
 class DrawnModel(_Result, frozen=True, kw_only=True):
     """The model of one point as data, for its picture: no random streams, the rest as it ran."""
 
@@ -812,6 +870,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     limits: list[LimitCrossing] = []
     compared: LevelsCompared | None = None
     """None if the study compares no levels."""
+    derived: list[DerivedResult] = []
+    """Quantities of several points, in the order of the study."""
     what_if_replications: int = 0
     """Replications of changed systems, in addition to those of the points."""
     parameters: list[ParameterUsed] = []

@@ -13,7 +13,9 @@ import typer
 
 from headroom.analysis.export import (
     Row,
+    artefacts,
     comparison_rows,
+    derived_rows,
     interval_rows,
     observation_rows,
     point_rows,
@@ -24,6 +26,7 @@ from headroom.analysis.export import (
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
+from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study_schema import study_schema
@@ -39,6 +42,8 @@ class What(StrEnum):
     INTERVALS = "intervals"
     WHAT_IFS = "what-ifs"
     COMPARISONS = "comparisons"
+    DERIVED = "derived"
+    ARTEFACTS = "artefacts"
 
 
 class Format(StrEnum):
@@ -80,7 +85,9 @@ def export(
             "included; series: values over time, where a study sets sample_every_s; intervals: "
             "terminating runs over time, one row per interval and metric; what-ifs: one "
             "row per change that was tried and metric; comparisons: one row per level that is "
-            "compared with a base, and metric."
+            "compared with a base, and metric; derived: one row per derived quantity and "
+            "combination of levels; artefacts: the logs and pictures of the first and of each "
+            "failed replication, as files in the folder --output."
         ),
     ] = What.POINTS,
     form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
@@ -90,9 +97,25 @@ def export(
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
+    if what is What.ARTEFACTS:
+        with session.existing_journal(plan) as journal:
+            _write_artefacts(plan, journal, output)
+        return
     write = _write_csv if form is Format.CSV else _write_jsonl
     with session.existing_journal(plan) as journal, _opened(output) as stream:
         write(_rows(what, plan, journal), stream, _factor_columns(plan))
+
+
+def _write_artefacts(plan: Plan, journal: Journal, folder: Path | None) -> None:
+    if folder is None:
+        raise StudyError("artefacts are files", cure="name a folder for them: --output FOLDER")
+    count = 0
+    for place, artefact in artefacts(plan, journal):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(artefact.content)
+        count += 1
+    typer.echo(f"{count} artefact{'s' * (count != 1)} in {folder}", err=True)
 
 
 @contextmanager
@@ -109,6 +132,7 @@ _OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {
     What.INTERVALS: interval_rows,
     What.WHAT_IFS: what_if_rows,
     What.COMPARISONS: comparison_rows,
+    What.DERIVED: derived_rows,
 }
 _OF_JOURNAL: Mapping[What, Callable[[Plan, Journal], Iterator[Row]]] = {
     What.REPLICATIONS: replication_rows,

@@ -436,3 +436,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     typer.echo(count_noun(len(points), "point"))
     for refinement in refinements(plan):
         typer.echo(refinement_sentence(refinement))
+    for experiment in plan.experiments:
+        for derived in experiment.derived:
+            count = count_noun(len(experiment.seen_by(derived.name).points), "value")
+            typer.echo(f"derived  {experiment.spec.name}  {derived.name}  {count}")

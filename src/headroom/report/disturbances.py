@@ -13,6 +13,7 @@ _CAUSES: Mapping[str, str] = {
     "steal": "the host took up to {} of the processor time",
     "throttling": "the processor quota was exhausted in up to {} of its periods",
     "swapping": "swapping took up to {} of the time",
+    "slower": "processor or memory were up to {} slower than at their fastest",
 }
 
 

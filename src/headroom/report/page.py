@@ -25,6 +25,7 @@ from headroom.analysis.results import ClaimResult, ExperimentResult, PointResult
 from headroom.analysis.stored_form import stored_form
 from headroom.defects import fallback
 from headroom.quantities import format_level
+from headroom.report.artefacts import ShownArtefact, shown_artefacts
 from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
     closer_points,
@@ -43,6 +44,7 @@ from headroom.report.charts.tradeoff import tradeoff_figures
 from headroom.report.comparisons import comparisons_table
 from headroom.report.course_table import course_table
 from headroom.report.crossovers import crossovers_table
+from headroom.report.derived import derived_figures, derived_tables
 from headroom.report.extent import Extent, extents_of, is_whole
 from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
@@ -118,6 +120,7 @@ class ExperimentView:
     law: Table | None
     what_ifs: Table | None
     comparisons: Table | None
+    derived: list[Table]
     crossovers: Table | None
     replications: Table | None
     limits: Table | None
@@ -128,6 +131,8 @@ class ExperimentView:
     parameters: Table | None
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
+    artefacts: list[ShownArtefact]
+    artefacts_left_out: int
     seeds: list[tuple[str, str]]
 
 
@@ -211,6 +216,7 @@ def view_of(
         first=first_choice(experiment),
     )
     failures = _failures(experiment)
+    artefacts, artefacts_left_out = shown_artefacts(experiment)
     drawn = Drawn()
     model = drawn.part("the picture of the model", lambda: model_figure(experiment))
     figures = [
@@ -219,6 +225,7 @@ def view_of(
         *drawn.figures(
             "sweep", lambda: sweep_figures(experiment, marks=extent.marks, claims=claims)
         ),
+        *drawn.figures("derived", lambda: derived_figures(experiment, marks=extent.marks)),
         *drawn.figures("map", lambda: heat_maps(experiment, marks=extent.marks)),
     ]
     details = drawn.figures("detail", lambda: detail_figures(experiment))
@@ -248,6 +255,9 @@ def view_of(
         what_ifs=what_if_table(experiment, at_most=extent.rows),
         crossovers=crossovers_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
+        derived=derived_tables(experiment, at_most=extent.rows),
+        artefacts=artefacts,
+        artefacts_left_out=artefacts_left_out,
         replications=replication_table(experiment, at_most=extent.statistic_rows),
         limits=limits_table(experiment),
         fitted=fitted_table(experiment),
@@ -313,6 +323,7 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
             factors=[],
             knees=[],
             compared=None,
+            derived=[],
             model=None,
         )
         for experiment, view in zip(result.experiments, views, strict=True)

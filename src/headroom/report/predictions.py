@@ -1,4 +1,4 @@
-"""Predicted against measured: the points of ``agreement`` claims, for the page and the terminal.
+"""Predicted against measured: the points of claims, on the page and in the terminal.
 
 Invariant: restates `ClaimResult`; nothing is computed here.
 """
@@ -65,7 +65,7 @@ def _row(claim: ClaimResult, pair: PredictedPair) -> list[Cell]:
     shown, _, bounds = format_pair_ratio(pair).partition(" (")
     mark = pair.verdict
     return [
-        Cell(claim.name, claim.name, is_head=True, remark=f"within {_within(claim)}"),
+        Cell(claim.name, claim.name, is_head=True, remark=_within(claim)),
         Cell(point, point),
         Cell(title_metric(claim.metric), claim.metric),
         _side_cell(claim, pair, is_predicted=True),
@@ -81,7 +81,7 @@ def _row(claim: ClaimResult, pair: PredictedPair) -> list[Cell]:
 
 
 def _within(claim: ClaimResult) -> str:
-    return format_limit(claim.tolerance or 0.0)
+    return "" if claim.tolerance is None else f"within {format_limit(claim.tolerance)}"
 
 
 def _side_cell(claim: ClaimResult, pair: PredictedPair, *, is_predicted: bool) -> Cell:

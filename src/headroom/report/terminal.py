@@ -26,6 +26,7 @@ from headroom.report.chosen_points import (
 )
 from headroom.report.columns import Column, narrow_width_of, width_of
 from headroom.report.comparisons import render_comparisons
+from headroom.report.derived import render_derived
 from headroom.report.laws import basis_sentences
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.predictions import render_predictions
@@ -126,6 +127,7 @@ def _render_experiment(experiment: ExperimentResult, screen: Screen, folder: Pat
     for text in _absent_words(experiment):
         screen.item("Blank", text)
     render_comparisons(experiment, screen)
+    render_derived(experiment, screen)
     _render_messages(experiment, screen)
     _render_launcher(experiment, screen)
 

@@ -41,17 +41,17 @@ from headroom.analysis.statistics.dispersion import statistic_interval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.versus import Judgement, judge, place_of
 from headroom.experiment.protocol.agreement import matching
-from headroom.experiment.study.study import AgreementClaim
+from headroom.experiment.study.study import AgreementClaim, ErrorsClaim, in_base_units
 
 
 def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     """Return the result of a claim that one experiment predicts another."""
     other = evidence.to or Evidence(points=[])
-    met = _met(claim, evidence, other)
+    met = met_points(claim, evidence, other)
     each = 1.0 - (1.0 - CONFIDENCE) / len(met)
-    torn = [one for one in met if _is_unbounded(one[0]) != _is_unbounded(one[1])]
+    torn = [one for one in met if is_unbounded(one[0]) != is_unbounded(one[1])]
     is_typical = claim.points == "median"
-    unbounded = [_unbounded_pair(one) for one, _ in torn]
+    unbounded = [unbounded_pair(one) for one, _ in torn]
     evidence_of_all = AgreementEvidence(
         allowed=_region(claim).allowed(),
         count=len(met),
@@ -61,18 +61,11 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     )
     if torn and (not is_typical or len(torn) == len(met)):
         return Finding(verdict="differs", evidence=evidence_of_all)
-    pairs, missing = [], []
-    for one, there in met:
-        if _is_unbounded(one) != _is_unbounded(there):
-            continue
-        try:
-            pairs.append(_pair(claim, one, there, evidence, confidence=each))
-        except NoEvidenceError as error:
-            missing.append(error)
+    pairs, missing = pairs_of_points(claim, met, evidence, confidence=each)
     if not pairs:
         raise missing[0]
-    worst = max(pairs, key=_distance)
-    typical = _typical(pairs, len(torn)) if is_typical else None
+    worst = max(pairs, key=error_of)
+    typical = typical_error(pairs, len(torn)) if is_typical else None
     verdict = _verdict(claim, pairs, typical, missing)
     decisive = None if typical else _decisive(pairs, verdict)
     return Finding(
@@ -92,11 +85,30 @@ def check_agreement(claim: AgreementClaim, evidence: Evidence) -> Finding:
     )
 
 
+def pairs_of_points(
+    claim: AgreementClaim | ErrorsClaim,
+    met: Sequence[tuple[MeasuredPoint, MeasuredPoint]],
+    evidence: Evidence,
+    *,
+    confidence: float,
+) -> tuple[list[PredictedPair], list[NoEvidenceError]]:
+    """Return the points with results on both sides, and why others have none."""
+    pairs, missing = [], []
+    for one, there in met:
+        if is_unbounded(one) != is_unbounded(there):
+            continue
+        try:
+            pairs.append(_pair_of(claim, one, there, evidence, confidence=confidence))
+        except NoEvidenceError as error:
+            missing.append(error)
+    return pairs, missing
+
+
 def _decisive(pairs: Sequence[PredictedPair], verdict: Verdict) -> PredictedPair | None:
     """Return the pair with the largest error of those with this verdict, unless all hold."""
     if verdict == "holds":
         return None
-    return max((pair for pair in pairs if pair.verdict == verdict), key=_distance, default=None)
+    return max((pair for pair in pairs if pair.verdict == verdict), key=error_of, default=None)
 
 
 def _median_of(typical: Interval) -> dict[str, float | None]:
@@ -124,37 +136,39 @@ def _verdict(
     return next((v for v in ("differs", "undecided") if v in verdicts), "holds")
 
 
-def _unbounded_pair(predicted: MeasuredPoint) -> UnboundedPair:
+def unbounded_pair(predicted: MeasuredPoint) -> UnboundedPair:
     """Return a point that is saturated on one side, seen from its predicted side."""
-    side: Literal["predicted", "measured"] = "predicted" if _is_unbounded(predicted) else "measured"
+    side: Literal["predicted", "measured"] = "predicted" if is_unbounded(predicted) else "measured"
     return UnboundedPair(levels=dict(predicted.levels), side=side)
 
 
-def _typical(pairs: Sequence[PredictedPair], torn: int) -> Interval:
+def typical_error(pairs: Sequence[PredictedPair], torn: int) -> Interval:
     """Return the median of the errors, as shares of what was measured; `torn` have no bound."""
     endless = [math.inf] * torn
     return Interval(
-        value=median([*map(_distance, pairs), *endless]),
-        low=median([*map(_least_error, pairs), *endless]),
-        high=median([*map(_largest_error, pairs), *endless]),
+        value=median([*map(error_of, pairs), *endless]),
+        low=median([*map(least_error, pairs), *endless]),
+        high=median([*map(largest_error, pairs), *endless]),
         method="none",
     )
 
 
-def _least_error(pair: PredictedPair) -> float:
+def least_error(pair: PredictedPair) -> float:
+    """Return the lower bound of the error of a point."""
     low = 0.0 if pair.low is None else pair.low
     high = math.inf if pair.high is None else pair.high
     return max(low - 1.0, 1.0 - high, 0.0)
 
 
-def _largest_error(pair: PredictedPair) -> float:
+def largest_error(pair: PredictedPair) -> float:
+    """Return the upper bound of the error of a point."""
     if pair.low is None or pair.high is None:
         return math.inf
     return max(abs(pair.low - 1.0), abs(pair.high - 1.0))
 
 
-def _met(
-    claim: AgreementClaim, evidence: Evidence, other: Evidence
+def met_points(
+    claim: AgreementClaim | ErrorsClaim, evidence: Evidence, other: Evidence
 ) -> list[tuple[MeasuredPoint, MeasuredPoint]]:
     """Return the points that meet, predicted and measured, one pair or more."""
     there = selected({}, other)
@@ -174,7 +188,7 @@ def _met(
         found += [
             (point, there[place])
             for place in places
-            if not (_is_unbounded(point) and _is_unbounded(there[place]))
+            if not (is_unbounded(point) and is_unbounded(there[place]))
         ]
     if not found:
         is_quick = evidence.is_quick or other.is_quick
@@ -182,13 +196,13 @@ def _met(
     return found
 
 
-def _is_unbounded(point: MeasuredPoint) -> bool:
+def is_unbounded(point: MeasuredPoint) -> bool:
     """Return whether a metric grows without bound; two points of which it does agree."""
     return point.sample is not None and point.sample.is_unbounded
 
 
-def _pair(
-    claim: AgreementClaim,
+def _pair_of(
+    claim: AgreementClaim | ErrorsClaim,
     one: MeasuredPoint,
     there: MeasuredPoint,
     evidence: Evidence,
@@ -226,10 +240,18 @@ def _pair(
     )
 
 
-def _region(claim: AgreementClaim) -> Region:
-    tolerance = claim.tolerance or 0.0
+def _region(claim: AgreementClaim | ErrorsClaim) -> Region:
+    tolerance = _tolerance(claim)
     return Region(1.0 - tolerance, 1.0 + tolerance)
 
 
-def _distance(pair: PredictedPair) -> float:
+def _tolerance(claim: AgreementClaim | ErrorsClaim) -> float:
+    if isinstance(claim, AgreementClaim):
+        return claim.tolerance or 0.0
+    worst = in_base_units(claim.worst_at_most)
+    return math.inf if worst is None else worst
+
+
+def error_of(pair: PredictedPair) -> float:
+    """Return the error of a point as a share of what was measured."""
     return math.inf if pair.ratio is None else abs(pair.ratio - 1.0)

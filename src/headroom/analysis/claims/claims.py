@@ -36,6 +36,7 @@ from headroom.analysis.claims.claim_evidence import (
     side_at,
     side_of,
 )
+from headroom.analysis.claims.errors import check_errors
 from headroom.analysis.evidence import (
     CrossoversEvidence,
     CurveEvidence,
@@ -77,6 +78,7 @@ from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
     CrossoverClaim,
+    ErrorsClaim,
     FlatClaim,
     KneeClaim,
     MonotoneClaim,
@@ -142,12 +144,14 @@ def _finding(claim: Claim, evidence: Evidence) -> Finding:
 
 def _about_pairs(claim: Claim, evidence: Evidence, finding: Finding) -> dict[str, Any]:
     """Return additional text for the row of a claim about two experiments."""
-    if not isinstance(claim, AgreementClaim):
+    if not isinstance(claim, AgreementClaim | ErrorsClaim):
         return {}
+    bound = claim.worst_at_most if isinstance(claim, ErrorsClaim) else claim.tolerance
+    worst = in_base_units(bound)
     return {
         "to_experiment": claim.to_experiment,
         "to_metric": claim.to_metric or claim.metric,
-        "tolerance": claim.tolerance,
+        "tolerance": worst if worst is not None and worst < 1.0 else None,
         "pairs": list(finding.pairs),
         "pair_unit": evidence.unit,
     }
@@ -561,6 +565,7 @@ _CHECKS: dict[type, Callable[[Any, Evidence], Finding]] = {
     ValueClaim: _check_value,
     RatioClaim: _check_ratio,
     AgreementClaim: check_agreement,
+    ErrorsClaim: check_errors,
     OrderingClaim: _check_ordering,
     MonotoneClaim: _check_monotone,
     FlatClaim: _check_flat,

@@ -30,8 +30,8 @@ from headroom.analysis.statistics.intervals import (
     Sample,
     ratio,
     t_quantile,
-    welch_degrees,
 )
+from headroom.analysis.statistics.parts import welch_degrees
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.study.study import Statistic
 

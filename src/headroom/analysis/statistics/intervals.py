@@ -25,6 +25,7 @@ import numpy as np
 import scipy
 
 from headroom.analysis.evidence import NoInterval
+from headroom.analysis.statistics.parts import Parts, spread_of_parts, weighted, welch_degrees
 from headroom.analysis.statistics.spread import Spread
 from headroom.experiment.protocol.run import FloatArray
 
@@ -95,12 +96,15 @@ class Sample:
     spread
         Error of the estimate from the batches of all replications; None if only the
         replications themselves tell.
+    parts
+        Of a derived quantity: the estimates that its `spread` comes from.
     """
 
     values: FloatArray
     centre: Centre = "mean"
     pooled: float | None = None
     spread: Spread | None = None
+    parts: Parts | None = None
 
     @property
     def count(self) -> int:
@@ -159,7 +163,8 @@ class Sample:
         if self.spread is not None:
             quantile = t_quantile(degrees=self.spread.degrees, confidence=confidence)
             low, high = self.spread.bounds(self.value, quantile)
-            return Interval(value=self.value, low=low, high=high, method="batch means")
+            method: Method = "batch means" if self.parts is None else "jackknife"
+            return Interval(value=self.value, low=low, high=high, method=method)
         return _t_interval(self.value, self, confidence)
 
 
@@ -303,6 +308,8 @@ def contrast(
         return _together(samples, weights, value, confidence)
     if len(samples) == 1:
         return _scaled(samples[0].interval(confidence=confidence), weights[0])
+    if _have_parts(samples):
+        return _by_parts(samples, weights, value, confidence)
     return _welch(samples, weights, value, confidence)
 
 
@@ -342,7 +349,30 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
     value = first.value / second.value
     if "median" in (first.centre, second.centre):
         return _quotient(first, second, value, confidence)
-    return _fieller(first, second, value, confidence)
+    ratio_of = _ratio_by_parts if _have_parts([first, second]) else _fieller
+    return ratio_of(first, second, value, confidence)
+
+
+def _have_parts(samples: Sequence[Sample]) -> bool:
+    return all(sample.parts is not None for sample in samples)
+
+
+def _by_parts(
+    samples: Sequence[Sample], slopes: Sequence[float], value: float, confidence: float
+) -> Interval:
+    """Return the interval of a function of derived quantities, which may have common parts."""
+    spread = spread_of_parts(weighted([sample.parts or {} for sample in samples], slopes))
+    quantile = t_quantile(degrees=spread.degrees, confidence=confidence)
+    low, high = spread.bounds(value, quantile)
+    return Interval(value=value, low=low, high=high, method="jackknife")
+
+
+def _ratio_by_parts(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
+    bounds = second.interval(confidence=confidence)
+    if bounds.low is None or bounds.high is None or bounds.low <= 0.0 <= bounds.high:
+        return _no_interval(value, bounds.reason or NoInterval(code="divisor_near_zero"))
+    slopes = (1.0 / second.value, -value / second.value)
+    return _by_parts([first, second], slopes, value, confidence)
 
 
 def _welch(
@@ -369,15 +399,6 @@ def _t_interval(value: float, sample: Sample, confidence: float) -> Interval:
     return Interval(
         value=value, low=value - half_width, high=value + half_width, method="student-t"
     )
-
-
-def welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float:
-    """Return the Welch-Satterthwaite degrees of freedom of a sum of variances."""
-    largest = max(variances)
-    if largest == 0.0:
-        return float(min(degrees))
-    shares = [variance / largest for variance in variances]
-    return sum(shares) ** 2 / sum(s**2 / d for s, d in zip(shares, degrees, strict=True))
 
 
 def _together(

@@ -20,6 +20,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
+    ErrorsClaim,
     FlatClaim,
     MonotoneClaim,
     OrderingClaim,
@@ -110,6 +111,9 @@ def _needed(claim: Claim, experiment: PlannedExperiment, plan: Plan) -> int:
     name, is_measured = experiment.spec.name, experiment.system.column is Column.MEASURE
     if name not in {claim.experiment, getattr(claim, "to_experiment", "")}:
         return 0
+    metric = claim.metric if name == claim.experiment else getattr(claim, "to_metric", "")
+    if experiment.derived_named(metric or claim.metric) is not None:
+        return 0
     statistic = getattr(claim, "statistic", "centre")
     if isinstance(claim, ValueClaim) and claim.extreme_of is not None:
         return fewest_for_extreme(claim.extreme_of)
@@ -125,7 +129,7 @@ def _comparisons(claim: Claim, plan: Plan) -> int:
     experiments = {experiment.spec.name: experiment for experiment in plan.experiments}
     own = experiments.get(claim.experiment)
     match claim:
-        case AgreementClaim():
+        case AgreementClaim() | ErrorsClaim():
             return _met(claim, own, experiments.get(claim.to_experiment))
         case OrderingClaim():
             return len(claim.order) - 1
@@ -138,7 +142,9 @@ def _comparisons(claim: Claim, plan: Plan) -> int:
 
 
 def _met(
-    claim: AgreementClaim, own: PlannedExperiment | None, other: PlannedExperiment | None
+    claim: AgreementClaim | ErrorsClaim,
+    own: PlannedExperiment | None,
+    other: PlannedExperiment | None,
 ) -> int:
     """Return how many points of both experiments meet."""
     if own is None or other is None:

@@ -44,11 +44,14 @@ from headroom.analysis.evidence import (
     Limiting,
     LimitingCode,
     NotLimited,
+    NotLimitedBy,
     Overflow,
     Symptom,
     SymptomCode,
 )
 from headroom.analysis.results import Bottleneck, Estimate, Resource
+from headroom.analysis.run.estimates import estimate_of
+from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.culprits import (
     QUEUED,
     SATURATED,
@@ -58,6 +61,7 @@ from headroom.analysis.verdicts.culprits import (
     find_culprits,
 )
 from headroom.experiment.protocol.run import ResourceTable
+from headroom.experiment.protocol.system import Metric
 
 LOSSES_SHOWN = 3
 """Stations that reject jobs, and classes, of which a verdict tells."""
@@ -80,6 +84,20 @@ def parts_of(resources: Iterable[Resource], estimates: Mapping[str, Estimate]) -
     ]
 
 
+def observed_parts(observed: Mapping[str, float], samples: Mapping[str, Sample]) -> list[Part]:
+    """Return what was observed to be busy, by name to its servers, as stations.
+
+    The Utilization Law needs nothing else of a resource than its busy share.
+    """
+    found = []
+    for name, servers in observed.items():
+        metric = Metric(name=f"{name}.utilization", unit="1")
+        if metric.name in samples:
+            estimates = {"utilization": estimate_of(metric, samples[metric.name])}
+            found.append(Part(kind="station", name=name, capacity=servers, estimates=estimates))
+    return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """Who asks for the resources: closed users, of whom some think, or open arrivals.
@@ -99,6 +117,8 @@ class Load:
         where unknown.
     busy
         Station name to the mean number of servers that work for each class; empty with one class.
+    is_observed
+        True for a measured load of which only busy shares of resources are known.
     """
 
     population: float
@@ -108,6 +128,7 @@ class Load:
     lost: Mapping[str, float] = field(default_factory=dict)
     failed_tries: Mapping[str, float] = field(default_factory=dict)
     busy: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    is_observed: bool = False
 
     @property
     def has_failures(self) -> bool | None:
@@ -351,8 +372,10 @@ def _delayed(pool: Part, cause: Part, behind: Behind) -> SymptomCode:
 
 def _why_nothing(ranked: Sequence[Part], load: Load) -> NotLimited:
     thinking = max(load.population - load.jobs_mean, 0.0)
-    by: Literal["think_time", "population", "arrivals", "accepted_arrivals", "failing_arrivals"]
-    if load.population > 0.0:
+    by: NotLimitedBy
+    if load.is_observed:
+        by = "observed"
+    elif load.population > 0.0:
         by = "think_time" if thinking > load.jobs_mean else "population"
     elif any(row.rejected > 0.0 for row in ranked):
         by = "accepted_arrivals"

@@ -107,7 +107,7 @@ class Part:
             utilization=utilization.value,
             low=utilization.low,
             high=utilization.high,
-            waiting=self.waiting,
+            waiting=self.waiting if "queue_len_mean" in self.estimates else None,
             capacity=self.capacity if isfinite(self.capacity) else None,
             is_saturated=self.is_saturated,
             busiest=self.busiest if self.is_uneven else None,

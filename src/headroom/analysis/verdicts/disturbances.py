@@ -13,6 +13,9 @@ zone of *the same* in comparisons:
 - *throttling*: a quota of processor time was exhausted in that share of its periods.
 - *swapping*: pages were written to or read from swap space at a rate that takes that share of the
   time at `SWAP_PAGE_S` each.
+- *slower*: known work before or after the replication took that share longer than at its fastest
+  around any replication of the point; from `headroom.experiment.machine.calibration.DISTURBED` on,
+  and only if the replication had a process of its own.
 
 The kernel counts most of this in ticks of 10 ms or less. Replications shorter than `BLOCK_S` are
 therefore judged together with those that ran after them, as one block.
@@ -23,6 +26,7 @@ from typing import Literal, TypeAlias
 
 from headroom.analysis.results import Disturbance
 from headroom.experiment.journal.journal_rows import ReplicationRow
+from headroom.experiment.machine.calibration import DISTURBED, KINDS, times_of
 from headroom.experiment.machine.machine_watch import PREFIX
 
 NOTABLE = 0.05
@@ -34,7 +38,7 @@ SHORTEST_S = 0.2
 SWAP_PAGE_S = 0.001
 """Assumed time (s) for one page of swap: between 0.1 ms of a flash drive and 10 ms of a disk."""
 
-Kind: TypeAlias = Literal["others", "steal", "throttling", "swapping"]
+Kind: TypeAlias = Literal["others", "steal", "throttling", "swapping", "slower"]
 Counters: TypeAlias = Mapping[str, float]
 
 
@@ -50,6 +54,10 @@ def disturbances_of(rows: Sequence[ReplicationRow]) -> list[Disturbance]:
             if share >= NOTABLE:
                 worst[kind] = max(worst.get(kind, 0.0), share)
                 concerned.setdefault(kind, []).extend(row.replication for row in block)
+    slower = _slower(rows)
+    if slower:
+        worst["slower"] = max(slower.values())
+        concerned["slower"] = list(slower)
     return [
         Disturbance(kind=kind, share=share, replications=sorted(concerned[kind]))
         for kind, share in worst.items()
@@ -86,11 +94,26 @@ def shares_of(counters: Counters) -> dict[Kind, float]:
     return shares
 
 
+def _slower(rows: Sequence[ReplicationRow]) -> dict[int, float]:
+    """Return the replications around which known work took longer than at its fastest: share."""
+    around = {row.replication: times_of(row.run.counters) for row in rows if row.run is not None}
+    slower: dict[int, float] = {}
+    for kind in KINDS:
+        known = {number: max(times[kind]) for number, times in around.items() if kind in times}
+        fastest_s = min((min(around[number][kind]) for number in known), default=0.0)
+        for number, slowest_s in known.items():
+            share = slowest_s / fastest_s - 1.0
+            if share >= DISTURBED:
+                slower[number] = max(slower.get(number, 0.0), share)
+    return slower
+
+
 def _others(counters: Counters, span_s: float) -> float:
     """Return the share of the usable processors that others used while tasks waited for one."""
     if counters.get("cpu_wait_s", span_s) < NOTABLE * span_s:
         return 0.0
-    used_s = counters["busy_s"] - counters["own_busy_s"]
+    own_s = counters["own_busy_s"] + counters.get("services_busy_s", 0.0)
+    used_s = counters["busy_s"] - own_s
     return min(max(used_s / (span_s * counters["cpu_count"]), 0.0), 1.0)
 
 

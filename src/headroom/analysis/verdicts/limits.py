@@ -8,6 +8,7 @@ Invariant: a verdict from whole runs says so.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from statistics import fmean
 
@@ -22,7 +23,12 @@ from headroom.analysis.run.states import state_metrics
 from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.windows import Window, open_window
 from headroom.analysis.statistics.intervals import Sample
-from headroom.analysis.verdicts.bottleneck import find_bottleneck, load_of, parts_of
+from headroom.analysis.verdicts.bottleneck import (
+    find_bottleneck,
+    load_of,
+    observed_parts,
+    parts_of,
+)
 from headroom.analysis.verdicts.culprits import Behind
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column
@@ -54,17 +60,17 @@ def bottleneck_of(
     run = windows[0].run
     resources = resources_of(run)
     metrics = [*resource_metrics(resources), *state_metrics(samples)]
-    return find_bottleneck(
-        parts_of(resources, estimates_of(metrics, samples)),
-        Behind(
-            stations=run.holds,
-            pools=run.nested,
-            blockers=run.blockers,
-            unawaited=run.unawaited,
-        ),
-        load_of(windows[0].table("class"), _means(values)),
-        useless,
+    parts = parts_of(resources, estimates_of(metrics, samples))
+    observed = observed_parts(run.observed, samples)
+    load = load_of(windows[0].table("class"), _means(values))
+    behind = Behind(
+        stations=run.holds,
+        pools=run.nested,
+        blockers=run.blockers,
+        unawaited=run.unawaited,
     )
+    load = replace(load, is_observed=bool(observed) and not load.population)
+    return find_bottleneck([*parts, *observed], behind, load, useless)
 
 
 def limit_without_steady_state(runs: Sequence[Run], column: Column) -> Bottleneck | None:

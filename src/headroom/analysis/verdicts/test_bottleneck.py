@@ -7,7 +7,12 @@ from headroom.analysis.evidence import ClassLoss, Limiting, NotLimited
 from headroom.analysis.results import Bottleneck
 from headroom.analysis.run.estimates import estimate_of
 from headroom.analysis.statistics.intervals import Sample
-from headroom.analysis.verdicts.bottleneck import Load, find_bottleneck, load_of
+from headroom.analysis.verdicts.bottleneck import (
+    Load,
+    find_bottleneck,
+    load_of,
+    observed_parts,
+)
 from headroom.analysis.verdicts.culprits import SATURATED, Behind, Part
 from headroom.experiment.protocol.run import ResourceTable
 from headroom.experiment.protocol.system import Metric
@@ -423,3 +428,25 @@ def test_the_evidence_says_for_whom_a_shared_station_works() -> None:
     wide = find_bottleneck([resource("station", "disk", 1.0, capacity=2.0)], Behind(), load)
     assert wide is not None
     assert limiting(wide).classes == [], "half of its work is unexplained"
+
+
+@pytest.mark.parametrize("share", [0.3, 0.97])
+def test_by_the_utilization_law_the_busiest_observed_resource_limits_a_measured_point(
+    share: float,
+) -> None:
+    samples = {
+        "machine.cpu.utilization": Sample(values=np.full(6, 0.2)),
+        "program.busiest_thread.utilization": Sample(values=np.full(6, share)),
+    }
+    parts = observed_parts(
+        {"machine.cpu": 2.0, "program.busiest_thread": 1.0, "absent.cpu": 1.0}, samples
+    )
+    observed = Load(population=0.0, jobs_mean=0.0, is_open=False, is_observed=True)
+    verdict = find_bottleneck(parts, Behind(), observed)
+    assert verdict is not None
+    assert verdict.utilization == pytest.approx(share)
+    if share < SATURATED:
+        assert (not_limited(verdict).by, verdict.name) == ("observed", "")
+        assert not_limited(verdict).fullest.name == "program.busiest_thread"
+    else:
+        assert verdict.name == "program.busiest_thread"

@@ -81,3 +81,32 @@ def test_rows_of_older_versions_and_other_systems_say_nothing() -> None:
 
 def _fields(found: ReplicationRow) -> dict[str, Any]:
     return {name: getattr(found, name) for name in ReplicationRow.__dataclass_fields__}
+
+
+def calibrated_row(replication: int, processor_s: float, memory_s: float) -> ReplicationRow:
+    """Return a replication on a quiet machine, after which known work took these times."""
+    whole = row(replication)
+    assert whole.run is not None
+    known = {
+        "calibration_processor_s_before": 0.010,
+        "calibration_processor_s_after": processor_s,
+        "calibration_memory_s_before": 0.020,
+        "calibration_memory_s_after": memory_s,
+    }
+    run = Run(counters={**whole.run.counters, **known})
+    return ReplicationRow(**{**_fields(whole), "run": run})
+
+
+def test_known_work_that_takes_longer_marks_the_replications_that_it_surrounds() -> None:
+    calm, slow_processor = calibrated_row(0, 0.0105, 0.021), calibrated_row(1, 0.012, 0.02)
+    slow_memory = calibrated_row(2, 0.01, 0.03)
+    assert disturbances_of([calm, row(3)]) == []
+    (disturbance,) = disturbances_of([calm, slow_processor, slow_memory, row(3)])
+    assert (disturbance.kind, disturbance.replications) == ("slower", [1, 2])
+    assert disturbance.share == pytest.approx(0.5)
+
+
+def test_the_work_of_services_of_the_measured_system_is_no_disturbance() -> None:
+    busy = {"busy_s": 38.0, "own_busy_s": 10.0, "cpu_wait_s": 5.0}
+    assert shares_of({**QUIET, **busy})["others"] == pytest.approx(0.7)
+    assert shares_of({**QUIET, **busy, "services_busy_s": 27.0})["others"] == pytest.approx(0.025)

@@ -280,7 +280,9 @@ class Journal:
         head = head_of(tuple(values))
         if head is not None:
             try:
-                return replace(head, run=run_of(encoded))
+                run = run_of(encoded)
+                kept = run if head.state == "done" else None
+                return replace(head, run=kept, artefacts=run.artefacts if run else ())
             except UnreadableRunError:
                 pass
         self._unreadable.add(number)

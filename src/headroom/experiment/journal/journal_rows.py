@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from headroom.experiment.journal.run_codec import UnreadableRunError, decode_run
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 
@@ -57,6 +58,8 @@ class ReplicationRow:
         Why it failed; empty when done.
     run
         What the system returned; None when failed, or when only heads were read.
+    artefacts
+        Small files that it left, failed or not.
     environment
         Number of the environment in `Journal.environments`, 0 for none.
     position
@@ -76,6 +79,7 @@ class ReplicationRow:
     wall_s: float
     error: str = ""
     run: Run | None = None
+    artefacts: tuple[Artefact, ...] = ()
     environment: int = 0
     position: int = 0
     is_readable: bool = True

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.run import (
     Histogram,
     Intervals,
@@ -64,6 +65,8 @@ def encode_run(run: Run) -> bytes:
         "unawaited": {kind: list(names) for kind, names in run.unawaited.items()},
         "overloads": _floats(run.overloads),
         "offered": _floats(run.offered),
+        "observed": _floats(run.observed),
+        "artefacts": [[one.name, one.kind, one.content] for one in run.artefacts],
         "samples": _pack_samples(run.samples),
         "intervals": _pack_intervals(run.intervals),
         "ends_because": run.ends_because,
@@ -104,6 +107,11 @@ def _unpack_run(fields: dict[str, Any]) -> Run:
         unawaited={kind: tuple(names) for kind, names in fields.get("unawaited", {}).items()},
         overloads=fields.get("overloads", {}),
         offered=fields.get("offered", {}),
+        observed=fields.get("observed", {}),
+        artefacts=tuple(
+            Artefact(name=name, kind=kind, content=content)
+            for name, kind, content in fields.get("artefacts", [])
+        ),
         samples=_unpack_samples(fields.get("samples")),
         intervals=_unpack_intervals(fields.get("intervals")),
         ends_because=fields.get("ends_because", ""),

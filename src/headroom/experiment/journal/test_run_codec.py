@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from headroom.experiment.journal.run_codec import UnreadableRunError, decode_run, encode_run
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.run import (
     FloatArray,
     Histogram,
@@ -187,6 +188,8 @@ def test_every_field_of_a_run_is_stored() -> None:
         unawaited={"station": ("t",)},
         overloads={"station.s": 1.2},
         offered={"throughput": 5.0},
+        observed={"machine.cpu": 2.0},
+        artefacts=(Artefact(name="a.log", kind="log", content=b"\xff"),),
         samples=TimeSamples(times_s=np.ones(1), tables=()),
         intervals=Intervals(times_s=np.ones(1), tables=(), histograms=()),
         ends_because="a day",

@@ -20,6 +20,8 @@ from headroom.experiment.machine.machine_facts import ROOT, control_groups, read
 
 PREFIX = "machine_"
 """Begins the name of every counter of this module."""
+SERVICES_BUSY = f"{PREFIX}services_busy_s"
+"""Processor time (s) of long-running programs of the measured system, which the system adds."""
 HEALTH_BEFORE, HEALTH_AFTER = "health_before_", "health_after_"
 """Of how a disk is before and after a replication, which its system stores."""
 BUSY_WAIT = 0.05
@@ -116,15 +118,16 @@ def watched(watch: Watch | None = None) -> Iterator[Watched]:
     after = watch.look()
     seen.counters = {
         f"{PREFIX}{name}": after[name] - before[name] for name in after if name in before
-    } | {f"{PREFIX}cpu_count": float(len(_usable_cpus()))}
+    } | {f"{PREFIX}cpu_count": float(len(usable_cpus()))}
 
 
 @cache
 def _watch_here() -> Watch:
-    return Watch(ROOT, _usable_cpus())
+    return Watch(ROOT, usable_cpus())
 
 
-def _usable_cpus() -> frozenset[int]:
+def usable_cpus() -> frozenset[int]:
+    """Return the numbers of the processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return frozenset(affinity(0) if affinity is not None else range(os.cpu_count() or 1))
 
@@ -150,7 +153,7 @@ def busy_words(root: Path = ROOT) -> str:
     """
     load = system_load(root)
     mean, waited = load.get("mean_1min", 0.0), load.get("cpu_pressure_ratio_10s")
-    count = len(_usable_cpus())
+    count = len(usable_cpus())
     if (mean < count) if waited is None else (waited < BUSY_WAIT):
         return ""
     share = "" if waited is None else f", and tasks waited for one in {waited:.0%} of the last 10 s"

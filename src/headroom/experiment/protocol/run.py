@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from headroom.experiment.protocol.artefact import Artefact
+
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 ResourceKind: TypeAlias = Literal["station", "pool", "class", "visit", "pool_visit"]
 
@@ -216,6 +218,11 @@ class Run:
     offered
         Metric to how much of it the load generator asked for, for measured open loads that report
         it.
+    observed
+        What was observed to be busy, such as ``machine.cpu``, to its number of servers; the metric
+        ``NAME.utilization`` has its busy share.
+    artefacts
+        Small files that it leaves, such as logs.
     samples
         How the run went over time, if the study requests it; otherwise None.
     intervals
@@ -246,6 +253,8 @@ class Run:
     unawaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     overloads: Mapping[str, float] = field(default_factory=dict)
     offered: Mapping[str, float] = field(default_factory=dict)
+    observed: Mapping[str, float] = field(default_factory=dict)
+    artefacts: tuple[Artefact, ...] = ()
     samples: TimeSamples | None = None
     intervals: Intervals | None = None
     ends_because: str = ""

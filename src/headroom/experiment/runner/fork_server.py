@@ -1,4 +1,4 @@
-"""Worker processes by forking: modules are loaded once, however many workers start.
+"""Worker processes by forking: modules are loaded once for all workers.
 
 Python, NumPy and Headroom take a third of a second of processor time to load, a fork takes some
 milliseconds. So the first worker of a process starts a server that has loaded them, and each
@@ -59,6 +59,16 @@ class Forked:
 
     def __init__(self, connection: int) -> None:
         self.returncode: int | None = None
+        self.pid = self._forked(connection)
+        if not self.pid:
+            # The server may have ended since its last order; a new one is asked once.
+            close_servers()
+            self.pid = self._forked(connection)
+        if not self.pid:
+            self.returncode = 1
+
+    def _forked(self, connection: int) -> int:
+        """Return the number of a new process; 0 if the server has ended."""
         lifeline, self._lifeline = os.pipe()
         self._told, tell = os.pipe()
         try:
@@ -67,10 +77,12 @@ class Forked:
             os.close(lifeline)
             os.close(tell)
         try:
-            self.pid = self._next_number()
+            return self._next_number()
         except EOFError:
-            self.pid = 0
-            self.returncode = 1
+            self.release()
+            os.close(self._told)
+            self._told = -1
+            return 0
 
     def poll(self) -> int | None:
         """Return the return code, None while the process runs."""

@@ -20,8 +20,9 @@ from headroom.experiment.machine.machine_watch import busy_words
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings
 from headroom.experiment.runner import resume
-from headroom.experiment.runner.executors import Executor, InlineExecutor
+from headroom.experiment.runner.executors import Executor
 from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.measuring import MeasureExecutor
 from headroom.experiment.runner.progress import Pace, Progress
 from headroom.experiment.runner.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
 from headroom.experiment.runner.selection import (
@@ -33,7 +34,7 @@ from headroom.experiment.runner.selection import (
     places_now,
     select_rows,
 )
-from headroom.experiment.runner.tasks import Result, Task, recipe_of, utc_now
+from headroom.experiment.runner.tasks import Recipe, Result, Task, recipe_of, utc_now
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError, check_ran
 from headroom.experiment.runner.worker_pool import WorkerPool
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
@@ -229,7 +230,7 @@ class _Session:
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
-        self._drive(self._schedules[Column.MEASURE], self._inline_executor, 1)
+        self._drive(self._schedules[Column.MEASURE], self._measure_executor, 1)
 
     def close(self) -> None:
         """Let every system remove its own files; the first failure is raised after the last."""
@@ -323,19 +324,23 @@ class _Session:
         return paces
 
     def _worker_pool(self, jobs: int) -> Executor:
-        recipes = {
+        return WorkerPool(self._recipes(Column.MODEL), worker_count=jobs)
+
+    def _measure_executor(self) -> Executor:
+        return MeasureExecutor(
+            {experiment.spec.name: experiment.system for experiment in self._plan.experiments},
+            self._recipes(Column.MEASURE),
+            say=self._progress.say,
+        )
+
+    def _recipes(self, column: Column) -> dict[str, Recipe]:
+        return {
             experiment.spec.name: recipe_of(
                 experiment.system, experiment.setup, experiment.base, time_windows(experiment.spec)
             )
             for experiment in self._plan.experiments
-            if experiment.system.column is Column.MODEL
+            if experiment.system.column is column
         }
-        return WorkerPool(recipes, worker_count=jobs)
-
-    def _inline_executor(self) -> Executor:
-        return InlineExecutor(
-            {experiment.spec.name: experiment.system for experiment in self._plan.experiments}
-        )
 
     @property
     def _may_start(self) -> bool:

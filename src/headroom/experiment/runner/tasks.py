@@ -16,11 +16,15 @@ import msgspec
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.run_codec import encode_run
+from headroom.experiment.machine.calibration import Calibrated, calibrated
 from headroom.experiment.machine.machine_watch import watched
+from headroom.experiment.protocol.artefact import Artefact, within_limits
 from headroom.experiment.protocol.changes import parse_change
+from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import class_at, class_path
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Modelled, System, Value
+from headroom.experiment.runner.own_process import confine, cpu_counters
 from headroom.experiment.runner.what_ran import Ran, look
 from headroom.experiment.study.windows import TimeWindows, with_windows
 
@@ -51,7 +55,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     changes: list[str] = []
     keeps_samples: bool = True
-    """Whether the run keeps how it went over time: one replication of a point is enough."""
+    """Whether the run keeps its samples over time and its artefacts: one replication of a point is
+    enough."""
+    process: OwnProcess | None = None
+    """The process that it needs, None for that of the executor."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +73,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Simulated events, if the system counts them."""
     ran: Ran | None = None
     """The identity of what ran; None if nothing ran."""
+    calibration_s: dict[str, list[float]] = {}
+    """Times (s) of known work before and after the run, if it had a process of its own."""
 
 
 def recipe_of(
@@ -102,13 +111,24 @@ def run_task(system: System, task: Task) -> Result:
     before = look(system, task.config) if system.column is Column.MEASURE else None
     started_at = utc_now()
     start = perf_counter()
-    error, encoded, events = "", None, 0
+    error, encoded, events, around = "", None, 0, Calibrated()
     try:
-        run = _watched_run(system, task)
+        if task.process is None:
+            run = _watched_run(system, task)
+        else:
+            confine(task.process)
+            with calibrated() as around:
+                run = _watched_run(system, task)
+            counters = {**run.counters, **around.counters, **cpu_counters()}
+            run = replace(run, counters=counters)
         events = int(run.counters.get("events", 0))
-        encoded = encode_run(run if task.keeps_samples else replace(run, samples=None))
+        kept = within_limits(run.artefacts) if task.keeps_samples else ()
+        samples = run.samples if task.keeps_samples else None
+        encoded = encode_run(replace(run, samples=samples, artefacts=kept))
     except HeadroomError as known:
         error = str(known)
+        if left := [one for one in known.artefacts if isinstance(one, Artefact)]:
+            encoded = encode_run(Run(artefacts=within_limits(left)))
     except (Exception, SystemExit) as unknown:
         error = describe_exception(unknown)
     wall_s = perf_counter() - start
@@ -120,6 +140,7 @@ def run_task(system: System, task: Task) -> Result:
         run=encoded,
         event_count=events,
         ran=look(system, task.config, before=before),
+        calibration_s=around.times_s(),
     )
 
 

@@ -91,9 +91,14 @@ def test_an_idle_worker_is_not_waited_for_for_ever() -> None:
         process.wait(0.0)
 
 
-def test_a_server_that_was_killed_is_replaced() -> None:
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_a_server_that_was_killed_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, *, is_noticed: bool
+) -> None:
     with forked() as (process, _):
         (server,) = fork_server._servers
+        if not is_noticed:
+            monkeypatch.setattr(server, "is_usable", lambda: True)
         server._process.kill()
         server._process.wait()
         assert process.wait() == 1, "nobody can say how it ended"

@@ -62,12 +62,17 @@ class WorkerPool:
         How to load the system of each experiment.
     worker_count
         Most worker processes, >= 1; they start when there is work for them.
+    is_fresh
+        Whether no process of another pool is used, nor left to one.
     """
 
-    def __init__(self, recipes: Mapping[str, Recipe], *, worker_count: int) -> None:
+    def __init__(
+        self, recipes: Mapping[str, Recipe], *, worker_count: int, is_fresh: bool = False
+    ) -> None:
         self._limits_s = {name: recipe.time_limit_s for name, recipe in recipes.items()}
         self._start = msgspec.msgpack.encode(Start(sys_path=sys.path, recipes=dict(recipes)))
         self._worker_count = worker_count
+        self._is_fresh = is_fresh
         self._workers: list[_Worker] = []
 
     @property
@@ -91,7 +96,7 @@ class WorkerPool:
 
     def _kept(self) -> "_Worker | None":
         """Return a worker left by an earlier pool, None if none still runs."""
-        reserve = _RESERVE.get()
+        reserve = None if self._is_fresh else _RESERVE.get()
         while reserve:
             worker = reserve.pop()
             if worker.runs():
@@ -133,7 +138,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """Leave the workers to the next pool, or let them end and kill those that do not."""
-        reserve = _RESERVE.get()
+        reserve = None if self._is_fresh else _RESERVE.get()
         if reserve is not None:
             reserve += [worker for worker in self._workers if not worker.tasks]
             self._workers = [worker for worker in self._workers if worker.tasks]

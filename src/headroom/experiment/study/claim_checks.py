@@ -18,6 +18,7 @@ from headroom.experiment.study.study import (
     AgreementClaim,
     Claim,
     CrossoverClaim,
+    ErrorsClaim,
     Extreme,
     FlatClaim,
     KneeClaim,
@@ -57,11 +58,13 @@ def check_claims(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperimen
                 f"unknown experiment {claim.experiment!r}",
                 cure=suggestion(claim.experiment, experiments),
             )
-        check_metric(loaded, (*place, "metric"), claim.metric, experiment.system, experiment.points)
+        check_quantity(loaded, (*place, "metric"), claim.metric, experiment)
+        _check_statistic(loaded, place, claim, experiment)
+        experiment = experiment.seen_by(claim.metric)
         unit = _claimed_unit(claim, experiment)
         checked.append(with_numbers(loaded, place, claim, unit))
         _check_claim(loaded, place, checked[-1], experiment)
-        if isinstance(claim, AgreementClaim):
+        if isinstance(claim, AgreementClaim | ErrorsClaim):
             _check_agreement(loaded, place, claim, experiments)
     return checked
 
@@ -70,17 +73,40 @@ def _claimed_unit(claim: Claim, experiment: PlannedExperiment) -> str:
     """Return the unit of a claim's quantities: that of its metric, or of the factor of a knee."""
     if isinstance(claim, KneeClaim):
         return next((f.parameter.unit for f in experiment.factors if f.name == claim.factor), "1")
-    return unit_of(claim.metric, experiment.system, experiment.points)
+    return unit_of(claim.metric, experiment)
 
 
-def unit_of(metric: str, system: System, points: Sequence[Point]) -> str:
-    """Return the unit of a metric that some point reports."""
+def unit_of(name: str, experiment: PlannedExperiment) -> str:
+    """Return the unit of a derived quantity, or of a metric that some point reports."""
+    derived = experiment.derived_named(name)
+    if derived is not None:
+        return derived.unit
     return next(
         entry.unit
-        for point in points
-        for entry in system.metrics(point.config)
-        if entry.name == metric
+        for point in experiment.points
+        for entry in experiment.system.metrics(point.config)
+        if entry.name == name
     )
+
+
+def check_quantity(
+    loaded: LoadedStudy, place: KeyPath, name: str, experiment: PlannedExperiment
+) -> None:
+    """Raise `StudyError` unless a metric, or a derived quantity of the study, has this name."""
+    if experiment.derived_named(name) is None:
+        check_metric(loaded, place, name, experiment.system, experiment.points)
+
+
+def _check_statistic(
+    loaded: LoadedStudy, place: KeyPath, claim: Claim, experiment: PlannedExperiment
+) -> None:
+    is_derived = experiment.derived_named(claim.metric) is not None
+    if is_derived and getattr(claim, "statistic", "centre") != "centre":
+        raise loaded.error(
+            (*place, "statistic"),
+            f"{claim.metric!r} is derived: it has no replications",
+            cure="set the statistic of [[experiment.derived]] instead",
+        )
 
 
 def check_metric(
@@ -161,6 +187,21 @@ def _check_claim(
             _numeric_factor(loaded, place, claim.factor, experiment)
         case AgreementClaim():
             _check_tolerance(loaded, place, claim.tolerance)
+        case ErrorsClaim():
+            _check_errors(loaded, place, claim)
+            _check_where(loaded, (*place, "reference"), claim.reference, experiment)
+
+
+def _check_errors(loaded: LoadedStudy, place: KeyPath, claim: ErrorsClaim) -> None:
+    bounds = ("median_at_most", "worst_at_most", "rank_at_least", "signs_at_least")
+    if all(getattr(claim, name) is None for name in bounds):
+        raise loaded.error(
+            place, "the claim states no bound", cure=f"give one or more of {', '.join(bounds)}"
+        )
+    if bool(claim.reference) != (claim.signs_at_least is not None):
+        raise loaded.error(
+            place, "signs_at_least and reference must be given together", cure="give both"
+        )
 
 
 def _check_crossover(
@@ -312,7 +353,7 @@ def _check_extreme(loaded: LoadedStudy, place: KeyPath, claim: ValueClaim) -> No
 def _check_agreement(
     loaded: LoadedStudy,
     place: KeyPath,
-    claim: AgreementClaim,
+    claim: AgreementClaim | ErrorsClaim,
     experiments: Mapping[str, PlannedExperiment],
 ) -> None:
     """Raise unless each point meets at most one of the other experiment, and one does."""
@@ -325,12 +366,14 @@ def _check_agreement(
         )
     metric = claim.to_metric or claim.metric
     metric_place = (*place, "to_metric" if claim.to_metric else "metric")
-    check_metric(loaded, metric_place, metric, other.system, other.points)
+    check_quantity(loaded, metric_place, metric, other)
+    other = other.seen_by(metric)
     _check_units(loaded, metric_place, (claim.metric, experiments[claim.experiment]),
                  (metric, other))  # fmt: skip
     _check_where(loaded, (*place, "to"), claim.to, other)
     candidates = [point.levels for point in other.points]
-    predicted = _check_where(loaded, (*place, "where"), claim.where, experiments[claim.experiment])
+    own = experiments[claim.experiment].seen_by(claim.metric)
+    predicted = _check_where(loaded, (*place, "where"), claim.where, own)
     matches = [matching(point.levels, candidates, to=claim.to) for point in predicted]
     if not any(matches):
         raise loaded.error(
@@ -355,10 +398,7 @@ def _check_units(
     this: tuple[str, PlannedExperiment],
     other: tuple[str, PlannedExperiment],
 ) -> None:
-    first, second = (
-        unit_of(metric, experiment.system, experiment.points)
-        for metric, experiment in (this, other)
-    )
+    first, second = (unit_of(metric, experiment) for metric, experiment in (this, other))
     if first != second:
         raise loaded.error(
             place,

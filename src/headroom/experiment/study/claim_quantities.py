@@ -10,6 +10,7 @@ import msgspec
 
 from headroom.experiment.study.study import (
     Claim,
+    ErrorsClaim,
     Limit,
     MonotoneClaim,
     OrderingClaim,
@@ -19,7 +20,9 @@ from headroom.experiment.study.study import (
 from headroom.experiment.study.study_file import KeyPath, LoadedStudy
 from headroom.units import QuantityError, parse_quantity
 
-_BOUNDS = ("value", "at_least", "at_most")
+_BOUNDS = (
+    "value", "at_least", "at_most", "median_at_most", "worst_at_most", "signs_at_least"
+)  # fmt: skip
 _Bounded = TypeVar("_Bounded", bound=Claim | Limit)
 
 
@@ -42,8 +45,9 @@ def with_numbers(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -
     """
     if isinstance(claim, OrderingClaim | MonotoneClaim):
         return claim
-    whole = bounds_as_numbers(loaded, place, claim, "1" if isinstance(claim, RatioClaim) else unit)
-    if not whole.within:
+    is_share = isinstance(claim, RatioClaim | ErrorsClaim)
+    whole = bounds_as_numbers(loaded, place, claim, "1" if is_share else unit)
+    if isinstance(whole, ErrorsClaim) or not whole.within:
         return whole
     _check_only(loaded, place, whole)
     change = _tolerance(loaded, place, whole, unit)

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -20,6 +20,7 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import DeclaresInStudy, Parameter, System, Value
 from headroom.experiment.study.claim_checks import check_claims, check_metric, check_patterns
 from headroom.experiment.study.compare_checks import check_compare
+from headroom.experiment.study.derived_checks import check_derived
 from headroom.experiment.study.fit_plan import (
     check_fits,
     fingerprint_of,
@@ -68,7 +69,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
     _check_names(loaded)
     full = [_draft(loaded, full_variant(*item)) for item in enumerate(study.experiments)]
     short = _quick_drafts(loaded, full, is_needed=quick)
-    whole = [_planned(loaded, draft, is_to_run=not quick, is_quick=False) for draft in full]
+    whole = _all_planned(loaded, full, is_to_run=not quick, is_quick=False)
     check_fits(
         loaded, [(draft.variant, experiment) for draft, experiment in zip(full, whole, strict=True)]
     )
@@ -78,7 +79,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
     claims = check_claims(loaded, {experiment.spec.name: experiment for experiment in whole})
     chosen = whole
     if quick:
-        chosen = [_planned(loaded, draft, is_to_run=True, is_quick=True) for draft in short]
+        chosen = _all_planned(loaded, short, is_to_run=True, is_quick=True)
         check_fits(
             loaded,
             [(draft.variant, experiment) for draft, experiment in zip(short, chosen, strict=True)],
@@ -164,8 +165,24 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
 
+def _all_planned(
+    loaded: LoadedStudy, drafts: Sequence[_Draft], *, is_to_run: bool, is_quick: bool
+) -> list[PlannedExperiment]:
+    """Return the experiments; derived quantities of each may refer to those above it."""
+    planned: list[PlannedExperiment] = []
+    for draft in drafts:
+        one = _planned(loaded, draft, planned, is_to_run=is_to_run, is_quick=is_quick)
+        planned.append(one)
+    return planned
+
+
 def _planned(
-    loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool, is_quick: bool
+    loaded: LoadedStudy,
+    draft: _Draft,
+    earlier: Sequence[PlannedExperiment],
+    *,
+    is_to_run: bool,
+    is_quick: bool,
 ) -> PlannedExperiment:
     """Return an experiment with its points; they have fingerprints only if it will run."""
     variant, system = draft.variant, draft.system
@@ -178,12 +195,11 @@ def _planned(
     if variant.spec.replications.metric is not None:
         place = variant.key_path("replications", "metric")
         check_metric(loaded, place, variant.spec.replications.metric, system, points)
-    limits = check_limits(loaded, variant, system, draft.factors, points)
     check_what_if(loaded, variant, system, points)
     check_patterns(loaded, variant.key_path("metrics"), variant.spec.metrics, system, points)
     compare = check_compare(loaded, variant, system, draft.factors, points, is_quick=is_quick)
     planned = PlannedExperiment(
-        spec=msgspec.structs.replace(variant.spec, compare=compare, limits=limits),
+        spec=msgspec.structs.replace(variant.spec, compare=compare),
         system=system,
         setup=draft.setup,
         base=loaded.folder,
@@ -192,6 +208,10 @@ def _planned(
         parameters=draft.uses,
         fit=draft.fit,
     )
+    derived = check_derived(loaded, variant, planned, earlier, is_quick=is_quick)
+    planned = replace(planned, derived=derived)
+    limits = check_limits(loaded, variant, planned)
+    planned = replace(planned, spec=msgspec.structs.replace(planned.spec, limits=limits))
     return planned if draft.fit is None else not_settled(planned, draft.fit.reason)
 
 

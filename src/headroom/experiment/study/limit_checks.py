@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import System
-from headroom.experiment.study.claim_checks import check_metric, unit_of
+from headroom.experiment.study.claim_checks import check_quantity, unit_of
 from headroom.experiment.study.claim_quantities import bounds_as_numbers
-from headroom.experiment.study.plan import FactorSpec, Point
+from headroom.experiment.study.plan import FactorSpec, PlannedExperiment
 from headroom.experiment.study.study import Limit
 from headroom.experiment.study.study_file import KeyPath, LoadedStudy
 from headroom.experiment.study.variants import Variant
@@ -21,17 +20,14 @@ def load_factor(limit: Limit, factors: Sequence[FactorSpec]) -> FactorSpec | Non
 
 
 def check_limits(
-    loaded: LoadedStudy,
-    variant: Variant,
-    system: System,
-    factors: Sequence[FactorSpec],
-    points: Sequence[Point],
+    loaded: LoadedStudy, variant: Variant, experiment: PlannedExperiment
 ) -> list[Limit]:
     """Return the limits with numbers for quantities; raise `StudyError` for the first wrong one."""
     checked = []
     for number, limit in enumerate(variant.spec.limits):
         place = variant.key_path("limit", number)
-        check_metric(loaded, (*place, "metric"), limit.metric, system, points)
+        check_quantity(loaded, (*place, "metric"), limit.metric, experiment)
+        factors = experiment.seen_by(limit.metric).factors
         if (limit.at_most is None) == (limit.at_least is None):
             raise loaded.error(
                 place,
@@ -40,6 +36,9 @@ def check_limits(
             )
         factor = load_factor(limit, factors)
         if limit.refinement.points and factor is not None:
+            if experiment.derived_named(limit.metric):
+                message = f"no level is added for the derived quantity {limit.metric!r}"
+                raise loaded.error((*place, "refine"), message, cure="remove refine")
             _check_refine(loaded, variant, (*place, "refine"), factor)
         if factor is None:
             known = [factor.name for factor in factors if factor.is_numeric]
@@ -52,7 +51,7 @@ def check_limits(
                 if known
                 else "vary the load: add a factor with several levels",
             )
-        unit = unit_of(limit.metric, system, points)
+        unit = unit_of(limit.metric, experiment)
         checked.append(bounds_as_numbers(loaded, place, limit, unit))
     return checked
 

@@ -15,10 +15,24 @@ from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.fit_method import PlannedFit
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, System, Value
-from headroom.experiment.study.seeds import derive_seed
-from headroom.experiment.study.study import Experiment, Study
+from headroom.experiment.study.seeds import derive_seed, point_key
+from headroom.experiment.study.study import Derived, Experiment, Study, Where
 
 Origin: TypeAlias = Literal["default", "fixed", "factor", "fitted"]
+Operation: TypeAlias = Literal[
+    "ratio_to",
+    "difference_to",
+    "divided_by",
+    "share_over",
+    "standardised_over",
+    "sum_over",
+    "mean_over",
+    "geometric_mean_over",
+    "maximum_over",
+    "minimum_over",
+    "function",
+]
+"""Operation of a derived quantity: the key of its table in the study."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +133,40 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDerived:
+    """A derived quantity, checked.
+
+    Parameters
+    ----------
+    spec
+        Its table of the study file.
+    operation
+        The key of the table that says what it is.
+    unit
+        Unit of its values.
+    factors
+        Factors that its values have levels of.
+    over
+        Factors that an operation combines, those zipped with them included; or those that differ
+        between a point and the one that it is compared with.
+    to
+        Levels of that point, in the types of the factors.
+    """
+
+    spec: Derived
+    operation: Operation
+    unit: str
+    factors: tuple[FactorSpec, ...]
+    over: frozenset[str] = frozenset()
+    to: Where
+
+    @property
+    def name(self) -> str:
+        """Name of the quantity."""
+        return self.spec.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedExperiment:
     """One experiment, ready to run.
 
@@ -142,6 +190,8 @@ class PlannedExperiment:
     added
         Keys of the points that were added where a limit breaks, see
         `headroom.experiment.study.refining`.
+    derived
+        Quantities of several points, in the order of the file.
     """
 
     spec: Experiment
@@ -153,6 +203,24 @@ class PlannedExperiment:
     parameters: tuple[ParameterUse, ...]
     fit: PlannedFit | None = None
     added: frozenset[str] = frozenset()
+    derived: tuple[PlannedDerived, ...] = ()
+
+    def derived_named(self, name: str) -> PlannedDerived | None:
+        """Return the derived quantity of this name, None if there is none."""
+        return next((one for one in self.derived if one.name == name), None)
+
+    def seen_by(self, quantity: str) -> "PlannedExperiment":
+        """Return the experiment with the factors and points that a quantity has values at."""
+        found = self.derived_named(quantity)
+        if found is None:
+            return self
+        names = {factor.name for factor in found.factors}
+        points: dict[str, Point] = {}
+        for point in self.points:
+            levels = {name: level for name, level in point.levels.items() if name in names}
+            key = point_key(self.spec.name, levels)
+            points.setdefault(key, replace(point, levels=levels, key=key))
+        return replace(self, factors=found.factors, points=tuple(points.values()))
 
     @property
     def is_ready(self) -> bool:

@@ -271,6 +271,90 @@ class Compare(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = []
 
 
+Where: TypeAlias = dict[str, Value]
+"""Selects points by factor levels; factors not named match every level."""
+
+
+class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A quantity of several points: table `[[experiment.derived]]`, with exactly one operation.
+
+    It may build on derived quantities above it. Claims and limits name it like a metric; what is
+    taken `..._over` factors has one value for each combination of levels of the other factors.
+    """
+
+    name: Annotated[
+        Name, Meta(description="Letters, digits, - and _; no metric of the system has this name.")
+    ]
+    of: Annotated[str, Meta(description="Metric, or derived quantity above this one.")]
+    ratio_to: Annotated[
+        Where | None,
+        Meta(description="Divide by the point with these levels, all other levels equal."),
+    ] = None
+    difference_to: Annotated[
+        Where | None,
+        Meta(description="Subtract the point with these levels, all other levels equal."),
+    ] = None
+    to_experiment: Annotated[
+        str,
+        Meta(
+            description="Experiment above with the points of `ratio_to` or `difference_to`, which "
+            "may be {}; empty: this one."
+        ),
+    ] = ""
+    inverse: Annotated[
+        bool, Meta(description="Of `ratio_to`: the other point over this one, e.g. a speed-up.")
+    ] = False
+    divided_by: Annotated[
+        str,
+        Meta(
+            description="Divide by a metric, a derived quantity or a numeric factor at the same "
+            "levels, e.g. a share of the run time, or an efficiency."
+        ),
+    ] = ""
+    share_over: Annotated[
+        str | list[str], Meta(description="Share of the sum over the levels of these factors.")
+    ] = []
+    standardised_over: Annotated[
+        str | list[str],
+        Meta(
+            description="Less the mean over the levels of these factors, divided by their sample "
+            "standard deviation (n - 1); 0 if that is 0."
+        ),
+    ] = []
+    sum_over: Annotated[
+        str | list[str], Meta(description="Sum over the levels of these factors.")
+    ] = []
+    mean_over: Annotated[
+        str | list[str], Meta(description="Mean over the levels of these factors.")
+    ] = []
+    geometric_mean_over: Annotated[
+        str | list[str], Meta(description="Geometric mean over the levels of these factors.")
+    ] = []
+    maximum_over: Annotated[
+        str | list[str], Meta(description="Largest value over the levels of these factors.")
+    ] = []
+    minimum_over: Annotated[
+        str | list[str], Meta(description="Smallest value over the levels of these factors.")
+    ] = []
+    function: Annotated[
+        str, Meta(description="Registered function (entry point group `headroom.derived`).")
+    ] = ""
+    options: Annotated[dict[str, Any], Meta(description="Options of the function.")] = {}
+    unit: Annotated[
+        str | None, Meta(description="Unit; by default that of the operation: 1 for a ratio.")
+    ] = None
+    better: Annotated[
+        Literal["high", "low", "none"], Meta(description="Direction that is better.")
+    ] = "none"
+    statistic: Annotated[
+        Literal["centre", "mean", "median"],
+        Meta(
+            description="Statistic of the replications of a metric: `centre` is the median of "
+            "measured runs, the mean of simulated ones."
+        ),
+    ] = "centre"
+
+
 class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Keys that `--quick` replaces in an experiment, never merged within a factor."""
 
@@ -355,6 +439,10 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         list[Limit],
         Meta(description="Limits to keep: tables `[[experiment.limit]]`."),
     ] = msgspec.field(default_factory=list, name="limit")
+    derived: Annotated[
+        list[Derived],
+        Meta(description="Quantities of several points: tables `[[experiment.derived]]`."),
+    ] = []
     fit: Annotated[
         Fit | None,
         Meta(description="Parameters that are fitted from results of earlier experiments."),
@@ -393,9 +481,6 @@ _WITHIN = Meta(
     description='Instead of a tolerance: "5%" of `value`, or a quantity such as "10 ms".'
 )
 _SHARE = Meta(description='Instead of `tolerance`: text such as "5%".')
-
-Where: TypeAlias = dict[str, Value]
-"""Selects points by factor levels; factors not named match every level."""
 
 
 class _ClaimBase(
@@ -501,6 +586,40 @@ class AgreementClaim(
     ] = "all"
 
 
+class ErrorsClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="errors"):
+    """`experiment` predicts the `metric` of `to_experiment`: the errors over all common points.
+
+    Points meet as for `agreement`. The claim is about each limit that it states: the median and the
+    worst error relative to what was measured, the rank correlation of Spearman, and the share of
+    points whose difference to the point at `reference` has the measured sign.
+    """
+
+    to_experiment: Annotated[str, Meta(description="Experiment whose results are predicted.")]
+    to_metric: Annotated[
+        str, Meta(description="Metric there, in the same unit; empty: the same metric.")
+    ] = ""
+    to: Annotated[
+        Where, Meta(description="Levels of factors of `to_experiment` where they differ.")
+    ] = {}
+    median_at_most: Annotated[
+        Quantity | None, Meta(description='Bound of the median error: 0.1 or "10%".')
+    ] = None
+    worst_at_most: Annotated[
+        Quantity | None, Meta(description='Bound of the worst error: 0.3 or "30%".')
+    ] = None
+    rank_at_least: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        Meta(description="Bound of the rank correlation, between -1 and 1."),
+    ] = None
+    signs_at_least: Annotated[
+        Quantity | None, Meta(description='Bound of the share of equal signs: 0.9 or "90%".')
+    ] = None
+    reference: Annotated[
+        Where, Meta(description="Levels that differences are taken to, all others equal.")
+    ] = {}
+    statistic: Annotated[Statistic, _STATISTIC] = "centre"
+
+
 class OrderingClaim(
     _ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="ordering"
 ):
@@ -592,6 +711,7 @@ Claim: TypeAlias = (
     ValueClaim
     | RatioClaim
     | AgreementClaim
+    | ErrorsClaim
     | OrderingClaim
     | MonotoneClaim
     | FlatClaim

@@ -32,15 +32,16 @@ def _figure(number: int, claims: Sequence[ClaimResult]) -> Figure:
     values = [value for claim in claims for pair in claim.pairs for value in _values(pair)]
     scale = choose_scale(values, claims[0].pair_unit, metric=claims[0].metric)
     rows = [_row(claim, pair, scale) for claim in claims for pair in claim.pairs]
-    tolerances = sorted({claim.tolerance or 0.0 for claim in claims})
+    tolerances = sorted({claim.tolerance for claim in claims if claim.tolerance})
     band = " or ".join(format_limit(tolerance) for tolerance in tolerances)
+    shaded = f"; shaded: within the tolerance, {band}" if band else ""
     metrics = list(dict.fromkeys(claim.metric for claim in claims))
     return Figure(
         key=f"predictions-{number}",
         title=title_metric(metrics[0]) if len(metrics) == 1 else "Predicted and measured",
         caption=(
             f"Each point once predicted, once measured, with 95% intervals. Dashed: predicted = "
-            f"measured; shaded: within the tolerance, {band}."
+            f"measured{shaded}."
         ),
         spec=_spec(rows, claims, scale),
         rows=rows,

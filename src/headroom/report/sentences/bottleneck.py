@@ -127,12 +127,14 @@ def _conclusion(verdict: Bottleneck, found: Limiting) -> str:
         )
     if found.why == "full_places":
         return f'the places of "{cause.name}" are full and block others: {_busy(cause)}, {queue}'
+    if cause.waiting is None:
+        return f'"{cause.name}" is saturated: {_busy(cause)}'
     return f'"{cause.name}" is saturated: {_busy(cause)}, {queue}'
 
 
 def _queue(verdict: Bottleneck, found: Limiting) -> str:
     """Return how many jobs wait at the bottleneck, and how much of the response time that is."""
-    waiting = found.cause.waiting
+    waiting = found.cause.waiting or 0.0
     if waiting < _NOBODY:
         return "no jobs queued"
     if not found.is_awaited:
@@ -234,10 +236,17 @@ def _not_limited(found: NotLimited) -> Iterator[str]:
     used = f'"{fullest.name}" ({brief_percent(fullest.utilization)})'
     if fullest.is_saturated:
         yield "no bottleneck: full stations reject work without harm"
+    elif found.by == "observed":
+        yield f"nothing that was observed is saturated; busiest: {used}"
     elif fullest.kind == "station":
         yield f"no station is saturated; busiest: {used}"
     else:
         yield f"no pool is exhausted; fullest: {used}"
+    if found.by == "observed":
+        if fullest.utilization > 0.0:
+            most = 1.0 / fullest.utilization
+            yield f"at equal work per operation, it permits {most:.3g} times this throughput"
+        return
     yield {
         "think_time": (
             f"think time limits throughput: {count_jobs(found.thinking)} of {found.population:g} "

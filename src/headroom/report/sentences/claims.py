@@ -5,6 +5,8 @@ from headroom.analysis.evidence import (
     Allowed,
     CrossoversEvidence,
     CurveEvidence,
+    ErrorMeasure,
+    ErrorsEvidence,
     FlatEvidence,
     IntervalEvidence,
     LevelEstimate,
@@ -32,7 +34,7 @@ from headroom.report.sentences.numbers import (
     given_times,
     short,
 )
-from headroom.report.words import count_noun, label_metric
+from headroom.report.words import count_noun, join_words, label_metric
 
 LEVELS_LISTED = 4
 """A curve of more levels is described by its ends and its smallest step."""
@@ -83,6 +85,8 @@ def claim_figure(claim: ClaimResult) -> str:
             figure = count_noun(count, "crossover") if count else "no crossover"
         case AgreementEvidence():
             figure = _agreement_figure(claim, evidence)
+        case ErrorsEvidence():
+            figure = "; ".join(map(_measure_words, evidence.measures))
         case UnboundedEvidence() | MissingEvidence():
             figure = ""
     return figure
@@ -110,8 +114,8 @@ def claim_reason(claim: ClaimResult) -> str:
             reason = "; ".join(filter(None, clauses))
         case CrossoversEvidence():
             reason = _crossovers_reason(claim, evidence)
-        case AgreementEvidence():
-            reason = _agreement_reason(claim, evidence)
+        case AgreementEvidence() | ErrorsEvidence():
+            reason = _prediction_reason(claim, evidence)
         case MissingEvidence():
             reason = missing_words(evidence)
     return reason
@@ -282,6 +286,49 @@ def _agreement_figure(claim: ClaimResult, agreement: AgreementEvidence) -> str:
     )
 
 
+_MEASURES = {
+    "median": "median error {}",
+    "worst": "worst error {}",
+    "rank": "rank correlation {}",
+    "signs": "{} of signs equal",
+}
+
+
+def _measure_words(one: ErrorMeasure) -> str:
+    """Return a figure of the errors of a prediction with its interval."""
+    if one.value is None:
+        return _MEASURES[one.code].format(WITHOUT_BOUND if one.code != "rank" else "unknown")
+    high = "more" if one.high is None else _measured(one, one.high)
+    low = "less" if one.low is None else _measured(one, one.low)
+    is_exact = one.low == one.value == one.high
+    bounds = "" if is_exact else f" ({low} to {high})"
+    return _MEASURES[one.code].format(f"{_measured(one, one.value)}{bounds}")
+
+
+def _measured(one: ErrorMeasure, value: float) -> str:
+    return f"{value:.2f}" if one.code == "rank" else format_percent(value)
+
+
+def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
+    allowed = join_words([_MEASURES[one.code].format(_allowed(one)) for one in errors.measures])
+    worst = claim.pairs[errors.worst]
+    clauses = [
+        _unbounded_words(errors),
+        missing_words(errors.missing) if errors.missing else "",
+        f"{allowed} allowed",
+        f"{count_noun(errors.count, 'point')}, worst {_pair_ratio(worst)} at "
+        f"{format_levels(worst.levels)}",
+        _MORE if claim.verdict == "undecided" and errors.missing is None else "",
+    ]
+    return "; ".join(filter(None, clauses))
+
+
+def _allowed(one: ErrorMeasure) -> str:
+    if one.allowed.high is not None:
+        return f"of at most {_measured(one, one.allowed.high)}"
+    return f"at least {_measured(one, one.allowed.low or 0.0)}"
+
+
 def _pair_ratio(pair: PredictedPair) -> str:
     return "no ratio" if pair.ratio is None else format_ratio(pair.ratio, pair.low, pair.high)
 
@@ -295,6 +342,12 @@ def _median_words(agreement: AgreementEvidence) -> str:
     return f"{format_percent(agreement.median)} ({format_percent(agreement.median_low)} to {high})"
 
 
+def _prediction_reason(claim: ClaimResult, one: AgreementEvidence | ErrorsEvidence) -> str:
+    if isinstance(one, ErrorsEvidence):
+        return _errors_reason(claim, one)
+    return _agreement_reason(claim, one)
+
+
 def _agreement_reason(claim: ClaimResult, agreement: AgreementEvidence) -> str:
     clauses = [_unbounded_words(agreement)]
     if agreement.missing is not None:
@@ -305,7 +358,7 @@ def _agreement_reason(claim: ClaimResult, agreement: AgreementEvidence) -> str:
     return "; ".join(filter(None, clauses))
 
 
-def _unbounded_words(agreement: AgreementEvidence) -> str:
+def _unbounded_words(agreement: AgreementEvidence | ErrorsEvidence) -> str:
     if not agreement.unbounded:
         return ""
     first = agreement.unbounded[0]

@@ -26,6 +26,7 @@ _NO_INTERVAL = {
     "no_formula": (
         "no prediction interval: formulas do not say how it follows from the fitted parameters"
     ),
+    "fitted_parts": "no interval: errors of predictions with fitted parameters go together",
 }
 
 

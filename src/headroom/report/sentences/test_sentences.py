@@ -387,6 +387,12 @@ WEB = used("web", 0.62, is_saturated=False)
             id="none",
         ),
         pytest.param(
+            verdict(NotLimited(fullest=WEB, by="observed")),
+            'Nothing that was observed is saturated; busiest: "web" (62%). At equal work per '
+            "operation, it permits 1.61 times this throughput.",
+            id="observed",
+        ),
+        pytest.param(
             verdict(
                 NotLimited(
                     fullest=used("links", 0.5, pool=True, is_saturated=False),

@@ -5,14 +5,17 @@ Invariant: errors in the set-up that do not depend on the levels are found when 
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, Value
+from headroom.recording.services.keeper import names_of
+from headroom.recording.services.kinds import kind_of
+from headroom.recording.services.table import ServiceTable
 from headroom.systems.command.pick import check_metric
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
 from headroom.systems.command.template import Template, parse_template
@@ -39,10 +42,13 @@ class Words:
     metric_files: dict[str, Path]
     inputs: list[str]
 
+    servers: list[list[str]] = field(default_factory=list)
+    """Commands of services."""
+
     @property
     def commands(self) -> list[list[str]]:
         """Everything that is started."""
-        return [self.argv, *self.set_up, *self.clean_up]
+        return [self.argv, *self.set_up, *self.clean_up, *self.servers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,7 @@ class CommandPlan:
     stdin: Template
     metric_files: Mapping[str, Template]
     inputs: tuple[Template, ...]
+    services: tuple[ServiceTable, ...]
 
     @classmethod
     def of(cls, setup: CommandSetup) -> Self:
@@ -74,7 +81,9 @@ class CommandPlan:
                 if metric.size_of or metric.origin not in STREAMS
             },
             inputs=_templates(setup.inputs),
+            services=tuple(setup.services),
         )
+        check_services(setup.services)
         for metric in setup.metrics:
             check_metric(metric)
         plan._check_names(setup.parameters)
@@ -83,7 +92,8 @@ class CommandPlan:
     def placeholders(self) -> tuple[str, ...]:
         """Return the names that a study must give, in the order of their first use."""
         names = (name for template in self._templates() for name in template.names)
-        return tuple(name for name in dict.fromkeys(names) if name not in GIVEN_NAMES)
+        own = {*GIVEN_NAMES, *(n for table in self.services for n in names_of(table))}
+        return tuple(name for name in dict.fromkeys(names) if name not in own)
 
     def fill(self, config: Mapping[str, Value], given: Mapping[str, Value]) -> Words:
         """Return the words of one point; relative paths start at the working folder.
@@ -110,6 +120,12 @@ class CommandPlan:
             stdin=folder / stdin if stdin else Path(os.devnull),
             metric_files=files,
             inputs=filled(self.inputs),
+            servers=[
+                [parse_template(word).fill(values) for word in argv]
+                for table in self.services
+                for argv in (table.argv, *table.set_up, _server(table))
+                if argv
+            ],
         )
 
     def fixed_programs(self, study: Path) -> list[str]:
@@ -131,9 +147,19 @@ class CommandPlan:
         yield from (*self.environment.values(), self.folder, self.stdin)
         yield from self.metric_files.values()
         yield from self.inputs
+        for table in self.services:
+            for text in texts_of(table):
+                yield parse_template(text)
 
     def _check_names(self, declared: Mapping[str, ParameterTable]) -> None:
         used = self.placeholders()
+        for name in used:
+            if "." in name:
+                known = [own for table in self.services for own in names_of(table)]
+                raise StudyError(
+                    f"{{{name}}} names no port, folder or other word of a service",
+                    cure=suggestion(name, known),
+                )
         for name in declared:
             if name in GIVEN_NAMES:
                 raise StudyError(
@@ -151,6 +177,36 @@ class CommandPlan:
                 f"{{{unknown[0]}}} is in the command, but parameters.{unknown[0]} is missing",
                 cure=suggestion(unknown[0], (*declared, *GIVEN_NAMES)),
             )
+
+
+def check_services(tables: Sequence[ServiceTable]) -> None:
+    """Refuse services of the same name, of an unknown kind, or ready at an unknown port."""
+    names = [table.name for table in tables]
+    for table in tables:
+        kind_of(table)
+        if names.count(table.name) > 1 or table.name in GIVEN_NAMES:
+            raise StudyError(
+                f"service name {table.name!r} is used already", cure="give it another name"
+            )
+        if table.ready.port and table.ready.port not in table.ports:
+            raise StudyError(
+                f"service {table.name!r}: ready.port is {table.ready.port!r}, which is not in "
+                "`ports`",
+                cure=suggestion(table.ready.port, table.ports),
+            )
+
+
+def texts_of(table: ServiceTable) -> Iterator[str]:
+    """Yield all texts of a service that may have placeholders."""
+    yield from (*table.argv, *table.env.values(), *table.settings.values(), *table.ready.argv)
+    yield from table.files.values()
+    for argv in table.set_up:
+        yield from argv
+
+
+def _server(table: ServiceTable) -> list[str]:
+    """Return the path of a known server, whose content decides about reuse."""
+    return [] if table.kind == "program" else [f"{{{table.name}.bin}}/{table.kind}"]
 
 
 def parameter_of(name: str, table: ParameterTable) -> Parameter:

@@ -54,7 +54,9 @@ def redacted(
     def clean(text: str) -> str:
         return hide(text, secrets=secrets, patterns=patterns)
 
-    return type(error)(clean(error.message), cure=clean(error.cure))
+    clone = type(error)(clean(error.message), cure=clean(error.cure))
+    clone.artefacts = error.artefacts
+    return clone
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:

@@ -8,11 +8,19 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.recording.launching.launcher import (
+    Launch,
+    Launcher,
+    LauncherStoppedError,
+    TimeLimitError,
+    Usage,
+)
 from headroom.systems.command.failure import (
     CommandFailedError,
     Role,
@@ -21,13 +29,6 @@ from headroom.systems.command.failure import (
     launcher_stopped,
     ran_too_long,
     shown,
-)
-from headroom.systems.command.measure import (
-    Launch,
-    Launcher,
-    LauncherStoppedError,
-    TimeLimitError,
-    Usage,
 )
 from headroom.systems.command.pick import divide, pick
 from headroom.systems.command.plan import Words
@@ -54,6 +55,10 @@ class Replication:
     words: Words
     scratch: Path
     launcher: Launcher
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered for the measured run only."""
+    check: Callable[[], None] = lambda: None
+    """Raises if something that the program needs has ended."""
 
     def measure(self) -> tuple[Usage, dict[str, float]]:
         """Run everything; return what the measured run used, and all its metrics."""
@@ -62,7 +67,9 @@ class Replication:
                 self._run(argv, role="set-up", ok_exit_codes=[0])
             for _ in range(self.setup.warm_up_runs):
                 self._run_program()
-            usage = self._run_program()
+            with self.beside():
+                usage = self._run_program()
+            self.check()
             values = self._values(usage)
         except BaseException as error:
             self._clean_up_after(error)
@@ -95,6 +102,7 @@ class Replication:
         except OSError as error:
             raise _not_started(launch, error) from error
         if usage.signal or usage.exit_code not in ok_exit_codes:
+            self.check()
             said = last_words(launch.stderr, launch.stdout)
             code, signal_number = usage.exit_code, usage.signal
             raise ended_badly(argv, role=role, code=code, signal_number=signal_number, said=said)

@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from headroom.experiment.protocol.system import Direction, ParameterType, Value
+from headroom.recording.observers.table import ObserveTable
+from headroom.recording.services.table import ServiceTable
 from headroom.units import unit_named
 
 Argv: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -125,5 +127,9 @@ class CommandSetup(_Table, frozen=True):
     ignore: list[PathPattern] = []
     """Files, folders and globs of the study's folder that results do not depend on, such as
     output."""
+    services: list[ServiceTable] = msgspec.field(default_factory=list, name="service")
+    """Servers that run beside the program, started in this order."""
+    observe: ObserveTable | None = None
+    """Observers of each measured run; none by default."""
     parameters: dict[str, ParameterTable] = {}
     """Tables of placeholders by name: type, unit, range, source. All of them, or none."""

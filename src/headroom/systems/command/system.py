@@ -4,7 +4,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -12,16 +12,24 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.machine.machine_watch import SERVICES_BUSY
+from headroom.experiment.protocol.artefact import EACH_BYTES, Artefact
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
+from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
+from headroom.recording.observers.observed import metrics_of
+from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
+from headroom.recording.services.kinds import KINDS_VERSION
+from headroom.recording.services.service import end_of
 from headroom.systems.command.content import Content
-from headroom.systems.command.measure import LAUNCHER_VERSION, Launch, Launcher, Usage
+from headroom.systems.command.observation import Observation, groups_of
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
-from headroom.systems.command.redaction import check_patterns, redacted
+from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
+from headroom.systems.command.template import parse_template
 
 OVERHEAD_RUNS = 30
 
@@ -62,6 +70,7 @@ class CommandSystem:
     plan: CommandPlan
     study_folder: Path
     content: Content = field(compare=False, repr=False)
+    keeper: Keeper = field(default_factory=Keeper, compare=False, repr=False)
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -93,14 +102,23 @@ class CommandSystem:
             Metric(name=m.name, unit=m.base_unit, better=m.better, description=m.description)
             for m in self.setup.metrics
         )
-        return (*BASE_METRICS, *picked)
+        return (*BASE_METRICS, *picked, *self._observed_metrics())
+
+    def _observed_metrics(self) -> Iterator[Metric]:
+        if (observe := self.setup.observe) is not None:
+            groups, limited = groups_of(self.setup)
+            yield from metrics_of(groups, limited, per_op=bool(observe.throughput))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the command, the levels, the study's files and the launcher's version.
 
         `found_at` reports the inputs from this machine.
         """
-        unspoken = ("parameters", "time_limit_s", "ignore", "redact")
+        unspoken = {"parameters", "time_limit_s", "ignore", "redact"}
+        if not self.setup.services:
+            unspoken.add("service")
+        if self.setup.observe is None:
+            unspoken.add("observe")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
         words = self._words(config)
         files = [
@@ -108,7 +126,8 @@ class CommandSystem:
             self.content.named_in_study(words),
             self.content.inputs_in_study(words.inputs),
         ]
-        return digest([command, dict(config), files, LAUNCHER_VERSION], size_bytes=8)
+        versions = [KINDS_VERSION] if self.setup.services else []
+        return digest([command, dict(config), files, LAUNCHER_VERSION, *versions], size_bytes=8)
 
     def found_at(self, config: Mapping[str, Value]) -> str:
         """Return the programs, inputs and variables that this machine supplies, with hashes."""
@@ -129,6 +148,15 @@ class CommandSystem:
         self._check_programs()
         self.check_point(config)
 
+    def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Begin a session; services that a killed run left behind are ended and reported."""
+        return remove_leftovers() if self.setup.services else ()
+
+    def close_session(self) -> tuple[str, ...]:
+        """End all services."""
+        self.keeper.close()
+        return ()
+
     def prepare(self) -> Mapping[str, float]:
         """Check the programs that every point needs, and time the launcher on an empty program.
 
@@ -145,29 +173,82 @@ class CommandSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the program fails."""
-        with scratch_folder() as name, Launcher(Path(name)) as launcher:
+        watch = self.keeper.check
+        before_s = self.keeper.busy_s()
+        with scratch_folder() as name, Launcher(Path(name), watch) as launcher:
             scratch = Path(name)
             work = scratch / "work"
             work.mkdir()
-            words = self.plan.fill(config, self._given(seed=seed, work=work))
-            replication = Replication(
-                setup=self.setup, words=words, scratch=scratch, launcher=launcher
-            )
+            given = self._given(seed=seed, work=work)
+            environment: Mapping[str, str] = os.environ
             try:
-                usage, values = replication.measure()
+                given = {**given, **self._ensure_services(config, given)}
+                words = self.plan.fill(config, given)
+                environment = words.environment
+                observation = Observation(self.setup, self.keeper, launcher)
+                usage, values = Replication(
+                    setup=self.setup,
+                    words=words,
+                    scratch=scratch,
+                    launcher=launcher,
+                    beside=observation.during,
+                    check=self.keeper.check,
+                ).measure()
+                now_s = self.keeper.busy_s()
+                remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
+                artefacts = self._artefacts(scratch, environment)
             except HeadroomError as error:
                 secret = self.setup.redact
-                raise redacted(error, environment=words.environment, patterns=secret) from None
+                error.artefacts = self._artefacts(scratch, environment)
+                raise redacted(error, environment=environment, patterns=secret) from None
+            finally:
+                self.keeper.end_of_run()
         counters = {
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
         }
+        if now_s:
+            served_s = {pid: time_s - before_s.get(pid, 0.0) for pid, time_s in now_s.items()}
+            counters[SERVICES_BUSY] = sum(served_s.values())
         offered = {
             metric.name: float(config[metric.offered])
             for metric in self.setup.metrics
             if metric.offered
         }
-        return Run(values=values, counters=counters, offered=offered)
+        run = Run(
+            values=values,
+            counters=counters,
+            offered=offered,
+            remarks=remarks,
+            artefacts=artefacts,
+        )
+        return observation.added_to(run)
+
+    def _artefacts(self, scratch: Path, environment: Mapping[str, str]) -> tuple[Artefact, ...]:
+        """Return the ends of the logs of services and of what the program said, without secrets."""
+        places = {
+            f"{service.table.name}.log": service.place.log for service in self.keeper.services()
+        }
+        places["stderr.log"] = scratch / "stderr"
+        texts = {name: end_of(path, EACH_BYTES) for name, path in places.items()}
+        secrets = secret_values(environment)
+        return tuple(
+            Artefact(
+                name=name,
+                kind="log",
+                content=hide(text, secrets=secrets, patterns=self.setup.redact).encode(),
+            )
+            for name, text in texts.items()
+            if text
+        )
+
+    def _ensure_services(
+        self, config: Mapping[str, Value], given: Mapping[str, Value]
+    ) -> Mapping[str, str]:
+        def fill(text: str, words: Mapping[str, str]) -> str:
+            return parse_template(text).fill({**config, **given, **words})
+
+        return self.keeper.ensure(self.setup.services, fill)
 
     def _given(self, *, seed: int, work: Path) -> Mapping[str, Value]:
         return {
@@ -179,7 +260,10 @@ class CommandSystem:
 
     def _words(self, config: Mapping[str, Value]) -> Words:
         """Return the command of a point, as far as it is common to all replications."""
-        return self.plan.fill(config, self._given(seed=0, work=Path("/nowhere")))
+        given = dict(self._given(seed=0, work=Path("/nowhere")))
+        for table in self.setup.services:
+            given |= unknown_words(table)
+        return self.plan.fill(config, given)
 
 
 def launcher_overhead() -> dict[str, float]:
@@ -225,6 +309,15 @@ def _check_offered(setup: CommandSetup, plan: CommandPlan) -> None:
 
 
 def _check_metric_names(setup: CommandSetup) -> None:
+    if setup.observe is not None and (name := setup.observe.throughput):
+        rates = [metric.name for metric in setup.metrics if metric.base_unit == "1/s"]
+        if name not in rates:
+            raise StudyError(
+                f"observe.throughput = {name!r} is not a metric with the unit 1/s",
+                cure=suggestion(name, rates)
+                if rates
+                else "pick one by [[experiment.system.metric]]",
+            )
     known = [metric.name for metric in BASE_METRICS]
     for metric in setup.metrics:
         if metric.name in known:

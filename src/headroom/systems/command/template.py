@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9_-]*)\}|[{}]")
+_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9_-]*(?:\.[a-z][a-z0-9_]*)?)\}|[{}]")
 _BRACES = {"{{": "{", "}}": "}"}
 _LARGEST_EXACT = 2**53
 

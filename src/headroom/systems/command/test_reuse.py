@@ -17,8 +17,8 @@ from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.seeds import digest
 from headroom.experiment.study.study_file import load_study
+from headroom.recording.launching.launcher import LAUNCHER_VERSION
 from headroom.systems.command import content, study_tree, system
-from headroom.systems.command.measure import LAUNCHER_VERSION
 from headroom.systems.command.study_tree import StudyTree
 from tests.support.study_sessions import run_study
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from headroom.experiment.machine.machine_watch import PREFIX, watched
-from headroom.systems.command import CommandSystem, measure
+from headroom.recording.launching import launcher
+from headroom.systems.command import CommandSystem
 from headroom.systems.command.failure import CommandFailedError
 from headroom.systems.command.setup_table import CommandSetup
 
@@ -30,7 +31,7 @@ def test_a_program_that_stops_its_launcher_fails(
     after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cause: the driver waited indefinitely, since the stopped launcher kept no time limit."""
-    monkeypatch.setattr(measure, "_LOOK_MS", 10)
+    monkeypatch.setattr(launcher, "_LOOK_MS", 10)
     script = f"sleep 1000 & echo $! > {tmp_path}/pid; kill -STOP $PPID; {after}"
     setup = msgspec.convert({"argv": ["sh", "-c", script], "time_limit_s": 60}, CommandSetup)
     with pytest.raises(CommandFailedError, match="stop signal to the launcher"):

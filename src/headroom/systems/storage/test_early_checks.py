@@ -11,9 +11,9 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.system import Value
+from headroom.recording.leftovers import PREFIX
 from headroom.systems.storage.conftest import need_root
 from headroom.systems.storage.system import StorageSystem
-from headroom.systems.storage.targets.leftovers import PREFIX
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable, VerifyTable
 from tests.support.storage_sessions import config_of, session_of
 

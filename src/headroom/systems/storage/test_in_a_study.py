@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headroom.systems.storage.targets.leftovers import PREFIX
+from headroom.recording.leftovers import PREFIX
 from headroom.systems.storage.targets.places import memory_folder
 
 MIB = 1 << 20
@@ -231,9 +231,7 @@ def test_leftovers_are_removed_and_said_also_where_every_replication_is_reused(
     folder = study()
     assert _headroom("run", folder, "--quiet").returncode == 0
     place = tmp_path / "place"
-    code = (
-        "import sys, pathlib; from headroom.systems.storage.targets.leftovers import make_folder;"
-    )
+    code = "import sys, pathlib; from headroom.recording.leftovers import make_folder;"
     code += "make_folder(pathlib.Path(sys.argv[1])); import os; os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     (left,) = place.glob(f"{PREFIX}*")

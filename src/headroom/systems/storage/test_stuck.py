@@ -18,12 +18,12 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.system import Value
+from headroom.recording.leftovers import DATA, POOL, PREFIX, clean_up
 from headroom.systems.storage.postmark.postmark import carry_out
 from headroom.systems.storage.soft.soft_mount import SoftMount
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets import safety
-from headroom.systems.storage.targets.leftovers import DATA, POOL, PREFIX, clean_up
 from headroom.systems.storage.targets.patience import NoAnswerError, within
 from headroom.systems.storage.targets.session import Session
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable

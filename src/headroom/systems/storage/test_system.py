@@ -15,8 +15,8 @@ from headroom.analysis.run.windows import open_window
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
+from headroom.recording.leftovers import PREFIX
 from headroom.systems.storage.system import StorageSystem
-from headroom.systems.storage.targets.leftovers import PREFIX
 from headroom.systems.storage.targets.places import disk_folder, memory_folder
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
 from tests.support.storage_sessions import config_of, session_of

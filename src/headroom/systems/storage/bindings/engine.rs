@@ -1,10 +1,9 @@
 //! The storage engine for Python: a job in, a dictionary of tables out.
 
-use crate::systems::storage::blocks::engine::outcome::{
-    ClassTotal, FailureTotal, Outcome, Quantity, Tables,
-};
-use crate::systems::storage::blocks::engine::spans::SpansTable;
+use crate::recording::load::outcome::{ClassTotal, FailureTotal, Quantity, Tables};
+use crate::recording::spans::SpansTable;
 use crate::systems::storage::blocks::engine::{self, EngineError, Measured};
+use crate::systems::storage::workloads::request::Request;
 use crate::systems::storage::soft::device::Truth;
 use crate::systems::storage::verify::check as verify;
 use crate::systems::storage::verify::findings::{Fault, Finding, Findings};
@@ -53,7 +52,7 @@ fn raise(error: &EngineError) -> PyErr {
 }
 
 fn measured_dict<'py>(py: Python<'py>, measured: &Measured) -> PyResult<Bound<'py, PyDict>> {
-    let dict = outcome_dict(py, &measured.outcome)?;
+    let dict = outcome_dict(py, measured)?;
     let facts = PyDict::new(py);
     for (name, value) in &measured.facts {
         facts.set_item(name, value)?;
@@ -148,7 +147,8 @@ fn truth_dict(py: Python<'_>, truth: Truth) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+fn outcome_dict<'py>(py: Python<'py>, measured: &Measured) -> PyResult<Bound<'py, PyDict>> {
+    let outcome = &measured.outcome;
     let dict = PyDict::new(py);
     dict.set_item("stop_reason", outcome.stop_reason.name())?;
     dict.set_item("load_s", outcome.load_s)?;
@@ -156,9 +156,9 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     dict.set_item("problem", outcome.problem.as_deref())?;
     dict.set_item("outstanding_count", outcome.outstanding_count)?;
     dict.set_item("waiting_count", outcome.waiting_count)?;
-    dict.set_item("continued_count", outcome.continued_count)?;
+    dict.set_item("continued_count", measured.continued_count)?;
     let counters = PyDict::new(py);
-    for (name, count) in &outcome.counters {
+    for (name, count) in &measured.counters {
         counters.set_item(name, count)?;
     }
     dict.set_item("workload_counters", counters)?;
@@ -243,13 +243,13 @@ fn total_dict<'py>(py: Python<'py>, class: &ClassTotal) -> PyResult<Bound<'py, P
     Ok(dict)
 }
 
-fn failure_dict<'py>(py: Python<'py>, one: &FailureTotal) -> PyResult<Bound<'py, PyDict>> {
+fn failure_dict<'py>(py: Python<'py>, one: &FailureTotal<Request>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("class", &one.class)?;
     dict.set_item("errno", one.failure.errno)?;
     dict.set_item("count", one.failure.count)?;
-    dict.set_item("first_offset", one.failure.first_offset)?;
-    dict.set_item("first_length", one.failure.first_length)?;
+    dict.set_item("first_offset", one.failure.first.offset)?;
+    dict.set_item("first_length", one.failure.first.length)?;
     dict.set_item("first_s", one.failure.first_ns as f64 / 1e9)?;
     Ok(dict)
 }

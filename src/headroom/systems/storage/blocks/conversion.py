@@ -12,16 +12,10 @@ from typing import Any
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.experiment.protocol.run import (
-    Histogram,
-    ResourceKind,
-    ResourceTable,
-    Run,
-    SegmentTotals,
-    Series,
-    TimeSamples,
-)
-from headroom.systems.storage.blocks.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+from headroom.experiment.protocol.run import ResourceTable, Run, TimeSamples
+from headroom.recording.observations import histogram_of, series_of, table_of
+from headroom.recording.tool_share import MOST_SHARE, OVER_SHARE
+from headroom.systems.storage.blocks.tool_cost import ToolCost
 from headroom.systems.storage.verify.verification import findings_in_words, verified_values
 
 QUANTITIES = ("response_s", "service_s", "submit_error_s")
@@ -74,7 +68,9 @@ def run_of(
         said.append(OVER_SHARE)
     return Run(
         values=values,
-        series=tuple(_series(name, table) for name, table in result["series"].items()),
+        series=tuple(
+            series_of(f"class.{name}.response_s", table) for name, table in result["series"].items()
+        ),
         histograms=tuple(
             histogram_of(f"class.{name}.{quantity}", table)
             for quantity in QUANTITIES
@@ -166,27 +162,6 @@ def _why_nothing(result: Mapping[str, Any]) -> str:
     return f"no request succeeded: {said or 'the run ended before the first one did'}"
 
 
-def _series(name: str, table: Mapping[str, Any]) -> Series:
-    return Series(
-        metric=f"class.{name}.response_s",
-        values=table["values"],
-        batch_size=table["batch_size"],
-        end_times_s=table["end_times_s"],
-    )
-
-
-def histogram_of(metric: str, table: Mapping[str, Any]) -> Histogram:
-    """Return the histogram that a dictionary of the engine describes, with its exact totals."""
-    return Histogram(
-        metric=metric,
-        bin_low=table["bin_low"],
-        bin_high=table["bin_high"],
-        counts=table["counts"],
-        segment_end_times_s=table["segment_end_times_s"],
-        totals=SegmentTotals(**table["totals"]),
-    )
-
-
 def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
     """Return the tables of the target and of the classes.
 
@@ -196,17 +171,6 @@ def _tables(raw: Mapping[str, Any]) -> tuple[ResourceTable, ...]:
     stations = table_of("station", raw["stations"])
     unknown = np.full(len(stations.names), np.inf)
     return (replace(stations, capacity=unknown), table_of("class", raw["classes"]))
-
-
-def table_of(kind: ResourceKind, raw: Mapping[str, Any]) -> ResourceTable:
-    """Return the table that a dictionary of the engine describes."""
-    return ResourceTable(
-        kind=kind,
-        names=tuple(raw["names"]),
-        capacity=raw["capacity"],
-        columns=raw["columns"],
-        maxima=raw["maxima"],
-    )
 
 
 def _samples(raw: Mapping[str, Any]) -> TimeSamples:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.run import Histogram, Run, SegmentTotals, Series
+from headroom.recording.tool_share import MOST_SHARE, OVER_SHARE
 from headroom.systems.storage.blocks.conversion import (
     QUANTITIES,
     failures_in_words,
@@ -27,7 +28,7 @@ from headroom.systems.storage.blocks.conversion import (
 )
 from headroom.systems.storage.blocks.job import job_of
 from headroom.systems.storage.blocks.measurement import Measurement
-from headroom.systems.storage.blocks.tool_cost import MOST_SHARE, OVER_SHARE, ToolCost
+from headroom.systems.storage.blocks.tool_cost import ToolCost
 from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets.targets import Opened
 from headroom.systems.storage.workloads.snia_cells import Cell, fitting, tracked

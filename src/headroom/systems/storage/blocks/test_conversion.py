@@ -7,13 +7,14 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run
+from headroom.recording.tool_share import OVER_SHARE
 from headroom.systems.storage.blocks.conversion import (
     LIMITS_CARRIED,
     LIMITS_CLOSED,
     LIMITS_LATE,
     run_of,
 )
-from headroom.systems.storage.blocks.tool_cost import OVER_SHARE, ToolCost
+from headroom.systems.storage.blocks.tool_cost import ToolCost
 
 COST = ToolCost(interface="threads", read_s=1e-6, write_s=3e-6)
 

@@ -87,6 +87,20 @@ def test_histograms_count_each_success_once_and_lie_between_the_extremes(interfa
     assert np.all(np.diff(series["end_times_s"]) >= 0)
 
 
+def test_a_pulse_waits_behind_itself_and_counts_from_its_due_time() -> None:
+    """Known answer: of n requests at once, each served in s, the k-th responds after k s."""
+    script = {"servers": 1, "read_s": [0.001]}
+    measured = measure(
+        target={"kind": "soft", "bytes": MIB, "script": script},
+        workload={"rate_per_s": 100.0, "arrivals": {"pulses": {"count": 10}}},
+        stop={"seconds": 1.0},
+    )
+    assert measured["classes"]["read"]["completion_count"] == 100
+    responses = measured["histograms"]["response_s"]["read"]
+    assert responses["totals"]["sums"].sum() == pytest.approx(100 * 0.001 * 11 / 2, rel=1e-4)
+    assert measured["classes"]["read"]["response_s_max"] == pytest.approx(0.010, rel=1e-3)
+
+
 def test_the_run_says_what_it_was_made_with_and_what_it_used() -> None:
     measured = measure(interface="threads", stop={"requests": 1000})
     assert measured["facts"] == {"interface": "threads", "threads": "1"}

@@ -19,10 +19,9 @@ from statistics import median
 from typing import Any
 
 from headroom.errors import EnvironmentUnfitError
+from headroom.recording.tool_share import tool_share
 from headroom.systems.storage.measure import nothing_job
 
-MOST_SHARE = 0.1
-OVER_SHARE = "the tool itself is being measured: its share in this result (tool_share) is above 10%"
 _REQUESTS = 100_000
 _TRIES = 3
 """The median counts: what else the machine does may fall into one of them."""
@@ -75,7 +74,7 @@ class ToolCost:
         threads = int(result["facts"].get("threads", 1))
         columns = result["snapshots"]["stations"]["columns"]
         service_s = columns["busy_s"][-1][0] / max(columns["completion_count"][-1][0], 1.0)
-        of_time = own_s * whole / (result["load_s"] * threads) if result["load_s"] > 0.0 else 0.0
+        of_time = tool_share(own_s=own_s, count=whole, load_s=result["load_s"], threads=threads)
         of_service = own_s / service_s if service_s > 0.0 else 1.0
         share = min(max(of_time, of_service), 1.0)
         return {"tool_s_per_request": own_s, "tool_share": float(share)}

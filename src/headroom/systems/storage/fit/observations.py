@@ -27,7 +27,9 @@ _NORMAL_P975 = 1.96
 _MOST_CALM = 2.0
 """Ratio of the throughput without stalls to the observed one beyond which they are not stalls."""
 _LIGHT = {"poisson": 3.0, "constant": 1.5}
-"""Gaps between requests, in medians of their time, from which a request is alone, by their law."""
+"""Gaps between requests, in medians of their time, from which a request is alone, by their law.
+
+Under other laws requests come in bursts, and are not alone however slow their rate is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +282,7 @@ def _lone(point: SourcePoint) -> Iterator[Lone]:
     quantiles = quantiles_of(usual)
     gap_s = int(config.get("streams", 1)) / float(config["rate"])
     law = str(config.get("law", "poisson"))
-    if gap_s < _LIGHT[law] * quantiles.p50:
+    if law not in _LIGHT or gap_s < _LIGHT[law] * quantiles.p50:
         return
     stalled, excess_s = _stalled(times)
     mean = point.observed.get("response_s_mean")

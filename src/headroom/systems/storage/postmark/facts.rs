@@ -6,7 +6,8 @@ use super::folder::Pieces;
 use super::name::Name;
 use super::operations::{Kind, Operation, Phase};
 use super::recorder::{Counters, Recorder, Tables};
-use super::shared::{Ending, Mark, Part, Shared};
+use super::part::{Ending, Part, Shared};
+use crate::recording::crew::Mark;
 
 const NANO: f64 = 1e-9;
 
@@ -75,12 +76,12 @@ pub struct Outcome {
 impl Outcome {
     /// Put together what the threads of a run leave.
     pub fn new(parts: Vec<Part>, shared: &Shared, pieces: Pieces) -> Self {
-        let marks = shared.marks();
+        let marks = shared.marks(Phase::ALL.len());
         let threads = parts.len() as u64;
         let stopped = stopped(shared.ending(), &parts);
         let left_count = parts.iter().map(Part::left_at_most).sum();
         let stuck_count = parts.iter().filter(|part| part.doing.is_some()).count() as u64;
-        let mut recorder = Recorder::new();
+        let mut recorder = Recorder::default();
         for part in parts {
             let undone = part.operations.undone();
             recorder.merge(part.recorder);

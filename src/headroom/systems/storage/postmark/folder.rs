@@ -12,7 +12,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use super::clock::Clock;
+use crate::recording::clock::Clock;
 
 /// How the pieces of a file become system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ mod real {
 
     use super::{CStr, Clock, Folder, Pieces, SyncKind, io};
     use crate::systems::storage::postmark::data::Data;
-    use crate::systems::storage::postmark::patience::Signs;
+    use crate::recording::crew::Signs;
 
     /// Files of the tool are accessible only to itself.
     const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);

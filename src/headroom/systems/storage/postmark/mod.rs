@@ -2,11 +2,9 @@
 //!
 //! [`operations`] generates the operations, seeded and without a file system ([`parameters`],
 //! [`pool`]); [`mechanism`] makes them available to models. [`run`](mod@run) carries them out:
-//! threads ([`worker`], [`shared`]) on a folder ([`folder`], [`name`], [`data`]) with a clock
-//! ([`clock`]) and their observations ([`recorder`], [`slices`], [`facts`]). It ends even if a call
-//! never returns ([`patience`]). [`job`] is the input from Python.
+//! threads ([`worker`], [`part`]) on a folder ([`folder`], [`name`], [`data`]) with their
+//! observations ([`recorder`], [`facts`]). [`job`] is the input from Python.
 
-pub mod clock;
 pub mod data;
 pub mod facts;
 pub mod folder;
@@ -15,10 +13,8 @@ pub mod mechanism;
 pub mod name;
 pub mod operations;
 pub mod parameters;
-pub mod patience;
+pub mod part;
 pub mod pool;
 pub mod recorder;
 pub mod run;
-pub mod shared;
-pub mod slices;
 pub mod worker;

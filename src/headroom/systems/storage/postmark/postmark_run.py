@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from headroom.experiment.protocol.observed_metrics import observed_metrics
-from headroom.experiment.protocol.run import Run, Series
+from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Metric, Value
-from headroom.systems.storage.blocks.conversion import histogram_of, table_of
+from headroom.recording.observations import histogram_of, series_of, table_of
+from headroom.recording.tool_share import MOST_SHARE, OVER_SHARE, tool_share
 from headroom.systems.storage.blocks.job import OPERATIONS, stream_seed
 from headroom.systems.storage.blocks.measurement import Measurement
-from headroom.systems.storage.blocks.tool_cost import MOST_SHARE, OVER_SHARE
 from headroom.systems.storage.postmark.postmark import PostmarkResult, carry_out, operations
 from headroom.systems.storage.postmark.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
 from headroom.systems.storage.targets.laying_out import check_space
@@ -148,8 +148,7 @@ def run_of(result: PostmarkResult, *, own_s: float) -> Run:
     return Run(
         values=values,
         series=tuple(
-            Series(metric=_metric(name), values=table["values"], batch_size=table["batch_size"],
-                   end_times_s=table["end_times_s"])
+            series_of(_metric(name), table)
             for name, table in tables["series"].items()
             if name == _WHOLE
         ),
@@ -190,7 +189,9 @@ def _values(result: PostmarkResult, own_s: float) -> dict[str, float]:
         values["transactions_per_s"] = done / length_s
         values |= {f"{kind}s_per_s": count / length_s for kind, count in counts.items()}
         values["cpu_s_per_request"] = times.transactions_processor_s / done
-        values["tool_share"] = min(own_s * done / (length_s * result.threads), 1.0)
+        values["tool_share"] = tool_share(
+            own_s=own_s, count=done, load_s=length_s, threads=result.threads
+        )
     series = result.tables.get("series", {}).get(_WHOLE)
     ratio = None if series is None else warm_up_ratio(series["values"])
     if ratio is not None:

@@ -4,15 +4,10 @@
 //! never returns.
 
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use thiserror::Error;
 
-use super::clock::Clock;
 use super::data::Data;
 pub use super::facts::Outcome;
 use super::facts::{Stopped, silence_in_words};
@@ -20,13 +15,14 @@ use super::folder::{Folder, Nowhere, Pieces};
 use super::job::{Job, Target};
 use super::operations::{Operation, Operations};
 use super::parameters::{ParameterError, Parameters};
-use super::patience::{Advice, Patience, Signs, nanoseconds};
-use super::shared::{Ending, Part, Place, Shared, held};
+use super::part::{Part, Place, Shared};
 use super::worker::Worker;
+use crate::recording::clock::{Clock, ns_of};
+use crate::recording::crew::{Crew, Patience, Signs, held};
 use crate::simulation::kernel::random::stream;
 
-/// Interval of the checks whether the run is still wanted, and whether any call has returned.
-const LOOK: Duration = Duration::from_millis(50);
+/// Name of the threads.
+const THREAD: &str = "headroom-file";
 /// Name of the random stream of the data, beyond those of the operations.
 const DATA_KEY: u64 = 0x6461_7461;
 
@@ -157,8 +153,9 @@ fn apart(
         numbers.try_for_each(|number| step(number).and_then(|()| told.answered()))
     };
     let mut crew = Crew::new(Arc::clone(&shared));
-    crew.employ(&signs, steps)?;
-    match crew.look_after(job, u64::from(count), || None, is_wanted) {
+    crew.employ(THREAD, &signs, steps)
+        .map_err(RunError::Thread)?;
+    match crew.look_after(patience(job), u64::from(count), || None, is_wanted) {
         Some(results) => results
             .into_iter()
             .collect::<io::Result<()>>()
@@ -207,22 +204,28 @@ pub fn run_in<F: Folder>(
             thread,
             folder: folder_of(thread as u64, &place.signs),
             sync: job.sync,
-            stop_ns: job.stop.seconds.map(nanoseconds),
+            stop_ns: job.stop.seconds.map(ns_of),
             shared: Arc::clone(&shared),
             place: place.clone(),
             written_count: 0,
         };
-        crew.employ(&place.signs, move || worker.run())?;
+        crew.employ(THREAD, &place.signs, move || worker.run())
+            .map_err(RunError::Thread)?;
     }
     // Files are created and deleted at least once each.
     let all = parameters.transactions + 2 * parameters.files;
-    let ended = crew.look_after(job, all, || oldest(&places), is_wanted);
+    let ended = crew.look_after(patience(job), all, || oldest(&places), is_wanted);
     let taken = places.iter().filter_map(|place| held(&place.slot).take());
     let parts: Vec<Part> = taken.collect();
     if ended.is_none() && parts.iter().any(|part| part.is_in_phases) {
         shared.leave();
     }
     Ok(Outcome::new(parts, &shared, job.pieces(parameters)))
+}
+
+/// Return how long a run waits.
+fn patience(job: &Job) -> Patience {
+    Patience::new(job.silence_s, job.drain_s)
 }
 
 /// Return the operation that has been in a call for longest, and its thread.
@@ -232,97 +235,6 @@ fn oldest(places: &[Place]) -> Option<(Operation, usize)> {
         Some((since_ns, (operation, thread)))
     });
     doing.min_by_key(|one| one.0).map(|one| one.1)
-}
-
-/// The threads that work for a run.
-struct Crew<T> {
-    shared: Arc<Shared>,
-    signs: Vec<Arc<Signs>>,
-    threads: Vec<JoinHandle<T>>,
-    /// Carries nothing: it is closed when the last thread is done.
-    sender: Sender<()>,
-    finished: Receiver<()>,
-}
-
-impl<T: Send + 'static> Crew<T> {
-    fn new(shared: Arc<Shared>) -> Self {
-        let (sender, finished) = mpsc::channel();
-        Self {
-            shared,
-            signs: Vec::new(),
-            threads: Vec::new(),
-            sender,
-            finished,
-        }
-    }
-
-    /// Let a separate thread do `work`.
-    fn employ(
-        &mut self,
-        signs: &Arc<Signs>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<(), RunError> {
-        let (sender, panics) = (self.sender.clone(), EndsInPanic(Arc::clone(&self.shared)));
-        let named = thread::Builder::new().name("headroom-file".into());
-        let spawned = named.spawn(move || {
-            let (_sender, _panics) = (sender, panics);
-            work()
-        });
-        let thread = spawned.map_err(|error| {
-            self.shared.end(Ending::Unwanted);
-            RunError::Thread(error)
-        })?;
-        self.signs.push(Arc::clone(signs));
-        self.threads.push(thread);
-        Ok(())
-    }
-
-    /// Look after the threads until the last has ended, and return what they return.
-    ///
-    /// None if some are abandoned in calls that do not return. `all` is their total work; `oldest`
-    /// returns the call that has been waited for longest.
-    fn look_after(
-        self,
-        job: &Job,
-        all: u64,
-        oldest: impl Fn() -> Option<(Operation, usize)>,
-        is_wanted: &mut dyn FnMut(f64) -> bool,
-    ) -> Option<Vec<T>> {
-        let (shared, mut patience) = (&self.shared, Patience::new(job));
-        drop(self.sender);
-        while self.finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            let done: u64 = self.signs.iter().map(|one| one.done_count()).sum();
-            if !is_wanted(done as f64 / all as f64) {
-                shared.end(Ending::Unwanted);
-            }
-            let answers = self.signs.iter().map(|one| one.answer_count()).sum();
-            match patience.look(answers, shared.clock.now_ns(), shared.is_over()) {
-                Advice::Wait => {}
-                Advice::End(silent_ns) => shared.end(Ending::Silent {
-                    oldest: oldest(),
-                    silent_ns,
-                }),
-                Advice::Leave => {
-                    self.signs.iter().for_each(|one| one.leave());
-                    return None;
-                }
-            }
-        }
-        let join =
-            |thread: JoinHandle<T>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        Some(self.threads.into_iter().map(join).collect())
-    }
-}
-
-/// Ends the run if its thread panics, so that no thread waits for it.
-struct EndsInPanic(Arc<Shared>);
-
-impl Drop for EndsInPanic {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.end(Ending::Unwanted);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ use super::job::Sync;
 use super::name::Name;
 use super::operations::{Kind, Operation, Phase};
 use super::recorder::Timed;
-use super::shared::{Ending, Halt, Held, Place, Shared};
+use super::part::{Ending, Halt, Part, Place, Shared};
+use crate::recording::crew::Held;
 
 /// One thread of a run.
 pub struct Worker<F> {
@@ -67,7 +68,7 @@ impl<F: Folder> Worker<F> {
     }
 
     /// Do the phases, up to the end of the run.
-    fn phases(&mut self, part: &mut Held<'_>) -> Result<(), Halt> {
+    fn phases(&mut self, part: &mut Held<'_, Part>) -> Result<(), Halt> {
         for phase in Phase::ALL {
             if !part.released(|| self.shared.meet())? {
                 return Ok(());
@@ -77,11 +78,12 @@ impl<F: Folder> Worker<F> {
                 _ => self.alone(part, phase)?,
             }
         }
-        part.released(|| self.shared.meet()).map(drop)
+        part.released(|| self.shared.meet())?;
+        Ok(())
     }
 
     /// Do the phase before or after the transactions.
-    fn alone(&mut self, part: &mut Held<'_>, phase: Phase) -> Result<(), Halt> {
+    fn alone(&mut self, part: &mut Held<'_, Part>, phase: Phase) -> Result<(), Halt> {
         while !self.shared.is_over() {
             let Some(operation) = part.operations.next_of(phase) else {
                 break;
@@ -96,7 +98,7 @@ impl<F: Folder> Worker<F> {
     }
 
     /// Do the transactions, until their time is over.
-    fn transactions(&mut self, part: &mut Held<'_>) -> Result<(), Halt> {
+    fn transactions(&mut self, part: &mut Held<'_, Part>) -> Result<(), Halt> {
         let zero_ns = self.shared.zero_ns.load(Ordering::Relaxed);
         while !self.shared.is_over() {
             let Some(first) = part.operations.next_of(Phase::Transactions) else {
@@ -121,7 +123,7 @@ impl<F: Folder> Worker<F> {
     /// Do one transaction; return when (ns) it ended since the transactions began.
     fn transaction(
         &mut self,
-        part: &mut Held<'_>,
+        part: &mut Held<'_, Part>,
         first: Operation,
         second: Option<Operation>,
         zero_ns: u64,
@@ -153,7 +155,7 @@ impl<F: Folder> Worker<F> {
     #[inline]
     fn carry_out(
         &mut self,
-        part: &mut Held<'_>,
+        part: &mut Held<'_, Part>,
         operation: &Operation,
         began_ns: u64,
     ) -> Result<Done, Halt> {
@@ -197,7 +199,7 @@ impl<F: Folder> Worker<F> {
 
     /// Delete all files that exist, and those whose operation was interrupted; return how many
     /// stay.
-    fn clean(&mut self, part: &mut Held<'_>) -> Result<u64, Halt> {
+    fn clean(&mut self, part: &mut Held<'_, Part>) -> Result<u64, Halt> {
         let mut left_count = 0;
         for operation in part.in_doubt.into_iter().flatten() {
             left_count += u64::from(self.leaves(part, &operation)?);
@@ -210,7 +212,7 @@ impl<F: Folder> Worker<F> {
     }
 
     /// Delete the file of an operation; return whether it is still there.
-    fn leaves(&mut self, part: &mut Held<'_>, operation: &Operation) -> Result<bool, Halt> {
+    fn leaves(&mut self, part: &mut Held<'_, Part>, operation: &Operation) -> Result<bool, Halt> {
         let name = Name::of_file(operation, self.thread, part.operations.is_spread());
         let deletion = Operation {
             phase: Phase::Deletion,

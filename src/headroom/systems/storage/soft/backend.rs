@@ -6,7 +6,8 @@
 use super::device::{Data, SoftDevice};
 use super::virtual_time::VirtualTime;
 use crate::systems::storage::blocks::engine::EngineError;
-use crate::systems::storage::blocks::engine::backend::{Backend, Completion, Operation};
+use crate::systems::storage::blocks::engine::backend::Operation;
+use crate::recording::load::carrier::{Backend, Completion};
 use crate::systems::storage::blocks::engine::buffers::Buffers;
 use crate::systems::storage::workloads::request::Kind;
 
@@ -45,7 +46,9 @@ impl<'a> SoftBackend<'a> {
     }
 }
 
-impl Backend for SoftBackend<'_> {
+impl Backend<Operation> for SoftBackend<'_> {
+    type Error = EngineError;
+
     fn now_ns(&mut self) -> u64 {
         self.time.now_ns()
     }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::script::{FailingKind, Script, ScriptedError};
+use crate::recording::clock::ns_of;
 use crate::simulation::kernel::random::stream::mix;
 use crate::systems::storage::workloads::request::Kind;
 
@@ -172,7 +173,7 @@ impl SoftDevice {
         };
         let service_ns = match times.len() as u64 {
             0 => SERVICE_NS,
-            count => nanoseconds(times[usize::try_from((number - 1) % count).unwrap_or(0)]),
+            count => ns_of(times[usize::try_from((number - 1) % count).unwrap_or(0)]),
         };
         let server = self.free_ns.iter_mut().min();
         let begin_ns = server.as_ref().map_or(now_ns, |free| now_ns.max(**free));
@@ -188,7 +189,7 @@ impl SoftDevice {
         if self
             .script
             .vanishes_at_s
-            .is_some_and(|at_s| now_ns >= nanoseconds(at_s))
+            .is_some_and(|at_s| now_ns >= ns_of(at_s))
         {
             return Some(libc::ENODEV);
         }
@@ -277,7 +278,7 @@ fn with_stalls(script: &Script, begin_ns: u64, service_ns: u64) -> u64 {
     let mut stalls: Vec<(u64, u64)> = script
         .stalls
         .iter()
-        .map(|one| (nanoseconds(one.at_s), nanoseconds(one.at_s + one.for_s)))
+        .map(|one| (ns_of(one.at_s), ns_of(one.at_s + one.for_s)))
         .collect();
     stalls.sort_unstable();
     let mut end_ns = begin_ns + service_ns;
@@ -302,15 +303,6 @@ fn is_met(error: &ScriptedError, kind: Kind, offset: u64, length: u64) -> bool {
     let is_flush = failing == FailingKind::Flush;
     error.kind.is_none_or(|wanted| wanted == failing)
         && (is_flush || (offset < end && offset + length > error.offset))
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked with the script: between 0 and 1e6 s"
-)]
-fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * 1e9 + 0.5) as u64
 }
 
 fn load(pages: &Pages, offset: u64, buffer: &mut [u8]) {

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::systems::storage::blocks::engine::backend::Completion;
+use crate::recording::load::carrier::Completion;
 
 /// The time of a run, and its operations in flight.
 #[derive(Debug, Default)]

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError
+from headroom.recording.leftovers import DATA, POOL, OwnFolder, clean_up, make_folder
 from headroom.systems.storage.targets.laying_out import check_space, lay_out
-from headroom.systems.storage.targets.leftovers import DATA, POOL, OwnFolder, clean_up, make_folder
 from headroom.systems.storage.targets.patience import SILENCE_S, NoAnswerError, Progress, within
 from headroom.systems.storage.targets.places import is_memory
 

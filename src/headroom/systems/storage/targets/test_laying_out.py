@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.recording.leftovers import PREFIX
 from headroom.systems.storage.targets import laying_out
 from headroom.systems.storage.targets.laying_out import check_space, lay_out
-from headroom.systems.storage.targets.leftovers import PREFIX
 from headroom.systems.storage.targets.patience import Progress
 from headroom.systems.storage.targets.places import (
     MEMORY_VARIABLE,

@@ -8,6 +8,7 @@
 //! stream alone, never on when they are requested; due times of a stream never fall.
 
 use super::requests::error::WorkloadError;
+pub use crate::recording::load::operation::Stream;
 
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,15 +36,6 @@ pub struct Request {
     pub length: u32,
     /// When it is due (ns) since the start of the run; None: as soon as a place is free.
     pub due_ns: Option<u64>,
-}
-
-/// A stream of a workload, as reports name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stream {
-    /// Name, its own within the workload.
-    pub name: String,
-    /// Requests that may be outstanding at once, >= 1; [`u32::MAX`] means no limit.
-    pub depth: u32,
 }
 
 /// Streams of requests.

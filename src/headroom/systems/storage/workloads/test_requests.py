@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headroom.simulation.language.streams import stream_key
 from headroom.systems.storage import native
+from headroom.systems.storage.workloads.workload_parameters import workload_parameters
+from headroom.systems.storage.workloads.workload_table import workload_table
 
 KIB = 1024
 GIB = 1024**3
@@ -149,6 +152,24 @@ def test_open_streams_keep_their_rate(law: str) -> None:
     tolerance = 5 / math.sqrt(count) if law == "poisson" else 1e-6
     assert np.mean(gaps) * rate == pytest.approx(1, abs=tolerance)
     assert np.std(gaps) * rate == pytest.approx(1 if law == "poisson" else 0, abs=0.05)
+
+
+def test_laws_of_a_study_reach_the_streams() -> None:
+    """Gamma gaps keep rate and spread, and pulses are due at once."""
+
+    def dues_s(count: int, **load: Any) -> npt.NDArray[np.float64]:
+        defaults = {parameter.name: parameter.default for parameter in workload_parameters()}
+        config: dict[str, Any] = {**defaults, "workload": "micro", "load": "open", **load}
+        table = workload_table(config, target_bytes=GIB)
+        drawn: npt.NDArray[np.float64] = requests(table, count=count)["due_s"]
+        return drawn
+
+    gaps_s = np.diff(dues_s(50_000, law="gamma", gap_c2=4.0))
+    assert np.mean(gaps_s) == pytest.approx(0.01, rel=0.05)
+    assert np.var(gaps_s) / np.mean(gaps_s) ** 2 == pytest.approx(4.0, rel=0.1)
+    pulses_s = dues_s(12, law="pulses", pulse_requests=5)
+    assert pulses_s == pytest.approx([0.0] * 5 + [0.05] * 5 + [0.1] * 2)
+    assert dues_s(4000, law="ramp", ramp_s=20.0)[1000] == pytest.approx(20.0, rel=0.1)
 
 
 def test_streams_of_a_constant_rate_are_spread_over_the_gap() -> None:

@@ -49,6 +49,8 @@ def test_defaults_are_a_workload_that_can_run(workload: str) -> None:
     ("given", "words"),
     [
         ({"rate": 5.0}, "means nothing with load = 'closed'"),
+        ({"load": "open", "gap_c2": 2.0}, "means nothing with law = 'poisson'"),
+        ({"load": "open", "law": "ramp", "pulse_requests": 2}, "means nothing with law = 'ramp'"),
         ({"zipf_exponent": 1.5}, "no request has the pattern 'zipf'"),
         ({"sync_every": 4}, "means nothing with sync = 'never'"),
         ({"sync": "fsync"}, "no request writes"),

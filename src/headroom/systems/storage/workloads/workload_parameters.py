@@ -82,8 +82,14 @@ _MICRO = (
           "closed: depth requests are always outstanding; open: requests are due at their own "
           "times, from which response times count"),
     _number("rate", ("1/s", 100.0, 1e-3, 1e9), _ASSUMED, "Requests per second of an open load"),
-    _word("law", "poisson", ("poisson", "constant"), _ASSUMED,
-          "Gaps between the requests of an open load"),
+    _word("law", "poisson", ("poisson", "constant", "gamma", "ramp", "pulses"), _ASSUMED,
+          "Arrivals of an open load: Poisson, at equal or gamma distributed gaps, Poisson with a "
+          "rate that rises to the given one, or many at once and then a pause"),
+    _number("gap_c2", ("1", 4.0, 0.01, 1000.0), _ASSUMED,
+            "Squared coefficient of variation of gamma distributed gaps; above 1 in bursts"),
+    _number("ramp_s", ("s", 10.0, 0.001, 1e6), _ASSUMED, "Length of the rise of a ramp"),
+    _count("pulse_requests", ("1", 32, 1, 1_000_000), _ASSUMED,
+           "Requests of a stream that a pulse brings at once"),
 )  # fmt: skip
 _STREAMED = (
     _count("depth", ("1", 1, 1, 4096), _PAPER, "Requests of a stream outstanding at once"),
@@ -285,6 +291,9 @@ def _check_postmark(config: Mapping[str, Value]) -> None:
 _NEEDS = (
     ("rate", "load", ("open",)),
     ("law", "load", ("open",)),
+    ("gap_c2", "law", ("gamma",)),
+    ("ramp_s", "law", ("ramp",)),
+    ("pulse_requests", "law", ("pulses",)),
     ("depth", "load", ("closed",)),
     ("depth", "trace_timing", ("as_fast",)),
     ("depth", "spc2_part", ("lfp", "ldq")),

@@ -59,10 +59,22 @@ def _micro(config: Mapping[str, Value], target_bytes: int) -> dict[str, Any]:
         table["stride_bytes"] = config["stride_bytes"]
     if config["load"] == "open":
         table["rate_per_s"] = float(config["rate"]) / int(config["streams"])
-        table["arrivals"] = config["law"]
+        table["arrivals"] = _arrivals(config)
     else:
         table["depth"] = config["depth"]
     return table
+
+
+def _arrivals(config: Mapping[str, Value]) -> str | dict[str, Any]:
+    match config["law"]:
+        case "gamma":
+            return {"gaps": {"kind": "gamma", "mean": 1.0, "c2": config["gap_c2"]}}
+        case "ramp":
+            return {"ramp": {"seconds": config["ramp_s"]}}
+        case "pulses":
+            return {"pulses": {"count": config["pulse_requests"]}}
+        case law:
+            return str(law)
 
 
 def _uses(config: Mapping[str, Value], pattern: str) -> bool:

@@ -14,17 +14,9 @@ use rustix::io::{Errno, Result, pread, pwrite};
 use super::backend::Operation;
 use super::buffers::Buffers;
 use super::trim;
+use crate::recording::load::carrier::Caller;
 use crate::systems::storage::verify::check::file_of;
 use crate::systems::storage::workloads::request::Kind;
-
-/// Carries operations out, each with one call of the calling thread.
-pub trait Caller: Send + Sync + 'static {
-    /// Carry `operation` out and return bytes or the negative error number.
-    fn call(&self, place: u32, operation: Operation) -> i32;
-
-    /// Return the buffers of all places.
-    fn buffers(&self) -> &Buffers;
-}
 
 /// The files and buffers of operations.
 #[derive(Debug)]
@@ -90,7 +82,7 @@ impl Calls {
     }
 }
 
-impl Caller for Calls {
+impl Caller<Operation> for Calls {
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
@@ -111,8 +103,8 @@ impl Caller for Calls {
     }
 
     #[inline]
-    fn buffers(&self) -> &Buffers {
-        &self.buffers
+    fn buffer(&self, place: u32) -> (*mut u8, usize) {
+        (self.buffers.pointer(place), self.buffers.place_bytes())
     }
 }
 

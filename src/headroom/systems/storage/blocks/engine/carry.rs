@@ -2,27 +2,34 @@
 //!
 //! Invariant: memory that the system may still write into is never released.
 
-use super::backend::Backend;
+use super::backend::Operation;
 use super::buffers::Buffers;
 use super::calls::Calls;
-use super::clock::{Punctual, Usage};
+use super::carrier::{self, Blocks, Load};
 use super::content::Content;
-use super::drive::Drive;
 use super::error::EngineError;
 use super::job::{Interface, Job, TargetPlan};
-use super::load::{Load, StopReason, ns_of};
-use super::patience::Patience;
 use super::pattern::Pattern;
 use super::problem::problem;
-use super::record::Record;
 #[cfg(target_os = "linux")]
 use super::ring::{Ring, RingBackend};
 use super::target::Layout;
-use super::workers::{Shared, WORKER_LIMIT, Workers};
 use super::{Measured, Outcome};
+use crate::recording::clock::{Punctual, Usage, ns_of};
+use crate::recording::load::StopReason;
+use crate::recording::load::carrier::Backend;
+use crate::recording::load::drive::Drive;
+use crate::recording::load::patience::Patience;
+use crate::recording::load::record::Record;
+use crate::recording::load::workers::{Shared, Workers};
 use crate::systems::storage::soft::backend::SoftBackend;
 use crate::systems::storage::soft::device::SoftDevice;
 use crate::systems::storage::workloads::request::Source;
+
+/// Name of the target in tables.
+pub const STATION: &str = "device";
+/// Maximum number of threads.
+const WORKER_LIMIT: u32 = 256;
 
 /// The operations to carry out.
 pub struct Asked<'a> {
@@ -132,8 +139,8 @@ fn on_threads<C: Content + 'static>(
     let calls = Calls::new(&asked.files(), buffers);
     let Parts {
         load,
+        carrier,
         record,
-        content,
         patience,
     } = asked.parts(content);
     let facts = vec![
@@ -142,13 +149,16 @@ fn on_threads<C: Content + 'static>(
     ];
     let _punctual = Punctual::begin();
     let before = Usage::now();
-    let shared = Shared::new(load, record, content, patience);
-    let shared = Workers::run(shared, calls, is_wanted)?;
+    let shared = Shared::new(load, carrier, record, patience);
+    let shared = Workers::run(shared, calls, is_wanted).map_err(|cause| {
+        let cure = "ask for a smaller depth, or raise the limit of threads (ulimit -u)";
+        EngineError::system("starting a thread", cause, cure)
+    })?;
     let run = Finished {
         usage: Usage::now().since(&before),
         load: shared.load,
+        carrier: shared.carrier,
         record: shared.record,
-        content: shared.content,
         end_ns: shared.end_ns,
         call_count: shared.call_count,
         breakage: None,
@@ -190,10 +200,10 @@ impl Asked<'_> {
         let (job, place_count) = (self.job, self.place_count());
         let layout = Layout::new(&job.target, self.piece_bytes);
         Parts {
-            load: Load::new(job, self.source, layout, place_count),
+            load: carrier::load(job, self.source, place_count),
+            carrier: Blocks::new(job, layout, content),
             record: Record::new(job.sample_every_s.map(ns_of)),
-            content,
-            patience: Patience::new(job),
+            patience: Patience::new(job.drain_s, job.silence_s),
         }
     }
 }
@@ -201,22 +211,22 @@ impl Asked<'_> {
 /// The parts that every interface needs.
 struct Parts<C> {
     load: Load,
+    carrier: Blocks<C>,
     record: Record,
-    content: C,
     patience: Patience,
 }
 
 impl<C: Content> Parts<C> {
     /// Run on `backend` to the end; if it breaks, earlier measurements are kept.
-    fn drive<B: Backend>(
-        mut self,
+    fn drive<B: Backend<Operation, Error = EngineError>>(
+        self,
         backend: &mut B,
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> Finished<C> {
         let mut drive = Drive {
             load: self.load,
+            carrier: self.carrier,
             record: self.record,
-            content: &mut self.content,
             patience: self.patience,
             is_wanted,
         };
@@ -233,8 +243,8 @@ impl<C: Content> Parts<C> {
         Finished {
             usage: Usage::now().since(&before),
             load: drive.load,
+            carrier: drive.carrier,
             record: drive.record,
-            content: self.content,
             end_ns,
             call_count: backend.call_count(),
             breakage,
@@ -246,8 +256,8 @@ impl<C: Content> Parts<C> {
 struct Finished<C> {
     usage: Usage,
     load: Load,
+    carrier: Blocks<C>,
     record: Record,
-    content: C,
     end_ns: u64,
     call_count: u64,
     /// Why the interface broke, if it did.
@@ -260,14 +270,22 @@ impl<C> Finished<C> {
             .breakage
             .or_else(|| problem(job, &self.load, self.end_ns));
         let measured = Measured {
-            outcome: Outcome::new(&mut self.load, self.record, self.end_ns, problem),
+            outcome: Outcome::new(
+                &mut self.load,
+                STATION,
+                self.record,
+                self.end_ns,
+                problem,
+            ),
+            continued_count: self.carrier.continued_count(),
+            counters: self.load.source().0.counters(),
             usage: self.usage,
             call_count: self.call_count,
             facts,
             findings: None,
             truth: None,
         };
-        (measured, self.content)
+        (measured, self.carrier.content)
     }
 }
 

@@ -56,47 +56,38 @@
 pub mod backend;
 pub mod buffers;
 mod calls;
+pub mod carrier;
 mod carry;
 pub mod classes;
-mod clock;
 pub mod content;
-pub mod drive;
 pub mod error;
-pub mod failures;
 pub mod job;
-pub mod load;
-pub mod outcome;
-pub mod patience;
 pub mod pattern;
 mod problem;
-pub mod record;
 #[cfg(target_os = "linux")]
 mod ring;
-pub mod spans;
-pub mod tally;
 pub mod target;
 mod trim;
-mod workers;
 
 #[cfg(test)]
 mod tests;
 
-pub use clock::Usage;
 pub use error::EngineError;
 pub use job::Job;
-pub use outcome::Outcome;
 
 use carry::{Asked, carry};
 use job::VerifyPlan;
 use pattern::Pattern;
 use target::Layout;
 
+use crate::recording::clock::Usage;
+use crate::recording::load::outcome;
 use crate::systems::storage::soft::device::Truth;
 use crate::systems::storage::verify::check::file_of;
 use crate::systems::storage::verify::findings::Findings;
 use crate::systems::storage::verify::read_back::READ_BYTES;
 use crate::systems::storage::verify::verifier::{self, Verifier};
-use crate::systems::storage::workloads::request::Source;
+use crate::systems::storage::workloads::request::{Request, Source};
 use crate::systems::storage::workloads::requests;
 
 /// Requests of a stream that are looked at to find how long requests are.
@@ -104,11 +95,18 @@ const LOOK_AHEAD_COUNT: usize = 65_536;
 /// Cells of a target that is verified at most: 8 B of memory each.
 const CELL_LIMIT: u64 = 1 << 29;
 
+/// What was measured in a run of requests.
+pub type Outcome = outcome::Outcome<Request>;
+
 /// A run, and how it was made.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// What was measured.
     pub outcome: Outcome,
+    /// Operations that did only a part of their request.
+    pub continued_count: u64,
+    /// The workload's counts of its requests, by name.
+    pub counters: Vec<(&'static str, u64)>,
     /// What the process used from the start to the end of the run.
     pub usage: Usage,
     /// System calls made by the engine.

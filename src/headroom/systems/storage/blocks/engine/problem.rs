@@ -1,7 +1,8 @@
 //! One-sentence explanations of failures, for the user.
 
+use super::carrier::Load;
 use super::job::{Job, TargetPlan};
-use super::load::{Load, StopReason};
+use crate::recording::load::StopReason;
 use crate::systems::storage::workloads::request::Kind;
 
 /// Return a message to the user about what went wrong.
@@ -12,7 +13,7 @@ pub fn problem(job: &Job, load: &Load, end_ns: u64) -> Option<String> {
     if let Some(text) = unanswered(load, end_ns) {
         return Some(text);
     }
-    if let Some(fault) = load.source_fault() {
+    if let Some(fault) = load.source().0.fault() {
         return Some(format!(
             "the workload ended too early: {fault}; {}",
             fault.cure
@@ -45,7 +46,7 @@ fn misaligned(job: &Job, load: &Load) -> Option<String> {
         .all()
         .iter()
         .find(|one| one.errno == libc::EINVAL)?;
-    let (offset, length) = (refused.first_offset, refused.first_length);
+    let (offset, length) = (refused.first.offset, refused.first.length);
     let multiple = u64::from(alignment.max(1));
     let is_odd = offset % multiple != 0 || u64::from(length) % multiple != 0;
     is_odd.then(|| {

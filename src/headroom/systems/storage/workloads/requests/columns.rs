@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::clock::NS_PER_S;
+use crate::recording::load::due::NS_PER_S;
 use super::error::WorkloadError;
 use super::{order, source};
 use crate::systems::storage::workloads::request::{Kind, Stream};

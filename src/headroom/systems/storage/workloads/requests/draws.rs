@@ -4,7 +4,6 @@
 //! purpose); so a workload with another share of reads has the same addresses at the same times.
 
 use rand::Rng;
-use rand_distr::{Distribution as _, Exp1};
 
 use crate::simulation::kernel::random::stream::{self, Stream as Generator};
 
@@ -77,10 +76,4 @@ impl Chance {
     pub fn draw(self, generator: &mut Generator) -> bool {
         self.is_sure || (self.threshold > 0 && generator.next_u64() < self.threshold)
     }
-}
-
-/// Return a gap of a Poisson process with a mean of 1.
-#[inline]
-pub fn unit_gap(generator: &mut Generator) -> f64 {
-    Exp1.sample(generator)
 }

@@ -31,7 +31,7 @@ use rand::Rng as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::clock::NS_PER_S;
+use crate::recording::load::due::NS_PER_S;
 use super::select::{ByKind, Moving};
 use super::table::Table;
 use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};

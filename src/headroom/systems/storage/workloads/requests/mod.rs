@@ -5,7 +5,6 @@
 
 #[cfg(test)]
 mod chances;
-pub mod clock;
 pub mod columns;
 pub mod draws;
 pub mod error;

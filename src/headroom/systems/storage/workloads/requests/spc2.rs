@@ -24,7 +24,7 @@
 
 use serde::Deserialize;
 
-use super::clock::{Clock, Law, NS_PER_S, whole_ns};
+use crate::recording::load::due::{Due, NS_PER_S, whole_ns};
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::{Table, check_positive, check_whole};
@@ -226,7 +226,7 @@ struct Requests {
     blocks: u64,
     /// Requests so far.
     count: u64,
-    clock: Clock,
+    due: Due,
     kinds: Generator,
 }
 
@@ -238,9 +238,9 @@ impl Requests {
             first: index as u64 * blocks,
             blocks,
             count: 0,
-            clock: match plan.rate_per_s {
-                Some(rate) => Clock::open(rate, Law::Constant, seed, place),
-                None => Clock::Closed,
+            due: match plan.rate_per_s {
+                Some(rate) => Due::constant(rate, place),
+                None => Due::Closed,
             },
             kinds: draws::generator(seed, index, Purpose::Kind),
         }
@@ -258,7 +258,7 @@ impl Requests {
             kind,
             offset: (self.first + block) * self.plan.block,
             length: u32::try_from(self.plan.block).unwrap_or(u32::MAX),
-            due_ns: self.clock.tick(),
+            due_ns: self.due.tick(),
         }
     }
 

@@ -13,11 +13,12 @@ use io_uring::{CompletionQueue, SubmissionQueue, Submitter, opcode, squeue};
 pub use self::set_up::Ring;
 
 use self::set_up::RingFacts;
-use super::backend::{Backend, Completion, Operation};
+use super::backend::Operation;
+use crate::recording::load::carrier::{Backend, Completion};
 use super::buffers::Buffers;
-use super::clock::Clock;
 use super::error::EngineError;
 use super::trim;
+use crate::recording::clock::Clock;
 use crate::systems::storage::workloads::request::Kind;
 
 /// The hint if a working ring breaks.
@@ -169,7 +170,9 @@ impl Drop for RingBackend<'_> {
     }
 }
 
-impl Backend for RingBackend<'_> {
+impl Backend<Operation> for RingBackend<'_> {
+    type Error = EngineError;
+
     fn start(&mut self) {
         self.clock = Clock::start();
     }

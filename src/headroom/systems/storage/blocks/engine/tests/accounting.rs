@@ -6,8 +6,8 @@ use serde_json::json;
 use super::scripted::{
     Listed, Scripted, assert_laws, at_end, job, reads, request, run, station, whole,
 };
-use crate::systems::storage::blocks::engine::load::StopReason;
-use crate::systems::storage::blocks::engine::outcome::Outcome;
+use crate::recording::load::StopReason;
+use crate::systems::storage::blocks::engine::Outcome;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 const NS: f64 = 1e-9;

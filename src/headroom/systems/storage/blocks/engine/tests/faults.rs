@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::scripted::{
-    Listed, Scripted, assert_laws, at_end, job, reads, request, run, run_careful, whole,
+    Listed, Scripted, assert_laws, at_end, job, reads, request, run, run_with, whole,
 };
 use crate::systems::storage::blocks::engine::content::Content;
-use crate::systems::storage::blocks::engine::load::StopReason;
+use crate::systems::storage::blocks::engine::pattern::Pattern;
+use crate::recording::load::StopReason;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 #[test]
@@ -26,7 +27,7 @@ fn a_failed_request_is_counted_by_its_error_and_is_in_no_histogram() {
         ("read", libc::EIO)
     );
     assert_eq!(
-        (failure.failure.count, failure.failure.first_offset),
+        (failure.failure.count, failure.failure.first.offset),
         (10, 3 * 4096)
     );
     assert_eq!(failure.failure.first_ns, 3 * 1000 + 9_000_000);
@@ -91,14 +92,15 @@ fn a_part_is_continued_until_the_request_is_whole() {
         (1000, operation.length.min(1500).cast_signed())
     });
     let source = Listed::new(vec![(1, reads(1, |_| None))]);
-    let outcome = run(&job(&json!({})), source, &mut backend);
+    let pattern = Pattern::new(1, 0.0);
+    let (outcome, carrier) = run_with(&job(&json!({})), source, &mut backend, pattern);
     drop(backend);
     moved.extend(receiver);
     assert_eq!(
         moved,
         [(0, 4096, 0), (1500, 2596, 1500), (3000, 1096, 3000)]
     );
-    assert_eq!(outcome.continued_count, 2);
+    assert_eq!(carrier.continued_count(), 2);
     assert_eq!(outcome.classes[0].completion_count, 1);
     assert!((at_end(&outcome, "service_s_sum") - 3e-6).abs() < 1e-15);
     assert_laws(&outcome);
@@ -168,10 +170,10 @@ impl Content for OneAtATime {
 fn a_content_may_hold_requests_back_that_overlap() {
     let writes = |step: u64| (0..100).map(move |i| request(Kind::Write, i * step % 3, 4096, None));
     let source = Listed::new(vec![(4, writes(1).collect()), (4, writes(2).collect())]);
-    let mut content = OneAtATime::default();
+    let content = OneAtATime::default();
     let mut backend = Scripted::new(|operation| (1000 + operation.offset, whole(operation)));
-    let outcome = run_careful(&job(&json!({})), source, &mut backend, &mut content);
-    assert_eq!((content.ends, content.most), (200, 3));
+    let (outcome, carrier) = run_with(&job(&json!({})), source, &mut backend, content);
+    assert_eq!((carrier.content.ends, carrier.content.most), (200, 3));
     assert_eq!(outcome.classes[0].completion_count, 200);
     assert_laws(&outcome);
 }

@@ -154,7 +154,7 @@ fn a_file_that_ends_before_its_target_fails_where_it_ends() {
         assert_eq!(measured.outcome.classes[0].completion_count, 10);
         let failure = measured.outcome.failures[0].failure;
         assert_eq!((failure.errno, failure.count), (0, 54));
-        assert_eq!(failure.first_offset, 10 * 4096);
+        assert_eq!(failure.first.offset, 10 * 4096);
     }
 }
 

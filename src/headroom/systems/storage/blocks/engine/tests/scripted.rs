@@ -2,16 +2,19 @@
 
 use serde_json::json;
 
-use crate::systems::storage::blocks::engine::backend::{Backend, Completion, Operation};
+use crate::systems::storage::blocks::engine::backend::Operation;
+use crate::recording::load::carrier::{Backend, Completion};
 use crate::systems::storage::blocks::engine::content::Content;
-use crate::systems::storage::blocks::engine::drive::Drive;
+use crate::recording::load::drive::Drive;
 use crate::systems::storage::blocks::engine::error::EngineError;
 use crate::systems::storage::blocks::engine::job::Job;
-use crate::systems::storage::blocks::engine::load::{Load, ns_of};
-use crate::systems::storage::blocks::engine::outcome::Outcome;
-use crate::systems::storage::blocks::engine::patience::Patience;
+use crate::recording::clock::ns_of;
+use crate::systems::storage::blocks::engine::carrier::{self, Blocks};
+use crate::systems::storage::blocks::engine::carry::STATION;
+use crate::systems::storage::blocks::engine::Outcome;
+use crate::recording::load::patience::Patience;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
-use crate::systems::storage::blocks::engine::record::Record;
+use crate::recording::load::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::soft::virtual_time::VirtualTime;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
@@ -55,7 +58,9 @@ pub fn whole(operation: &Operation) -> i32 {
     }
 }
 
-impl Backend for Scripted {
+impl Backend<Operation> for Scripted {
+    type Error = EngineError;
+
     fn now_ns(&mut self) -> u64 {
         self.time.now_ns()
     }
@@ -149,28 +154,28 @@ pub fn job(changes: &serde_json::Value) -> Job {
 
 /// Run `source` on `backend` and return the outcome.
 pub fn run(job: &Job, source: Listed, backend: &mut Scripted) -> Outcome {
-    let mut pattern = Pattern::new(1, 0.0);
-    run_careful(job, source, backend, &mut pattern)
+    run_with(job, source, backend, Pattern::new(1, 0.0)).0
 }
 
-/// Run `source` on `backend` with `content` and return the outcome.
-pub fn run_careful(
+/// Run `source` on `backend` with `content`; return the outcome, and what carried it.
+pub fn run_with<C: Content>(
     job: &Job,
     source: Listed,
     backend: &mut Scripted,
-    content: &mut dyn Content,
-) -> Outcome {
+    content: C,
+) -> (Outcome, Blocks<C>) {
     let places = source.streams.iter().map(|one| one.depth.min(64)).sum();
     let layout = Layout::new(&job.target, 1 << 20);
     let mut drive = Drive {
-        load: Load::new(job, Box::new(source), layout, places),
+        load: carrier::load(job, Box::new(source), places),
+        carrier: Blocks::new(job, layout, content),
         record: Record::new(job.sample_every_s.map(ns_of)),
-        content,
-        patience: Patience::new(job),
+        patience: Patience::new(job.drain_s, job.silence_s),
         is_wanted: &mut || true,
     };
     let end_ns = drive.run(backend).expect("a scripted backend never breaks");
-    Outcome::new(&mut drive.load, drive.record, end_ns, None)
+    let outcome = Outcome::new(&mut drive.load, STATION, drive.record, end_ns, None);
+    (outcome, drive.carrier)
 }
 
 /// Return the column `name` of the only station at all snapshots.

@@ -113,7 +113,7 @@ fn errors_are_as_many_as_the_script_has() {
     assert_eq!(run.outcome.failures.len(), 1);
     let failure = &run.outcome.failures[0].failure;
     assert_eq!(
-        (failure.errno, failure.count, failure.first_offset),
+        (failure.errno, failure.count, failure.first.offset),
         (libc::EIO, 3, 65536)
     );
     assert_eq!(run.truth.expect("a soft device").error_count, 3);

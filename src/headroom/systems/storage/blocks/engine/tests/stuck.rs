@@ -9,17 +9,19 @@ use serde_json::json;
 use super::scripted::{Listed, Scripted, assert_laws, job, reads, run};
 use crate::systems::storage::blocks::engine::backend::Operation;
 use crate::systems::storage::blocks::engine::buffers::Buffers;
-use crate::systems::storage::blocks::engine::calls::Caller;
-use crate::systems::storage::blocks::engine::content::Content;
+use crate::recording::load::carrier::Caller;
 use crate::systems::storage::blocks::engine::job::Job;
-use crate::systems::storage::blocks::engine::load::{Load, StopReason};
-use crate::systems::storage::blocks::engine::outcome::Outcome;
-use crate::systems::storage::blocks::engine::patience::Patience;
+use crate::recording::load::StopReason;
+use crate::systems::storage::blocks::engine::carrier::{self, Blocks};
+use crate::systems::storage::blocks::engine::carry::STATION;
+use crate::recording::load::carrier::Carrier;
+use crate::systems::storage::blocks::engine::Outcome;
+use crate::recording::load::patience::Patience;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
 use crate::systems::storage::blocks::engine::problem::problem;
-use crate::systems::storage::blocks::engine::record::Record;
+use crate::recording::load::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
-use crate::systems::storage::blocks::engine::workers::{Shared, Workers};
+use crate::recording::load::workers::{Shared, Workers};
 
 /// Opens once, for all waiting threads.
 #[derive(Default)]
@@ -50,7 +52,7 @@ struct Hanging {
     _alive: Sender<()>,
 }
 
-impl Caller for Hanging {
+impl Caller<Operation> for Hanging {
     fn call(&self, _place: u32, operation: Operation) -> i32 {
         if self.count.fetch_add(1, Ordering::Relaxed) == self.hangs_at {
             self.gate.wait();
@@ -58,8 +60,8 @@ impl Caller for Hanging {
         operation.length.cast_signed()
     }
 
-    fn buffers(&self) -> &Buffers {
-        &self.buffers
+    fn buffer(&self, place: u32) -> (*mut u8, usize) {
+        (self.buffers.pointer(place), self.buffers.place_bytes())
     }
 }
 
@@ -81,13 +83,15 @@ fn hang(job: &Job, depth: u32, hangs_at: u64, is_wanted: &mut dyn FnMut() -> boo
         _alive: sender,
     };
     let source = Listed::new(vec![(depth, reads(50_000, |_| None))]);
-    let load = Load::new(job, Box::new(source), Layout::new(&job.target, 4096), depth);
-    let pattern = Pattern::new(1, 0.0);
-    let shared = Shared::new(load, Record::new(None), pattern, Patience::new(job));
+    let load = carrier::load(job, Box::new(source), depth);
+    let layout = Layout::new(&job.target, 4096);
+    let carrier = Blocks::new(job, layout, Pattern::new(1, 0.0));
+    let patience = Patience::new(job.drain_s, job.silence_s);
+    let shared = Shared::new(load, carrier, Record::new(None), patience);
     let mut shared = Workers::run(shared, caller, is_wanted).expect("threads");
-    assert!(!shared.content.is_careful());
+    assert!(!shared.carrier.is_careful());
     let problem = problem(job, &shared.load, shared.end_ns);
-    let outcome = Outcome::new(&mut shared.load, shared.record, shared.end_ns, problem);
+    let outcome = Outcome::new(&mut shared.load, STATION, shared.record, shared.end_ns, problem);
     assert_laws(&outcome);
     Ended {
         outcome,

@@ -23,7 +23,7 @@
 //! | `offset_bytes`, `range_bytes` | part of the target (B) | all of it |
 //! | `align_bytes` | addresses are multiples of it (B) | the smallest block |
 //! | `rate_per_s` | requests that the stream offers (1/s); makes it open | closed |
-//! | `arrivals` | gaps of an open stream: `poisson` or `constant` | `poisson` |
+//! | `arrivals` | an open stream: `poisson`, `constant`, `{"gaps": LAW}` with a law of the model language whose mean 1 stands for 1 / `rate_per_s`, `{"ramp": {"seconds": s}}` up to the rate, or `{"pulses": {"count": n}}` of n requests at once | `poisson` |
 //!
 //! Hot places are scattered over the range by a permutation that is fixed for the whole run;
 //! streams with the same range share them. A sequential or strided request begins after the last
@@ -42,7 +42,7 @@ pub use self::table::{Blocks, Pattern, Start, WeightedBlock};
 
 use self::address::Addresses;
 use self::table::StreamPlan;
-use super::clock::Clock;
+use crate::recording::load::due::Due;
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::Table;
@@ -93,8 +93,8 @@ impl Source for Micro {
 
     fn fill(&mut self, stream: usize, count: usize, requests: &mut Vec<Request>) {
         let generator = &mut self.generators[stream];
-        let count = match generator.clock {
-            Clock::Closed => count,
+        let count = match generator.due {
+            Due::Closed => count,
             _ => 1,
         };
         requests.extend((0..count).map(|_| generator.next()));
@@ -106,7 +106,7 @@ struct Requests {
     kinds: Kinds,
     sizes: Sizes,
     addresses: Addresses,
-    clock: Clock,
+    due: Due,
 }
 
 impl Requests {
@@ -116,10 +116,10 @@ impl Requests {
             kinds: Kinds::new(plan.read_share, plan.trim_share, seed, index),
             sizes: Sizes::new(&plan.blocks, seed, index),
             addresses: Addresses::new(plan, seed, place),
-            clock: match plan.rate {
-                Some((rate, law)) => Clock::open(rate, law, seed, place),
-                None => Clock::Closed,
-            },
+            due: plan.rate.as_ref().map_or(Due::Closed, |(rate, law)| {
+                let generator = draws::generator(seed, index, Purpose::Arrival);
+                Due::open(*rate, law, generator, place).expect("the table was checked")
+            }),
         }
     }
 
@@ -136,7 +136,7 @@ impl Requests {
             kind: self.kinds.draw(),
             offset: self.addresses.draw(length),
             length,
-            due_ns: self.clock.tick(),
+            due_ns: self.due.tick(),
         }
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::clock::Law;
+use crate::recording::load::due::{Due, Law};
+use super::super::draws::{self, Purpose};
 use super::super::error::WorkloadError;
 use super::super::region::Region;
 use super::super::table::{Table, check_positive, check_share, check_whole};
@@ -423,7 +424,13 @@ impl Checked<'_> {
             let cure = "give at most 1e9, one request each nanosecond";
             return Err(self.table.wrong("rate_per_s", format!("is {rate}"), cure));
         }
-        Ok(Some((rate, self.written.arrivals)))
+        let law = self.written.arrivals.clone();
+        let generator = draws::generator(0, 0, Purpose::Arrival);
+        Due::open(rate, &law, generator, (0, 1)).map_err(|reason| {
+            let cure = "see the laws of the model language";
+            self.table.wrong("arrivals", reason, cure)
+        })?;
+        Ok(Some((rate, law)))
     }
 
     fn depth(&self, is_open: bool) -> Result<u32, WorkloadError> {

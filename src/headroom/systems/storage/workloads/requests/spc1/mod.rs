@@ -32,7 +32,7 @@ use serde::Deserialize;
 
 use self::run::{Run, RunLaw};
 use self::walk::{Leaves, Region, Walker};
-use super::clock::{Clock, Law};
+use crate::recording::load::due::Due;
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::{Table, check_share, check_whole};
@@ -267,7 +267,7 @@ struct Requests {
     addresses: Addresses,
     bsus: u64,
     read: Chance,
-    clock: Clock,
+    due: Due,
     units: Generator,
     kinds: Generator,
     places: Generator,
@@ -306,7 +306,7 @@ impl Requests {
             addresses: Addresses::new(law.place, asu, load.bsus, variant, &mut places, size_draws),
             bsus: load.bsus,
             read: Chance::new(law.read_share),
-            clock: Clock::open(rate_per_s, Law::Poisson, seed, (index, STREAMS.len())),
+            due: Due::poisson(rate_per_s, draws::generator(seed, index, Purpose::Arrival)),
             units: draws::generator(seed, index, Purpose::Pattern),
             kinds: draws::generator(seed, index, Purpose::Kind),
             places,
@@ -328,7 +328,7 @@ impl Requests {
             kind,
             offset: (self.asu.first + block) * BLOCK,
             length: blocks * 4096,
-            due_ns: self.clock.tick(),
+            due_ns: self.due.tick(),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::clock::whole_ns;
+use crate::recording::load::due::whole_ns;
 use super::describe::Description;
 use super::formats::{Entry, Format};
 use crate::systems::storage::workloads::request::{Kind, Request};

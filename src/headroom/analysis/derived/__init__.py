@@ -1,0 +1,1 @@
+"""Quantities of several points, such as a speed-up."""

@@ -1,0 +1,92 @@
+"""How fast the processor and the memory are right now: known work before and after a measurement.
+
+Counters of the system name some causes of slow replications (`machine_watch`); this loop notices
+also those without a counter: a lower clock, a neighbour on the same core or the same memory.
+
+Invariant: the work is the same in every call, whatever was measured before.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+PREFIX = "calibration_"
+"""Begins the name of every counter of this module."""
+KINDS = ("processor", "memory")
+DISTURBED = 0.1
+"""Share by which known work takes longer than at its fastest: from there on, a disturbance."""
+_PASSES = 5
+_HASHED_BYTES = 1 << 20
+_COPIED_BYTES = 1 << 24
+"""More than private caches hold, and copied in some milliseconds."""
+
+
+@dataclass(slots=True)
+class Calibrated:
+    """The times before and after a block; complete when the block is over."""
+
+    counters: dict[str, float] = field(default_factory=dict)
+
+    def times_s(self) -> dict[str, list[float]]:
+        """Return the times (s) of each kind: before, after."""
+        return times_of(self.counters)
+
+
+def times_of(counters: Mapping[str, float]) -> dict[str, list[float]]:
+    """Return the times (s) of each kind before and after a run; empty if it was not calibrated."""
+    return {
+        kind: [counters[f"{PREFIX}{kind}_s_{when}"] for when in ("before", "after")]
+        for kind in KINDS
+        if f"{PREFIX}{kind}_s_after" in counters
+    }
+
+
+@contextmanager
+def calibrated() -> Iterator[Calibrated]:
+    """Time the known work before and after the block.
+
+    Examples
+    --------
+    >>> with calibrated() as around:
+    ...     pass
+    >>> sorted(around.times_s())
+    ['memory', 'processor']
+    """
+    around = Calibrated()
+    before = _times_s()
+    yield around
+    after = _times_s()
+    around.counters = {
+        f"{PREFIX}{kind}_s_{when}": times[kind]
+        for when, times in (("before", before), ("after", after))
+        for kind in KINDS
+    }
+
+
+def _times_s() -> dict[str, float]:
+    hashed, copied = _memory()
+    return {
+        "processor": _median_s(lambda: hashlib.sha256(hashed)),
+        "memory": _median_s(lambda: np.copyto(copied[0], copied[1])),
+    }
+
+
+def _median_s(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_PASSES):
+        start = perf_counter()
+        work()
+        times.append(perf_counter() - start)
+    return median(times)
+
+
+@cache
+def _memory() -> tuple[bytes, npt.NDArray[np.uint8]]:
+    return bytes(_HASHED_BYTES), np.ones((2, _COPIED_BYTES), dtype=np.uint8)

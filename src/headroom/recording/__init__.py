@@ -1,0 +1,1 @@
+"""Needs of every measured system: starting programs, services, places for files."""

@@ -1,0 +1,1 @@
+"""Starting, clocking and ending programs, through a small native process."""

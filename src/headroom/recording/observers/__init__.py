@@ -1,0 +1,1 @@
+"""The activity of the machine and of groups of processes during a measured run."""

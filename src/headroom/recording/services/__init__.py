@@ -1,0 +1,1 @@
+"""Long-running programs around a measurement: started, checked, limited, disturbed, ended."""
