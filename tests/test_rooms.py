@@ -69,3 +69,9 @@ def test_a_room_of_storage_uses_the_rooms_below_it_alone(room: str) -> None:
     for file in files_of(storage / room):
         found = uses(file, "systems::storage") & rooms
         assert found <= {room, *STORAGE_USES[room]}, file
+
+
+def test_memory_knows_no_other_part() -> None:
+    for file in (SOURCES / "memory").rglob("*.rs"):
+        found = set(re.findall(r"\bcrate::(\w+)", file.read_text(encoding="utf-8")))
+        assert found <= {"memory", "python"}, file

@@ -33,7 +33,14 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("KernelError", module.py().get_type::<KernelError>())?;
-        module.add("layers", systems::python_layers(module.py())?)?;
+        let layers = systems::python_layers(module.py())?;
+        #[cfg(target_os = "linux")]
+        {
+            let memory = PyModule::new(module.py(), "memory")?;
+            headroom::memory::register(&memory)?;
+            layers.set_item("memory", memory)?;
+        }
+        module.add("layers", layers)?;
         let kinds = PyTuple::new(
             module.py(),
             [

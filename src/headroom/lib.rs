@@ -3,6 +3,8 @@
 //! The Python package of the same name lives in the same tree; the extension
 //! module in `bindings/` converts between the two and holds no logic.
 
+#[cfg(target_os = "linux")]
+pub mod memory;
 #[cfg(feature = "python")]
 pub mod python;
 pub mod recording;

@@ -36,6 +36,8 @@ TOLERANCE = 1.02
 """Ratio to the highest and the lowest measured utilization that still counts as measured."""
 FARTHEST = 4.0
 """Times the clients of a burst, either way, from which its demand says nothing about others."""
+WAITING = 2
+"""Clients for each server, none of whom thinks, that fill a server of unknown utilization."""
 FEWEST_VISITS = 3
 """Visits from which a burst counts as alternated with the other measurements."""
 PUBLISHED = 0.90
@@ -166,4 +168,9 @@ def _is_alternated(measured: Sequence[Load]) -> bool:
 
 
 def _is_burst(load: Load) -> bool:
-    return load.think_s == 0.0 and load.utilization is not None and load.utilization >= SATURATED
+    if load.think_s != 0.0:
+        return False
+    if load.utilization is not None:
+        return load.utilization >= SATURATED
+    # Formulas do not know every model; clients in line without a pause fill any.
+    return (load.clients or 0) > WAITING * max(load.servers, default=math.inf)

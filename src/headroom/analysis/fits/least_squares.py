@@ -14,7 +14,7 @@ What the observations do not determine is refused or has a wide interval, see
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -74,7 +74,8 @@ class LeastSquares:
         self, point: SourcePoint, target: Target, options: msgspec.Struct
     ) -> Mapping[str, Value]:
         """Return the model's parameters as the source point had them, without the fitted ones."""
-        return _config_of(point, target, options_as(Options, options))
+        wanted = options_as(Options, options)
+        return config_of(point, target, fitted=wanted.parameters, names=wanted.map)
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the parameters with the smallest sum of squared relative errors."""
@@ -129,7 +130,7 @@ def _observations(
 ) -> list[Observation]:
     observations = []
     for point in points:
-        config = _config_of(point, target, options)
+        config = config_of(point, target, fitted=options.parameters, names=options.map)
         observations += [
             Observation(
                 point=point, config=config, metric=metric, value=point.observed[metric].value
@@ -145,12 +146,20 @@ def _observations(
     return observations
 
 
-def _config_of(point: SourcePoint, target: Target, options: Options) -> dict[str, Value]:
-    """Return the model's parameters as the source had them; the fitted ones come later."""
+def config_of(
+    point: SourcePoint, target: Target, *, fitted: Collection[str], names: Mapping[str, str]
+) -> dict[str, Value]:
+    """Return the model's parameters as the source had them; the `fitted` ones come later.
+
+    Parameters
+    ----------
+    names
+        Parameter of the model to that of the source, where their names differ.
+    """
     config = dict(target.config)
     for name, parameter in target.parameters.items():
-        source = options.map.get(name, name)
-        if name not in options.parameters and source in point.config:
+        source = names.get(name, name)
+        if name not in fitted and source in point.config:
             config[name] = parameter.check(point.config[source])
     return config
 

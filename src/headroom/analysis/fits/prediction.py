@@ -17,8 +17,9 @@ Invariant: nothing here depends on what was measured at the predicted point.
 """
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -42,6 +43,7 @@ from headroom.experiment.protocol.fit_method import (
 from headroom.experiment.protocol.system import Column, Parameter, Value
 from headroom.experiment.study.plan import PlannedExperiment, Point
 
+_UTILIZATION = re.compile(r"(station|pool)\.[^.]+\.utilization")
 _TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
 
 
@@ -146,10 +148,10 @@ class Margins:
         declared: DemandEvidence = "automatic",
     ) -> "Margins":
         """Return the margins of the point `config`, fitted values included."""
-        load = load_of(model.system, config)
+        answers = _Answers(model, config)
+        load = _with_utilization(load_of(model.system, config), answers.best)
         is_measured = fitted.origin == "measured"
         reach = reach_of(load, fitted.loads, declared) if is_measured else None
-        answers = _Answers(model, config)
         by_fit = answers.spread(fitted.found.alternatives, only=fitted.values)
         wrong = _wrong_demands(fitted, parameters, _half_width(reach)) if reach else []
         by_method = answers.spread(wrong, only=fitted.values)
@@ -157,6 +159,14 @@ class Margins:
             direct = Sides(_half_width(reach), _half_width(reach))
             by_method = dict.fromkeys(answers.best, direct)
         return cls(best=answers.best, fit=by_fit, method=by_method, load=load, reach=reach)
+
+
+def _with_utilization(load: Load, answers: Mapping[str, float]) -> Load:
+    """Return a load with the utilization that was simulated, if formulas do not give it."""
+    if load.utilization is not None:
+        return load
+    busy = [value for name, value in answers.items() if _UTILIZATION.fullmatch(name)]
+    return replace(load, utilization=max(busy, default=None))
 
 
 def _half_width(reach: Reach) -> float:

@@ -205,8 +205,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     method: Annotated[
         str,
         Meta(
-            description="Registered method: `least-squares`, `share-of-maximum`, "
-            "`storage.device` or a plug-in's."
+            description="Registered method: `least-squares`, `service.demand`, "
+            "`share-of-maximum`, `storage.device` or a plug-in's."
         ),
     ]
     where: Annotated[

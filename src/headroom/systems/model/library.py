@@ -5,6 +5,7 @@ that. Sources: Kleinrock, *Queueing Systems*, volume 1 (1975); Lazowska, Zahorja
 Sevcik, *Quantitative System Performance* (1984).
 """
 
+from contextlib import nullcontext
 from typing import Annotated
 
 from headroom.simulation import Model, Program, Station, exponential
@@ -145,6 +146,74 @@ def interactive(
     request.use(server, exponential(service_s / unit_s))
     think = exponential(think_s / unit_s) if think_s else None
     model.closed_class("users", request, population=users, think=think)
+    return model
+
+
+def database(
+    *,
+    clients: Annotated[
+        int,
+        parameter(unit="1", low=1, high=100_000, source=_TEXTBOOK, description="Connections"),
+    ] = 16,
+    think_s: Annotated[
+        float,
+        parameter(unit="s", low=0, high=86_400, source=_TEXTBOOK, description="Mean think time"),
+    ] = 0.01,
+    servers: Annotated[
+        int,
+        parameter(unit="1", low=1, high=10_000, source=_TEXTBOOK, description="Processors"),
+    ] = 2,
+    service_s: Annotated[
+        float,
+        parameter(
+            unit="s",
+            low=1e-6,
+            high=3600,
+            source=_TEXTBOOK,
+            description="Processor time of a transaction, apart from that with the hot row",
+        ),
+    ] = 0.0002,
+    lock_s: Annotated[
+        float,
+        parameter(
+            unit="s",
+            low=0,
+            high=3600,
+            source=_TEXTBOOK,
+            description="Processor time of a transaction while it holds the hot row",
+        ),
+    ] = 0.0,
+    flush_s: Annotated[
+        float,
+        parameter(
+            unit="s", low=0, high=3600, source=_TEXTBOOK, description="Time of a flush of the log"
+        ),
+    ] = 0.0,
+) -> Model:
+    """Return clients of a database: processors, one hot row, a log with group commit.
+
+    A transaction takes `service_s` of a processor, waits for the row that all update and takes
+    `lock_s` while it holds it, if that is above 0, and commits: one flush of the log serves all who
+    wait when it starts. The row is held until the commit, so the throughput X is at most
+    min(servers / (service_s + lock_s), 1 / (lock_s + flush_s)); without the row, at most
+    clients / flush_s, and half of that where the first to come back starts the next flush alone.
+    """
+    shortest = min(value for value in (think_s, service_s, lock_s, flush_s) if value)
+    unit: TimeUnit = "s" if shortest >= SHORTEST_MEAN else "us"
+    unit_s = SECONDS_PER_UNIT[unit]
+    model = Model("database", time_unit=unit)
+    cpu = model.station("cpu", servers=servers)
+    transaction = model.program("transaction")
+    transaction.use(cpu, exponential(service_s / unit_s))
+    row = model.pool("row", tokens=1) if lock_s else None
+    log = model.station("log", batch=(1, clients)) if flush_s else None
+    with transaction.holding(row) if row else nullcontext():
+        if lock_s:
+            transaction.use(cpu, exponential(lock_s / unit_s))
+        if log:
+            transaction.use(log, flush_s / unit_s)
+    think = exponential(think_s / unit_s) if think_s else None
+    model.closed_class("clients", transaction, population=clients, think=think)
     return model
 
 

@@ -63,7 +63,27 @@ def test_interactive_agrees_with_mean_value_analysis_and_its_law(users: int) -> 
     assert response_s == pytest.approx(users / throughput - 1.0, rel=2 * TOLERANCE, abs=0.01)
 
 
-@pytest.mark.parametrize("name", ["mm1", "mmc", "central_server", "interactive"])
+@pytest.mark.parametrize("clients", [4, 30])
+def test_a_database_without_row_and_log_is_interactive(clients: int) -> None:
+    there = run_model("interactive", users=clients, think_s=0.01, service_s=0.0005, servers=2)
+    here = run_model("database", clients=clients, think_s=0.01, service_s=0.0005, servers=2)
+    assert steady(here) == pytest.approx(steady(there), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("lock_s", "flush_s", "expected"),
+    [(0.002, 0.0, 500.0), (0.002, 0.002, 250.0), (0.0, 0.01, 8 / 0.01), (0.0, 0.0, 2 / 0.0002)],
+)
+def test_a_full_database_keeps_to_its_bounds(
+    lock_s: float, flush_s: float, expected: float
+) -> None:
+    """The row, the row until the flush, half the clients in a flush, and processors."""
+    run = run_model("database", think_s=0.0, lock_s=lock_s, flush_s=flush_s)
+    throughput, _ = steady(run)
+    assert 0.9 * expected <= throughput <= (1.0 + TOLERANCE) * expected
+
+
+@pytest.mark.parametrize("name", ["mm1", "mmc", "central_server", "interactive", "database"])
 def test_every_parameter_has_unit_range_source_and_default(name: str) -> None:
     assert name in model_names()
     system = ModelSystem.load(ModelSetup(model=name), base=Path())

@@ -1,0 +1,13 @@
+//! Memory of a machine: caches and TLBs that are simulated, and the probe of a real one.
+//!
+//! It lies below the layers that need it: records in memory and shared memory.
+
+pub mod caches;
+pub mod probe;
+#[cfg(feature = "python")]
+mod python;
+pub mod stack_distance;
+pub mod streams;
+
+#[cfg(feature = "python")]
+pub use python::register;
