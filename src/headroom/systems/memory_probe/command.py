@@ -25,7 +25,7 @@ _UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _PARTS = 3
 
 
-@app.command()
+@app.command("probe")
 def probe(
     *,
     quick: Annotated[
@@ -61,7 +61,7 @@ def probe(
         show_map(found, result_console(color))
 
 
-@app.command()
+@app.command("trace")
 def trace(
     file: Annotated[
         Path,
