@@ -25,7 +25,9 @@ LARGEST_FILE_BYTES = 256 * 1024
 LARGEST_PICTURE_BYTES = 200_000
 
 # The importers of the extension module: the kernel's front, and the two columns of each layer.
-CORE_USERS = re.compile(r"(simulation/.*|(systems|recording|memory)/(.*/)?(native|model)(/.*)?)\.py")
+CORE_USERS = re.compile(
+    r"(simulation/.*|(systems|recording|memory)/(.*/)?(native|model)(/.*)?)\.py"
+)
 
 # Licences that a user of Headroom may be asked to accept together with its own.
 ALLOWED_LICENCES = {

@@ -28,8 +28,8 @@ class Level(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Who goes: ``lru``, ``fifo``, ``tree_plru`` (a power of two of ways) or ``random``.
     writes
         ``back``: written lines go to the next level when displaced; ``through``: every write
-        continues, and a missing line is not brought in; ``uncounted``: as cachegrind, which forgets that
-        lines were written.
+        continues, and a missing line is not brought in; ``uncounted``: as cachegrind, which does
+        not know dirty lines.
     holds
         ``any``, ``inclusive`` (all of the levels above) or ``exclusive`` (what the level above
         displaces).

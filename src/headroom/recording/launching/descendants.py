@@ -2,14 +2,28 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PROC = Path("/proc")
 _PAUSE_S = 0.01
 """Time (s) that killed processes get to end before the next look."""
+
+
+_KEPT = threading.local()
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Read /proc once for all questions of this thread inside."""
+    _KEPT.children = _children()
+    try:
+        yield
+    finally:
+        del _KEPT.children
 
 
 def kill_descendants(ancestor: int) -> None:
@@ -23,15 +37,21 @@ def kill_descendants(ancestor: int) -> None:
 
 def descendants(ancestor: int) -> Iterator[int]:
     """Yield the living descendants of a process; those that only wait to be reaped are dead."""
-    children: dict[int, list[int]] = {}
-    for pid, parent, state in _processes():
-        if state not in ("Z", "X"):
-            children.setdefault(parent, []).append(pid)
-    waiting = children.get(ancestor, [])
+    children = getattr(_KEPT, "children", None) or _children()
+    waiting = list(children.get(ancestor, []))
     while waiting:
         pid = waiting.pop()
         yield pid
         waiting += children.get(pid, [])
+
+
+def _children() -> dict[int, list[int]]:
+    """Return the living children of each process."""
+    children: dict[int, list[int]] = {}
+    for pid, parent, state in _processes():
+        if state not in ("Z", "X"):
+            children.setdefault(parent, []).append(pid)
+    return children
 
 
 def child_of(parent: int) -> int | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from headroom.errors import EnvironmentUnfitError
-from headroom.recording.launching.descendants import descendants
+from headroom.recording.launching.descendants import descendants, one_look
 from headroom.recording.observers.group import Group, members_of
 from headroom.recording.observers.machine import machine_totals
 from headroom.recording.observers.table import ObserveTable
@@ -94,7 +94,8 @@ class Watch:
         before_s = time.thread_time()
         at_s = time.monotonic()
         totals = {"machine": machine_totals()}
-        totals |= {name: group.totals() for name, group in self.groups.items()}
+        with one_look():
+            totals |= {name: group.totals() for name, group in self.groups.items()}
         threads_s = {
             name: {(pid, tid): t for pid, its in group.threads_s.items() for tid, t in its.items()}
             for name, group in self.groups.items()

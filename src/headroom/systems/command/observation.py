@@ -2,18 +2,21 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from headroom.experiment.protocol.run import Run
 from headroom.recording.launching.launcher import Launcher
 from headroom.recording.observers.group import Group
 from headroom.recording.observers.observed import Observed
+from headroom.recording.observers.postgres import PostgresWatch
 from headroom.recording.observers.watch import Watch, named_groups, tree_of
 from headroom.recording.services.keeper import Keeper
 from headroom.systems.command.setup_table import CommandSetup
 
 PROGRAM = "program"
+POSTGRES = "postgres"
+"""Kind of the services whose waits and counters are observed."""
 COSTLY = 0.05
 """Processors of the observer from which a run says that it is itself a load."""
 
@@ -28,6 +31,11 @@ def groups_of(setup: CommandSetup) -> tuple[list[str], list[str]]:
     return [PROGRAM, *services, *named], limited
 
 
+def postgres_servers(setup: CommandSetup) -> list[str]:
+    """Return the services that are PostgreSQL servers, as their metrics name them."""
+    return [f"service.{table.name}" for table in setup.services if table.kind == POSTGRES]
+
+
 @dataclass(slots=True)
 class Observation:
     """Observes one measured run, if the study wants it."""
@@ -36,6 +44,7 @@ class Observation:
     keeper: Keeper
     launcher: Launcher
     _watch: Watch | None = None
+    _servers: dict[str, PostgresWatch] = field(default_factory=dict)
     _limits: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -50,11 +59,18 @@ class Observation:
         for service in self.keeper.services():
             name, cpus = f"service.{service.table.name}", service.table.limits.cpus
             services[name] = service.group
+            if service.table.kind == POSTGRES:
+                port = next(iter(service.place.ports.values()))
+                self._servers[name] = PostgresWatch(port)
             if cpus is not None and "cpu" in service.groups:
                 self._limits[name] = cpus
         groups = {PROGRAM: Group(self._of_program), **services, **named_groups(observe)}
         self._watch = Watch(groups, observe.interval_s)
-        with self._watch, self.keeper.faults():
+        with ExitStack() as stack:
+            for server in self._servers.values():
+                stack.enter_context(server)
+            stack.enter_context(self._watch)
+            stack.enter_context(self.keeper.faults())
             yield
 
     def added_to(self, run: Run) -> Run:
@@ -66,11 +82,16 @@ class Observation:
             looks=watch.looks,
             cpus=os.cpu_count() or 1,
             limits=self._limits,
-            own_cpu_s=watch.own_cpu_s,
+            own_cpu_s=watch.own_cpu_s + sum(one.own_cpu_s for one in self._servers.values()),
         )
         throughput = run.values.get(observe.throughput)
         values = observed.values(skip_s=observe.skip_s, throughput=throughput)
         remarks = run.remarks
+        for name, server in self._servers.items():
+            seen = server.values(skip_s=observe.skip_s, throughput=throughput)
+            values |= {f"{name}.{metric}": value for metric, value in seen.items()}
+            if server.missing:
+                remarks += (f"{name} did not always answer the observer: {server.missing}",)
         if values["observer.cpus"] > COSTLY:
             remarks += (
                 f"observing takes more than {COSTLY:g} processors: set a longer "

@@ -20,11 +20,12 @@ from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
 from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
 from headroom.recording.observers.observed import metrics_of
+from headroom.recording.observers.postgres import postgres_metrics
 from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
 from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.recording.services.service import end_of
 from headroom.systems.command.content import Content
-from headroom.systems.command.observation import Observation, groups_of
+from headroom.systems.command.observation import Observation, groups_of, postgres_servers
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
 from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
@@ -108,6 +109,8 @@ class CommandSystem:
         if (observe := self.setup.observe) is not None:
             groups, limited = groups_of(self.setup)
             yield from metrics_of(groups, limited, per_op=bool(observe.throughput))
+            for service in postgres_servers(self.setup):
+                yield from postgres_metrics(service, per_op=bool(observe.throughput))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the command, the levels, the study's files and the launcher's version.
