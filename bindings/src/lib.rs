@@ -34,6 +34,9 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("KernelError", module.py().get_type::<KernelError>())?;
         let layers = systems::python_layers(module.py())?;
+        let recording = PyModule::new(module.py(), "recording")?;
+        headroom::recording::launching::register(&recording)?;
+        layers.set_item("recording", recording)?;
         #[cfg(target_os = "linux")]
         {
             let memory = PyModule::new(module.py(), "memory")?;

@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod crew;
 pub mod lanes;
+pub mod launching;
 pub mod load;
 pub mod silence;
 pub mod slices;

@@ -38,7 +38,6 @@ macro_rules! layers {
 
 // One line for each layer that has a compiled part.
 layers! {
-    command,
     storage,
 }
 

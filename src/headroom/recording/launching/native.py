@@ -3,5 +3,5 @@
 from headroom import _core
 
 globals().update(
-    {name: value for name, value in vars(_core.layers["command"]).items() if name[0] != "_"}
+    {name: value for name, value in vars(_core.layers["recording"]).items() if name[0] != "_"}
 )

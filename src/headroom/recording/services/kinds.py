@@ -146,7 +146,11 @@ def _programs_of(package: str, program: str) -> Callable[[], Path]:
     return folder
 
 
-_DEBIAN = {"nginx": "nginx-light", "HAProxy": "haproxy", "MariaDB": "mariadb-server-core"}
+_DEBIAN = {
+    "nginx": "nginx-light",
+    "HAProxy": "haproxy",
+    "MariaDB": "mariadb-server-core and mariadb-client-core",
+}
 _PLAIN_MARIADB = ("--no-defaults", "--datadir={folder}/data")
 
 

@@ -17,6 +17,7 @@ from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.seeds import digest
 from headroom.experiment.study.study_file import load_study
+from headroom.recording.launching import launcher
 from headroom.recording.launching.launcher import LAUNCHER_VERSION
 from headroom.systems.command import content, study_tree, system
 from headroom.systems.command.study_tree import StudyTree
@@ -208,7 +209,7 @@ def test_another_launcher_measures_again(bench: Bench, monkeypatch: pytest.Monke
 
 def test_the_version_of_the_launcher_was_looked_at_when_the_launcher_changed() -> None:
     """Reminder: raise `LAUNCHER_VERSION` if results may differ, then update the hash."""
-    lines = (Path(system.__file__).parent / "launch.rs").read_text().splitlines()
+    lines = (Path(launcher.__file__).parent / "launch.rs").read_text().splitlines()
     code = "".join(line.strip() for line in lines if not line.strip().startswith("//"))
     assert (LAUNCHER_VERSION, digest(code, size_bytes=4)) == (1, "300343be"), (
         "launch.rs changed: may figures differ? Then raise LAUNCHER_VERSION; renew this hash"

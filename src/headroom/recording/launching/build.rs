@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "src/headroom/systems/command/launch.rs";
+const SOURCE: &str = "src/headroom/recording/launching/launch.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
