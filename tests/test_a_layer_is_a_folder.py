@@ -16,7 +16,7 @@ LAYER = '''
 """A toy layer: a cup of water that cools down."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
@@ -25,6 +25,7 @@ import typer
 
 from headroom.experiment.protocol.reference import Reference
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
 from headroom.experiment.protocol.starters import Starter
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.simulation import Model, exponential
@@ -63,6 +64,14 @@ class Toy:
 
     def prepare(self) -> Mapping[str, float | str]:
         return {}
+
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Two sections, of which one cannot be drawn."""
+        bars = StackedBars(
+            title="Turns", bars=[point.label for point in points], parts=["stirred"],
+            values=[[point.estimates["stirred"]] for point in points], metric="stirred", unit="1",
+        )
+        return [bars, msgspec.structs.replace(bars, title="Wrong", parts=[])]
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         time.sleep(0.001)
@@ -166,6 +175,15 @@ def test_its_starter_runs_in_both_columns(installed: Path) -> None:
     stirred = [point["estimates"]["stirred"]["value"] for point in measured["points"]]
     assert stirred == [3.0, 6.0]
     assert len(modelled["points"]) == 2
+
+
+def test_its_section_is_in_the_results_and_one_that_cannot_be_drawn_says_why(
+    installed: Path,
+) -> None:
+    results = json.loads((installed / "mine" / "results" / "results.json").read_text("utf-8"))
+    measured = next(one for one in results["experiments"] if one["system"] == "toy")
+    assert [one["title"] for one in measured["sections"]] == ["Turns"]
+    assert "'Wrong' of toy is not shown" in measured["section_remarks"][0]
 
 
 def test_its_system_and_its_model_are_listed(installed: Path) -> None:

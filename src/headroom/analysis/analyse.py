@@ -42,6 +42,7 @@ from headroom.analysis.results import (
     WindowUsed,
 )
 from headroom.analysis.results_file import FORMAT
+from headroom.analysis.sections import sections_of
 from headroom.analysis.solver_answers import SOLVED_AT_MOST
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
@@ -287,6 +288,7 @@ def _result(
     analysed: _Analysed, environments: Sequence[Mapping[str, Any]], selection: Selection
 ) -> ExperimentResult:
     experiment = analysed.experiment
+    sections, section_remarks = sections_of(experiment, analysed.points)
     return ExperimentResult(
         name=experiment.spec.name,
         title=experiment.spec.title,
@@ -303,6 +305,8 @@ def _result(
         limits=list(_limits(analysed)),
         compared=_compared(analysed),
         derived=[derived_result(one, analysed.derived[one.name]) for one in experiment.derived],
+        sections=sections,
+        section_remarks=section_remarks,
         what_if_replications=sum(
             one.done + one.failed for point in analysed.points for one in point.what_ifs
         ),

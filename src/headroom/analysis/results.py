@@ -30,6 +30,7 @@ from headroom.analysis.evidence import (
 from headroom.experiment.journal.journal_rows import State
 from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
+from headroom.experiment.protocol.section import Section
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Replications
 
@@ -872,6 +873,10 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """None if the study compares no levels."""
     derived: list[DerivedResult] = []
     """Quantities of several points, in the order of the study."""
+    sections: list[Section] = []
+    """What the system adds about all points together, drawn by the report."""
+    section_remarks: list[str] = []
+    """Why sections are not shown."""
     what_if_replications: int = 0
     """Replications of changed systems, in addition to those of the points."""
     parameters: list[ParameterUsed] = []

@@ -38,6 +38,7 @@ from headroom.report.charts.forest import forest_figures
 from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.over_time import with_series
 from headroom.report.charts.predictions import prediction_figures
+from headroom.report.charts.sections import section_figures, section_tables
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
@@ -121,6 +122,8 @@ class ExperimentView:
     what_ifs: Table | None
     comparisons: Table | None
     derived: list[Table]
+    sections: list[Table]
+    section_remarks: list[str]
     crossovers: Table | None
     replications: Table | None
     limits: Table | None
@@ -227,6 +230,7 @@ def view_of(
         ),
         *drawn.figures("derived", lambda: derived_figures(experiment, marks=extent.marks)),
         *drawn.figures("map", lambda: heat_maps(experiment, marks=extent.marks)),
+        *drawn.figures("section", lambda: section_figures(experiment)),
     ]
     details = drawn.figures("detail", lambda: detail_figures(experiment))
     return ExperimentView(
@@ -256,6 +260,8 @@ def view_of(
         crossovers=crossovers_table(experiment, at_most=extent.rows),
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
         derived=derived_tables(experiment, at_most=extent.rows),
+        sections=section_tables(experiment),
+        section_remarks=experiment.section_remarks,
         artefacts=artefacts,
         artefacts_left_out=artefacts_left_out,
         replications=replication_table(experiment, at_most=extent.statistic_rows),

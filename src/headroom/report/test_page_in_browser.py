@@ -15,6 +15,7 @@ from headroom.analysis.results import StudyResult
 from headroom.report.browser import CURE, Browser, Scheme, Visit, find_chromium, open_browser
 from headroom.report.charts.test_latency_map import latency_experiment
 from headroom.report.charts.test_over_time import over_time_experiment
+from headroom.report.charts.test_sections import sections_experiment
 from headroom.report.page import render_page
 from tests.support.example_results import SHAPES, large_study, measured_experiment, study
 
@@ -74,6 +75,18 @@ def test_every_figure_is_drawn_in_silence(
     assert _complaints(visit) == []
     assert len(visit.figures) == page.count('class="chart"')
     assert visit.state["drawnScheme"] == scheme
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", PHONE_PX)])
+def test_sections_of_layers_are_drawn(
+    browser: Browser, tmp_path: Path, scheme: Scheme, width: int
+) -> None:
+    page = render_page(study(sections_experiment()))
+    visit = _visit(browser, tmp_path, page, scheme=scheme, width=width)
+    assert _complaints(visit) == []
+    drawn = [key for key in visit.figures if "-section-" in key]
+    assert len(drawn) == 3
+    assert "is not shown: two rows have one label" in page
 
 
 def test_a_large_page_is_drawn_in_silence(browser: Browser, tmp_path: Path) -> None:

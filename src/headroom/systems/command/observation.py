@@ -1,11 +1,12 @@
 """Observes the machine, a measured program and its services during its run."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
 from headroom.recording.launching.launcher import Launcher
 from headroom.recording.observers.group import Group
 from headroom.recording.observers.observed import Observed
@@ -15,6 +16,7 @@ from headroom.recording.services.keeper import Keeper
 from headroom.systems.command.setup_table import CommandSetup
 
 PROGRAM = "program"
+_FEWEST_GROUPS, _MOST_BARS = 2, 60
 POSTGRES = "postgres"
 """Kind of the services whose waits and counters are observed."""
 COSTLY = 0.05
@@ -34,6 +36,29 @@ def groups_of(setup: CommandSetup) -> tuple[list[str], list[str]]:
 def postgres_servers(setup: CommandSetup) -> list[str]:
     """Return the services that are PostgreSQL servers, as their metrics name them."""
     return [f"service.{table.name}" for table in setup.services if table.kind == POSTGRES]
+
+
+def cpu_by_group(setup: CommandSetup, points: Sequence[SectionPoint]) -> list[Section]:
+    """Return where the processor time of an operation goes, if at least two groups report it."""
+    names = [name for name in groups_of(setup)[0] if not name.startswith("cgroup.")]
+    seen = [point for point in points if f"{PROGRAM}.cpu_s_per_op" in point.estimates]
+    seen = [one for one in seen if all(f"{n}.cpu_s_per_op" in one.estimates for n in names)]
+    if len(names) < _FEWEST_GROUPS or not 0 < len(seen) <= _MOST_BARS:
+        return []
+    return [
+        StackedBars(
+            title="Where the processor time of an operation goes",
+            caption="Medians of the replications, by group of processes.",
+            bars=[point.label or "all" for point in seen],
+            parts=[name.removeprefix("service.") for name in names],
+            values=[
+                [max(point.estimates[f"{name}.cpu_s_per_op"], 0.0) for name in names]
+                for point in seen
+            ],
+            metric="processor_time_s",
+            unit="s",
+        )
+    ]
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
@@ -15,6 +15,7 @@ from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.machine_watch import SERVICES_BUSY
 from headroom.experiment.protocol.artefact import EACH_BYTES, Artefact
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
@@ -25,7 +26,12 @@ from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown
 from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.recording.services.service import end_of
 from headroom.systems.command.content import Content
-from headroom.systems.command.observation import Observation, groups_of, postgres_servers
+from headroom.systems.command.observation import (
+    Observation,
+    cpu_by_group,
+    groups_of,
+    postgres_servers,
+)
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
 from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
@@ -104,6 +110,10 @@ class CommandSystem:
             for m in self.setup.metrics
         )
         return (*BASE_METRICS, *picked, *self._observed_metrics())
+
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Return the processor time by group of processes, if it was observed."""
+        return cpu_by_group(self.setup, points) if self.setup.observe is not None else []
 
     def _observed_metrics(self) -> Iterator[Metric]:
         if (observe := self.setup.observe) is not None:

@@ -6,7 +6,7 @@ another sample each time.
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -17,6 +17,7 @@ import numpy as np
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Matrix, Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory import native
 
@@ -188,7 +189,29 @@ class MemoryProbe:
         except OSError as error:
             raise EnvironmentUnfitError(str(error), cure=_CURES[str(kind)]) from error
 
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Return the hand-over times from processor to processor, if pairs were measured."""
+        measured = [point for point in points if "hand_over_s" in point.estimates]
+        pairs = {
+            (int(one.config["cpu"]), int(one.config["other_cpu"])): one.estimates["hand_over_s"]
+            for one in measured
+        }
+        rows, columns = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
+        if len(pairs) < _FEWEST_PAIRS:
+            return []
+        return [
+            Matrix(
+                title="From processor to processor",
+                caption="Time to hand a line of memory over; small where both share a cache.",
+                rows=[str(one) for one in rows], columns=[str(one) for one in columns],
+                row_title="processor", column_title="other processor",
+                values=[[pairs.get((row, column)) for column in columns] for row in rows],
+                metric="hand_over_s", unit="s",
+            )
+        ]  # fmt: skip
 
+
+_FEWEST_PAIRS = 2
 _USED = {
     "chase": ("bytes", "stride_bytes", "pages", "chains", "cpu"),
     "bandwidth": ("bytes", "operation", "threads", "cpu"),

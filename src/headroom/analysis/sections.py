@@ -1,0 +1,53 @@
+"""Sections that a system adds to the results of its experiment.
+
+Invariant: a section that cannot be drawn is left out with a reason that names the system; it never
+costs the other results.
+"""
+
+from collections.abc import Sequence
+
+from headroom.analysis.results import PointResult
+from headroom.defects import fallback
+from headroom.experiment.protocol.section import HasSections, Section, SectionPoint, problem_of
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.plan import PlannedExperiment
+
+
+def sections_of(
+    experiment: PlannedExperiment, results: Sequence[PointResult]
+) -> tuple[list[Section], list[str]]:
+    """Return the sections of an experiment, and why others are left out."""
+    system = experiment.system
+    if not isinstance(system, HasSections):
+        return [], []
+    configs = {point.key: point.config for point in experiment.points}
+    points = [
+        SectionPoint(
+            label=", ".join(f"{name} = {_text(level)}" for name, level in one.levels.items()),
+            levels=one.levels,
+            config=configs[one.key],
+            estimates={name: estimate.value for name, estimate in one.estimates.items()},
+        )
+        for one in results
+        if one.estimates and one.key in configs
+    ]
+    return fallback(
+        lambda: _checked(system, system.sections(points)),
+        lambda reason: ([], [f"the sections of {system.name} are not shown ({reason})"]),
+    )
+
+
+def _text(level: Value) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def _checked(system: HasSections, sections: Sequence[Section]) -> tuple[list[Section], list[str]]:
+    kept: list[Section] = []
+    remarks: list[str] = []
+    for section in sections:
+        if problem := problem_of(section):
+            name = getattr(system, "name", type(system).__name__)
+            remarks.append(f"section {section.title!r} of {name} is not shown: {problem}")
+        else:
+            kept.append(section)
+    return kept, remarks

@@ -1,0 +1,87 @@
+"""Sections of layers: figures and tables with the same numbers, and what is refused."""
+
+import msgspec
+import pytest
+
+from headroom.analysis.results import ExperimentResult
+from headroom.experiment.protocol.section import (
+    MOST_CELLS,
+    Matrix,
+    Section,
+    Span,
+    StackedBars,
+    Timeline,
+    problem_of,
+)
+from headroom.report.charts.sections import section_figures, section_tables
+from tests.support.example_results import measured_experiment
+
+MATRIX = Matrix(
+    title="From processor to processor", rows=["0", "1"], columns=["1", "2"],
+    values=[[5e-8, 2e-7], [None, 9e-8]], metric="hand_over_s", unit="s", row_title="processor",
+)  # fmt: skip
+TIMELINE = Timeline(
+    title="Who held the lock",
+    spans=[
+        Span(lane="a", start_s=0.0, end_s=0.5, state="holds"),
+        Span(lane="b", start_s=0.0, end_s=0.5, state="waits"),
+        Span(lane="b", start_s=0.5, end_s=0.9, state="holds"),
+    ],
+)
+BARS = StackedBars(
+    title="Processor time", bars=["1 client", "8 clients"], parts=["server", "client"],
+    values=[[2e-3, 1e-3], [1.5e-3, 0.0]], metric="processor_time_s", unit="s",
+)  # fmt: skip
+
+
+def sections_experiment() -> ExperimentResult:
+    """Return an experiment with a section of each kind, and one that is left out."""
+    return msgspec.structs.replace(
+        measured_experiment(),
+        sections=[MATRIX, TIMELINE, BARS],
+        section_remarks=["section 'x' of toy is not shown: two rows have one label"],
+    )
+
+
+def test_a_figure_has_the_numbers_of_its_table() -> None:
+    matrix, timeline, bars = section_figures(sections_experiment())
+    assert matrix.rows is not None
+    assert [row["shown"] for row in matrix.rows] == ["50.0 ns", "200 ns", "90.0 ns"]
+    assert timeline.rows is not None
+    assert [(row["lane"], row["state"]) for row in timeline.rows] == [
+        ("a", "holds"), ("b", "waits"), ("b", "holds")
+    ]  # fmt: skip
+    assert bars.rows is not None
+    assert [round(row["value"], 9) for row in bars.rows] == [2.0, 1.0, 1.5, 0.0]  # ms
+    texts = [
+        [[cell.text for cell in row] for row in table.rows]
+        for table in section_tables(sections_experiment())
+    ]
+    assert texts[0] == [["0", "50.0 ns", "200 ns"], ["1", "", "90.0 ns"]]
+    assert texts[1][2] == ["b", "holds", "500 ms", "900 ms"]
+    assert texts[2] == [["1 client", "2.00 ms", "1.00 ms"], ["8 clients", "1.50 ms", "0 s"]]
+
+
+def test_sections_survive_json_and_back() -> None:
+    experiment = sections_experiment()
+    again = msgspec.json.decode(msgspec.json.encode(experiment), type=ExperimentResult)
+    assert again.sections == experiment.sections
+
+
+@pytest.mark.parametrize(
+    ("section", "problem"),
+    [
+        (MATRIX, ""),
+        (TIMELINE, ""),
+        (BARS, ""),
+        (msgspec.structs.replace(MATRIX, rows=["0", "0"]), "two rows have one label"),
+        (msgspec.structs.replace(MATRIX, values=[[1.0, 2.0]]), "values are not 2 rows of 2"),
+        (msgspec.structs.replace(BARS, values=[[1.0], [2.0]]), "values are not 2 bars of 2"),
+        (msgspec.structs.replace(BARS, values=[[1.0, -1.0], [0.0, 0.0]]), "negative"),
+        (Timeline(title="t", spans=[Span(lane="a", start_s=2.0, end_s=1.0, state="x")]), "ends"),
+        (Timeline(title="t", spans=[TIMELINE.spans[0]] * (MOST_CELLS + 1)), "more than 4096"),
+    ],
+)
+def test_a_section_that_cannot_be_drawn_says_why(section: Section, problem: str) -> None:
+    assert problem in problem_of(section)
+    assert bool(problem) == bool(problem_of(section))
