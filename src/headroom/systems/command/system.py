@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -27,9 +28,10 @@ from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.recording.services.service import end_of
 from headroom.systems.command.content import Content
 from headroom.systems.command.observation import (
-    Observation,
+    beside,
     cpu_by_group,
     groups_of,
+    observer_of,
     postgres_servers,
 )
 from headroom.systems.command.plan import CommandPlan, Words, parameter_of
@@ -198,13 +200,13 @@ class CommandSystem:
                 given = {**given, **self._ensure_services(config, given)}
                 words = self.plan.fill(config, given)
                 environment = words.environment
-                observation = Observation(self.setup, self.keeper, launcher)
+                observer = observer_of(self.setup, self.keeper, launcher)
                 usage, values = Replication(
                     setup=self.setup,
                     words=words,
                     scratch=scratch,
                     launcher=launcher,
-                    beside=observation.during,
+                    beside=partial(beside, observer, self.keeper),
                     check=self.keeper.check,
                 ).measure()
                 now_s = self.keeper.busy_s()
@@ -235,7 +237,7 @@ class CommandSystem:
             remarks=remarks,
             artefacts=artefacts,
         )
-        return observation.added_to(run)
+        return observer.added_to(run)
 
     def _artefacts(self, scratch: Path, environment: Mapping[str, str]) -> tuple[Artefact, ...]:
         """Return the ends of the logs of services and of what the program said, without secrets."""

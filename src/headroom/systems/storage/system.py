@@ -5,6 +5,7 @@ the file system can drop it; created files are removed when the session ends.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,9 @@ import msgspec
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Confirmation, Metric, Parameter, Value
+from headroom.recording.observers.observed import metrics_of
+from headroom.recording.observers.observing import PROGRAM, Observing, named_in
+from headroom.recording.observers.watch import tree_of
 from headroom.systems.storage.blocks.block_run import run_blocks
 from headroom.systems.storage.blocks.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.blocks.measurement import Measurement
@@ -78,6 +82,11 @@ class StorageSystem:
         if not isinstance(setup, StorageSetup):
             raise TypeError(f"a StorageSetup is needed, not {type(setup).__name__}")
         reserve = parse_bytes(setup.reserve, least=0)
+        if setup.observe is not None and setup.observe.throughput:
+            raise StudyError(
+                "observe.throughput is set, but the rate of a storage load is known",
+                cure="remove it: metrics per operation are there without it",
+            )
         targets = {
             name: Target(
                 name=name, table=table, study=base, reserve=reserve, silence_s=setup.silence_s
@@ -104,9 +113,15 @@ class StorageSystem:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a run of `config`."""
+        observed = self._observed_metrics()
         if config["workload"] == "postmark":
-            return tuple(postmark_metrics())
-        return tuple(block_metrics(config, is_verified=self.setup.verify is not None))
+            return (*postmark_metrics(), *observed)
+        return (*block_metrics(config, is_verified=self.setup.verify is not None), *observed)
+
+    def _observed_metrics(self) -> tuple[Metric, ...]:
+        if (observe := self.setup.observe) is None:
+            return ()
+        return tuple(metrics_of([PROGRAM, *named_in(observe)], [], per_op=True))
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the target and of the parameters that its workload has.
@@ -125,6 +140,7 @@ class StorageSystem:
                 used,
                 msgspec.to_builtins(self.setup.verify),
                 *_trace_digest(config, self.study),
+                *([msgspec.to_builtins(self.setup.observe)] if self.setup.observe else []),
             ],
             order="sorted",
         )
@@ -192,7 +208,11 @@ class StorageSystem:
             setup=self.setup,
         )
         before = self._health(asked.target)
-        run = _RUNS.get(str(config["workload"]), run_blocks)(asked)
+        driver = {PROGRAM: tree_of(os.getpid())}
+        observer = Observing(observe=self.setup.observe, groups=driver)
+        with observer.during():
+            run = _RUNS.get(str(config["workload"]), run_blocks)(asked)
+        run = observer.added_to(run, throughput=_rate(run))
         after = self._health(asked.target)
         return replace(
             run,
@@ -245,6 +265,17 @@ _RUNS: Mapping[str, Callable[[Measurement], Run]] = {
     "snia_like": run_rounds,
 }
 """Runners of the workloads that are not a plain load of requests."""
+
+
+def _rate(run: Run) -> float | None:
+    """Return the operations per second of a whole run; None if it has no length."""
+    done = sum(
+        float(table.columns["completion_count"][-1].sum())
+        for table in run.resources
+        if table.kind == "class" and len(run.snapshot_times_s)
+    )
+    length_s = run.values.get("run_s", 0.0)
+    return done / length_s if length_s > 0.0 and done else None
 
 
 def _digest(content: bytes) -> str:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from headroom.analysis.run.summaries import run_values
@@ -386,3 +387,29 @@ def test_postmark_on_a_full_file_system_ends_with_its_part_marked(
     assert len(run.faults) == 1
     assert "No space left on device" in run.faults[0]
     assert _is_empty(folder)
+
+
+def _observed(**observe: Any) -> StorageSystem:
+    table = {"targets": {"none": {"kind": "nothing"}}, "observe": observe}
+    return StorageSystem.load(msgspec.convert(table, StorageSetup), base=Path())
+
+
+def test_the_machine_and_the_driver_are_observed() -> None:
+    """The driver's processor time by the engine's own count, and by the kernel's."""
+    system = _observed(interval_s=0.1, processes={"me": str(os.getpid())})
+    config = config_of(system, seconds=0.5)
+    run = system.run(config, seed=1)
+    groups = ("machine.", "program.", "process.")
+    observed = {name for name in run.values if name.startswith(groups)}
+    assert observed <= {metric.name for metric in system.metrics(config)}
+    by_engine = run.values["cpu_s_per_request"]
+    assert run.values["program.cpu_s_per_op"] == pytest.approx(by_engine, rel=0.5)
+    assert run.values["process.me.cpu.utilization"] > 0.0
+    assert run.observed["machine.cpu"] == os.cpu_count()
+    with _session(none={"kind": "nothing"}) as plain:
+        assert system.fingerprint(config) != plain.fingerprint(config)
+
+
+def test_a_rate_to_observe_by_is_refused() -> None:
+    with pytest.raises(StudyError, match="the rate of a storage load is known"):
+        _observed(throughput="iops")

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from headroom.recording.observers.table import ObserveTable
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.workloads.sizes import Bytes
 
@@ -63,5 +64,7 @@ class StorageSetup(_Table, frozen=True):
     silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
     """Time (s) without an answer to opening, laying out files or requests after which the run
     ends."""
+    observe: ObserveTable | None = None
+    """Observe the machine, the load driver, and processes and control groups during each run."""
     verify: VerifyTable | None = None
     """Write blocks with their position, and check them when read back."""
