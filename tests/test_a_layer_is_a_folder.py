@@ -183,7 +183,9 @@ def test_its_section_is_in_the_results_and_one_that_cannot_be_drawn_says_why(
     results = json.loads((installed / "mine" / "results" / "results.json").read_text("utf-8"))
     measured = next(one for one in results["experiments"] if one["system"] == "toy")
     assert [one["title"] for one in measured["sections"]] == ["Turns"]
-    assert "'Wrong' of toy is not shown" in measured["section_remarks"][0]
+    (left_out,) = measured["sections_left_out"]
+    assert left_out["title"] == "Wrong"
+    assert "of 0 parts" in left_out["problem"]
 
 
 def test_its_system_and_its_model_are_listed(installed: Path) -> None:

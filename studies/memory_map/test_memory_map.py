@@ -9,5 +9,5 @@ class TestMemoryMap(QuickForm, ClaimRows):
     def test_the_first_level_is_found(self, quick: QuickRun) -> None:
         """A load from the nearest cache takes 0.3 to 10 ns on any processor."""
         (one,) = quick.experiment("predicted")["fit"]["sets"]
-        values = {row["name"]: row["value"] for row in one["values"]}
+        values = {row["name"]: row["value"] for row in one["parameters"]}
         assert 0.3e-9 < values["first_s"] < 10e-9

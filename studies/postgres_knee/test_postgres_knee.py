@@ -2,6 +2,9 @@
 
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
+KINDS = {"alternated", "alternated-burst", "measured", "target-burst"}
+"""Evidence of bursts, once or in turn, for a server that is full and for one that is nearly so."""
+
 
 class TestPostgresKnee(QuickForm, ClaimRows):
     """The quick form ends with all claims, and nothing of the server is left."""
@@ -13,4 +16,4 @@ class TestPostgresKnee(QuickForm, ClaimRows):
         for point in points:
             estimate = point["estimates"]["throughput"]
             assert estimate["low"] < estimate["value"] < estimate["high"]
-            assert point["prediction"]["kind"] in {"alternated-burst", "target-burst"}
+            assert point["prediction"]["kind"] in KINDS

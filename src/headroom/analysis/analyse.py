@@ -288,7 +288,7 @@ def _result(
     analysed: _Analysed, environments: Sequence[Mapping[str, Any]], selection: Selection
 ) -> ExperimentResult:
     experiment = analysed.experiment
-    sections, section_remarks = sections_of(experiment, analysed.points)
+    sections, left_out = sections_of(experiment, analysed.points)
     return ExperimentResult(
         name=experiment.spec.name,
         title=experiment.spec.title,
@@ -306,7 +306,7 @@ def _result(
         compared=_compared(analysed),
         derived=[derived_result(one, analysed.derived[one.name]) for one in experiment.derived],
         sections=sections,
-        section_remarks=section_remarks,
+        sections_left_out=left_out,
         what_if_replications=sum(
             one.done + one.failed for point in analysed.points for one in point.what_ifs
         ),

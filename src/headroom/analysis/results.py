@@ -855,6 +855,14 @@ class Measured(_Result, frozen=True, kw_only=True):
     """Those of them that the last session with replications of the experiment found done."""
 
 
+class SectionLeftOut(_Result, frozen=True, kw_only=True):
+    """A section of a system that cannot be drawn; no title stands for all of its sections."""
+
+    title: str
+    problem: str
+    """In the words of the protocol, or those of an error."""
+
+
 class ExperimentResult(_Result, frozen=True, kw_only=True):
     """One experiment."""
 
@@ -875,8 +883,8 @@ class ExperimentResult(_Result, frozen=True, kw_only=True):
     """Quantities of several points, in the order of the study."""
     sections: list[Section] = []
     """What the system adds about all points together, drawn by the report."""
-    section_remarks: list[str] = []
-    """Why sections are not shown."""
+    sections_left_out: list[SectionLeftOut] = []
+    """Sections that cannot be drawn."""
     what_if_replications: int = 0
     """Replications of changed systems, in addition to those of the points."""
     parameters: list[ParameterUsed] = []

@@ -6,7 +6,7 @@ costs the other results.
 
 from collections.abc import Sequence
 
-from headroom.analysis.results import PointResult
+from headroom.analysis.results import PointResult, SectionLeftOut
 from headroom.defects import fallback
 from headroom.experiment.protocol.section import HasSections, Section, SectionPoint, problem_of
 from headroom.experiment.protocol.system import Value
@@ -15,8 +15,8 @@ from headroom.experiment.study.plan import PlannedExperiment
 
 def sections_of(
     experiment: PlannedExperiment, results: Sequence[PointResult]
-) -> tuple[list[Section], list[str]]:
-    """Return the sections of an experiment, and why others are left out."""
+) -> tuple[list[Section], list[SectionLeftOut]]:
+    """Return the sections of an experiment, and those that are left out."""
     system = experiment.system
     if not isinstance(system, HasSections):
         return [], []
@@ -32,8 +32,8 @@ def sections_of(
         if one.estimates and one.key in configs
     ]
     return fallback(
-        lambda: _checked(system, system.sections(points)),
-        lambda reason: ([], [f"the sections of {system.name} are not shown ({reason})"]),
+        lambda: _checked(system.sections(points)),
+        lambda reason: ([], [SectionLeftOut(title="", problem=reason)]),
     )
 
 
@@ -41,13 +41,12 @@ def _text(level: Value) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
-def _checked(system: HasSections, sections: Sequence[Section]) -> tuple[list[Section], list[str]]:
-    kept: list[Section] = []
-    remarks: list[str] = []
-    for section in sections:
-        if problem := problem_of(section):
-            name = getattr(system, "name", type(system).__name__)
-            remarks.append(f"section {section.title!r} of {name} is not shown: {problem}")
-        else:
-            kept.append(section)
-    return kept, remarks
+def _checked(sections: Sequence[Section]) -> tuple[list[Section], list[SectionLeftOut]]:
+    problems = [problem_of(section) for section in sections]
+    kept = [one for one, problem in zip(sections, problems, strict=True) if not problem]
+    left_out = [
+        SectionLeftOut(title=one.title, problem=problem)
+        for one, problem in zip(sections, problems, strict=True)
+        if problem
+    ]
+    return kept, left_out

@@ -38,7 +38,7 @@ from headroom.report.charts.forest import forest_figures
 from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.over_time import with_series
 from headroom.report.charts.predictions import prediction_figures
-from headroom.report.charts.sections import section_figures, section_tables
+from headroom.report.charts.sections import section_figures, section_tables, sections_left_out
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
@@ -123,7 +123,7 @@ class ExperimentView:
     comparisons: Table | None
     derived: list[Table]
     sections: list[Table]
-    section_remarks: list[str]
+    sections_left_out: list[str]
     crossovers: Table | None
     replications: Table | None
     limits: Table | None
@@ -261,7 +261,7 @@ def view_of(
         comparisons=comparisons_table(experiment, at_most=extent.rows * _METRICS_COMPARED),
         derived=derived_tables(experiment, at_most=extent.rows),
         sections=section_tables(experiment),
-        section_remarks=experiment.section_remarks,
+        sections_left_out=sections_left_out(experiment),
         artefacts=artefacts,
         artefacts_left_out=artefacts_left_out,
         replications=replication_table(experiment, at_most=extent.statistic_rows),

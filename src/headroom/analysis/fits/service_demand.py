@@ -19,7 +19,7 @@ of queueing network models*, ACM Computing Surveys 10 (1978).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -32,7 +32,9 @@ from headroom.experiment.protocol.fit_method import (
     FittedParameter,
     Found,
     Load,
+    ParameterEvidence,
     Residual,
+    ServiceEvidence,
     SourcePoint,
     Target,
     options_as,
@@ -143,12 +145,15 @@ class ServiceDemand:
         flush_s = _metric(points, wanted.flush_metric) if wanted.flush else 0.0
         bursts = [one for one in seen if _is_burst(one, servers)]
         if bursts:
-            demand_s, lock_s, notes = _from_bursts(bursts, servers, flush_s, wanted, target)
+            demand_s, lock_s, evidence = _from_bursts(bursts, servers, flush_s, wanted, target)
             background = 0.0
         else:
             background, demand_s = _from_low_load(seen, wanted)
             lock_s = _metric(points, wanted.lock_metric) - flush_s if wanted.lock_metric else 0.0
-            notes = _notes_of(background, seen)
+            is_told_apart = np.unique([one.rate for one in seen]).size >= FEWEST_LOADS
+            evidence = ServiceEvidence(
+                basis="low_load", background=background if is_told_apart else None
+            )
         values = {wanted.demand: max(demand_s - lock_s, SHORTEST_S)}
         values |= {wanted.lock: max(lock_s, 0.0)} if wanted.lock else {}
         values |= {wanted.flush: flush_s} if wanted.flush else {}
@@ -161,13 +166,13 @@ class ServiceDemand:
             parameters.append(
                 FittedParameter(
                     name=wanted.servers, value=count, unit="1", low=count, high=count,
-                    note="observed, not fitted",
+                    evidence=(ParameterEvidence(code="observed"),),
                 )
             )  # fmt: skip
         return Found(
             parameters=tuple(parameters),
             residuals=tuple(_residuals(bursts or seen, background, demand_s, servers)),
-            notes=notes,
+            evidence=evidence,
         )
 
     def _servers(
@@ -231,8 +236,8 @@ def _from_bursts(
     flush_s: float,
     options: DemandOptions,
     target: Target,
-) -> tuple[float, float, tuple[str, ...]]:
-    """Return the demand and the part of it under the lock (s), and remarks on them."""
+) -> tuple[float, float, ServiceEvidence]:
+    """Return the demand, the part of it under the lock (s), and the limit of the bursts."""
     rates = [one.rate for one in bursts]
     if max(rates) > CHANGES * min(rates):
         raise FitError(
@@ -245,18 +250,13 @@ def _from_bursts(
     is_full = busy >= FULL
     if target.is_replicate and options.lock:
         is_full = not target.config[options.lock]  # what limits stays the same for the intervals
-    if is_full:
-        return servers / rate, 0.0, ()
-    if options.lock:
+    if not is_full and options.lock:
         lock_s = max(1.0 / rate - flush_s, SHORTEST_S)
         cpu_s = float(np.median([one.cpu_s for one in bursts]))
-        note = f"At the bursts the lock limits: processors are busy {busy:.0%} of the time."
-        return max(cpu_s, lock_s), lock_s, (note,)
-    note = (
-        f"Processors are busy only {busy:.0%} of the time at the bursts, so something else limits: "
-        "the demand stands for it, and response times below the knee are too long."
-    )
-    return servers / rate, 0.0, (note,)
+        evidence = ServiceEvidence(basis="bursts", limit="lock", busy=busy)
+        return max(cpu_s, lock_s), lock_s, evidence
+    limit: Literal["processors", "unknown"] = "processors" if is_full else "unknown"
+    return servers / rate, 0.0, ServiceEvidence(basis="bursts", limit=limit, busy=busy)
 
 
 def _from_low_load(seen: Sequence[_Point], options: DemandOptions) -> tuple[float, float]:
@@ -278,12 +278,6 @@ def _from_low_load(seen: Sequence[_Point], options: DemandOptions) -> tuple[floa
     if background < 0.0:
         background, slope = 0.0, rates.sum() / (rates**2 / busy).sum()
     return float(background), float(slope)
-
-
-def _notes_of(background: float, seen: Sequence[_Point]) -> tuple[str, ...]:
-    if np.unique([one.rate for one in seen]).size < FEWEST_LOADS:
-        return ("There are fewer than three loads, so background counts as demand.",)
-    return (f"Background takes {background:.3g} processors.",)
 
 
 def _residuals(

@@ -10,7 +10,14 @@ import pytest
 
 from headroom.analysis.fits.model_answers import ModelAnswers
 from headroom.analysis.fits.service_demand import DemandOptions, ServiceDemand
-from headroom.experiment.protocol.fit_method import FitError, Found, Observed, SourcePoint, Target
+from headroom.experiment.protocol.fit_method import (
+    FitError,
+    Found,
+    Observed,
+    ServiceEvidence,
+    SourcePoint,
+    Target,
+)
 from headroom.experiment.protocol.registry import find_system
 from headroom.experiment.protocol.system import Column, Value
 
@@ -57,6 +64,11 @@ def values(found: Found) -> dict[str, Value]:
     return {one.name: one.value for one in found.parameters}
 
 
+def background(found: Found) -> float | None:
+    assert isinstance(found.evidence, ServiceEvidence)
+    return found.evidence.background
+
+
 def low_load(demand_s: float, background: float = 0.0, *, seed: int = 1) -> list[SourcePoint]:
     """Return points below the knee by the Utilization Law, with 0.5% of scatter."""
     random = np.random.default_rng(seed)
@@ -69,7 +81,7 @@ def low_load(demand_s: float, background: float = 0.0, *, seed: int = 1) -> list
 def test_a_burst_gives_the_demand_whatever_its_processor_time_was_at_low_load() -> None:
     found = fit([*low_load(100e-6), point(40_000.0, 49e-6)], servers=2)
     assert values(found) == {"service_s": pytest.approx(2 / 40_000.0)}
-    assert found.notes == ()
+    assert found.evidence == ServiceEvidence(basis="bursts", limit="processors", busy=0.98)
     assert [one.levels["clients"] for one in found.residuals] == [64]
 
 
@@ -83,13 +95,13 @@ def test_a_lock_limits_a_burst_that_leaves_processors_idle() -> None:
     assert values(found) == {
         "service_s": pytest.approx(100e-6), "lock_s": pytest.approx(500e-6)
     }  # fmt: skip
-    assert "60%" in found.notes[0]
+    assert found.evidence == ServiceEvidence(basis="bursts", limit="lock", busy=0.6)
 
 
 def test_without_a_lock_in_the_model_the_demand_stands_for_it_and_says_so() -> None:
     found = fit([point(2000.0, 600e-6)], servers=2)
     assert values(found)["service_s"] == pytest.approx(1e-3)
-    assert "something else limits" in found.notes[0]
+    assert found.evidence == ServiceEvidence(basis="bursts", limit="unknown", busy=0.6)
 
 
 def test_what_limits_stays_the_same_for_the_intervals() -> None:
@@ -108,20 +120,20 @@ def test_the_slope_at_low_load_leaves_background_out() -> None:
         errors.append(float(values(found)["service_s"]) / 80e-6 - 1.0)
     assert abs(np.mean(errors)) < 0.002
     assert np.std(errors) < 0.02
-    assert "Background takes 0.02" in fit(low_load(80e-6, 0.02)).notes[0]
+    assert background(fit(low_load(80e-6, 0.02))) == pytest.approx(0.02, rel=0.5)
 
 
 def test_background_is_never_negative() -> None:
     # Work in batches: busy processors rise faster than the throughput.
     points = [point(rate, d, think_s=1.0) for rate, d in ((2e3, 80e-6), (4e3, 85e-6), (8e3, 90e-6))]
     found = fit(points)
-    assert "Background takes 0 " in found.notes[0]
+    assert background(found) == 0.0
     assert 80e-6 < float(values(found)["service_s"]) < 90e-6
 
 
 def test_two_loads_do_not_tell_background() -> None:
     found = fit(low_load(80e-6)[:2])
-    assert "fewer than three loads" in found.notes[0]
+    assert background(found) is None
 
 
 def test_a_demand_that_changes_is_refused_unless_asked_for() -> None:

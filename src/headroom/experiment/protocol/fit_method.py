@@ -200,10 +200,12 @@ class Target:
 class ParameterEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """A finding about a fitted value, apart from its interval."""
 
-    code: Literal["only_number", "open_below", "open_above", "few_replications", "unstable"]
-    """Every other whole number is refuted; the profile is flat to the lower, or to the upper end
-    of the range; the replications of a point are too few for an interval; without some
-    replications there is no fit, hence no interval."""
+    code: Literal[
+        "observed", "only_number", "open_below", "open_above", "few_replications", "unstable"
+    ]
+    """It was observed, not fitted; every other whole number is refuted; the profile is flat to the
+    lower, or to the upper end of the range; the replications of a point are too few for an
+    interval; without some replications there is no fit, hence no interval."""
     count: int | None = None
     """Of ``few_replications``: how many there are."""
     message: str = ""
@@ -297,7 +299,20 @@ class ShareEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     """Points that report the metric."""
 
 
-FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence
+class ServiceEvidence(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="service"):
+    """What the demands of a server rest on."""
+
+    basis: Literal["bursts", "low_load"]
+    limit: Literal["processors", "lock", "unknown", ""] = ""
+    """Of bursts: what limits them."""
+    busy: float | None = None
+    """Of bursts: busy share of the processors."""
+    background: float | None = None
+    """Of low load: processors that are busy whatever the load; None with fewer than three loads,
+    so that background counts as demand."""
+
+
+FitEvidence: TypeAlias = LeastSquaresEvidence | ShareEvidence | ServiceEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -269,8 +269,7 @@ mod tests {
         assert_eq!(count(4, Replacement::Lru), 8);
     }
 
-    /// Patterson and Hennessy, Computer Organization and Design, section 5.4: blocks 0, 8, 0, 6, 8 in
-    /// four blocks.
+    /// The textbook of Patterson and Hennessy, section 5.4: blocks 0, 8, 0, 6, 8 in four blocks.
     #[test]
     fn the_example_of_patterson_and_hennessy() {
         for (sets, ways, expected) in [(4, 1, 5), (2, 2, 4), (1, 4, 3)] {

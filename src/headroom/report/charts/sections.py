@@ -31,6 +31,16 @@ def section_tables(experiment: ExperimentResult) -> list[Table]:
     return [_table(section) for section in experiment.sections]
 
 
+def sections_left_out(experiment: ExperimentResult) -> list[str]:
+    """Return a sentence for each section that is not shown."""
+    return [
+        f"Section {one.title!r} of {experiment.system} is not shown: {one.problem}."
+        if one.title
+        else f"The sections of {experiment.system} are not shown: {one.problem}."
+        for one in experiment.sections_left_out
+    ]
+
+
 def _figure(key: str, experiment: str, section: Section) -> Figure:
     if isinstance(section, Matrix):
         rows, spec = _matrix(section)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from headroom.analysis.results import ExperimentResult
+from headroom.analysis.results import ExperimentResult, SectionLeftOut
 from headroom.experiment.protocol.section import (
     MOST_CELLS,
     Matrix,
@@ -39,7 +39,7 @@ def sections_experiment() -> ExperimentResult:
     return msgspec.structs.replace(
         measured_experiment(),
         sections=[MATRIX, TIMELINE, BARS],
-        section_remarks=["section 'x' of toy is not shown: two rows have one label"],
+        sections_left_out=[SectionLeftOut(title="x", problem="two rows have one label")],
     )
 
 

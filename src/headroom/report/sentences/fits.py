@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from headroom.analysis.evidence import DemandKind
 from headroom.analysis.results import FitSet, FittedValue, Prediction
-from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence, ShareEvidence
+from headroom.experiment.protocol.fit_method import (
+    FitEvidence,
+    ParameterEvidence,
+    ServiceEvidence,
+    ShareEvidence,
+)
 from headroom.quantities import format_given, format_level
 from headroom.report.words import count_noun
 
@@ -88,6 +93,7 @@ def _remark(said: ParameterEvidence, one: FittedValue) -> str:
             "the range"
         )
     return {
+        "observed": "observed, not fitted",
         "only_number": "every other number in its range is refuted",
         "few_replications": (
             f"{count_noun(said.count or 0, 'replication')} of a point give no interval: run 2 or "
@@ -113,8 +119,26 @@ def _fit_words(evidence: FitEvidence) -> str:
     if isinstance(evidence, ShareEvidence):
         share = f"{evidence.share:.0%} of the largest {evidence.metric}"
         return f"{share} of {count_noun(evidence.points, 'point')}"
+    if isinstance(evidence, ServiceEvidence):
+        return _service_words(evidence)
     who = "formulas" if evidence.answers == "formulas" else "short simulations"
     return (
         f"{evidence.observations} observations, root mean square of the relative errors "
         f"{100.0 * evidence.error:.3g}%; predicted by {who}"
+    )
+
+
+def _service_words(evidence: ServiceEvidence) -> str:
+    if evidence.basis == "low_load":
+        if evidence.background is None:
+            return "there are fewer than three loads, so background counts as demand"
+        return f"background keeps {evidence.background:.2g} processors busy"
+    busy = f"{evidence.busy or 0.0:.0%}"
+    return {
+        "processors": f"processors limit the bursts ({busy} busy)",
+        "lock": f"the lock limits the bursts (processors {busy} busy)",
+    }.get(
+        evidence.limit,
+        f"processors are only {busy} busy at the bursts, so something else limits: the demand "
+        "stands for it, and response times below the knee are too long",
     )

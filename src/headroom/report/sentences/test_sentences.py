@@ -43,6 +43,7 @@ from headroom.analysis.results import (
     ClaimResult,
     ComparisonVerdict,
     Effect,
+    FitSet,
     Knee,
     LevelComparison,
     LevelsCompared,
@@ -50,6 +51,7 @@ from headroom.analysis.results import (
     PredictedPair,
     Verdict,
 )
+from headroom.experiment.protocol.fit_method import ServiceEvidence
 from headroom.quantities import to_ascii
 from headroom.report.sentences.bottleneck import bottleneck_text, limit_sentence
 from headroom.report.sentences.claims import claim_sentence
@@ -59,6 +61,7 @@ from headroom.report.sentences.comparisons import (
     no_comparison_sentence,
     order_sentences,
 )
+from headroom.report.sentences.fits import fit_notes
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.limits import limit_sentences
 from headroom.report.sentences.what_if import effects_clause, next_bottleneck
@@ -603,3 +606,18 @@ def test_what_ifs() -> None:
         'Next bottleneck: "database".'
     )
     assert next_bottleneck(verdict(NotLimited(fullest=WEB, by="arrivals"))) == "No bottleneck then."
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (ServiceEvidence(basis="bursts", limit="processors", busy=0.98), "(98% busy)"),
+        (ServiceEvidence(basis="bursts", limit="lock", busy=0.6), "the lock limits"),
+        (ServiceEvidence(basis="bursts", limit="unknown", busy=0.6), "something else limits"),
+        (ServiceEvidence(basis="low_load", background=0.02), "keeps 0.02 processors busy"),
+        (ServiceEvidence(basis="low_load"), "fewer than three loads"),
+    ],
+)
+def test_the_basis_of_demands_is_worded(evidence: ServiceEvidence, words: str) -> None:
+    (note,) = fit_notes(FitSet(where={}, parameters=[], evidence=evidence))
+    assert words in note

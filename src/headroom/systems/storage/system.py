@@ -141,6 +141,7 @@ class StorageSystem:
                 msgspec.to_builtins(self.setup.verify),
                 *_trace_digest(config, self.study),
                 *([msgspec.to_builtins(self.setup.observe)] if self.setup.observe else []),
+                *([self.setup.processes] if self.setup.processes > 1 else []),
             ],
             order="sorted",
         )
@@ -245,6 +246,12 @@ class StorageSystem:
             )
         if self.setup.verify is not None:
             self._check_verified(config)
+        if self.setup.processes > 1 and config["workload"] != "micro":
+            raise StudyError(
+                f"processes = {self.setup.processes}, but the workload {config['workload']!r} is "
+                "one sequence of requests",
+                cure='set processes = 1, or take workload = "micro"',
+            )
         return target
 
     def _check_verified(self, config: Mapping[str, Value]) -> None:

@@ -8,8 +8,9 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.systems.storage.blocks.conversion import faults_of, run_of
 from headroom.systems.storage.blocks.job import job_of
+from headroom.systems.storage.blocks.load_processes import run_in_processes
 from headroom.systems.storage.blocks.measurement import Measurement
-from headroom.systems.storage.measure import new_run, run_job
+from headroom.systems.storage.measure import new_run
 from headroom.systems.storage.targets.places import resolve
 from headroom.systems.storage.targets.safety import check_may_create
 from headroom.systems.storage.targets.targets import Target
@@ -44,7 +45,7 @@ def run_blocks(asked: Measurement) -> Run:
             job["verify"]["run"] = new_run()
             log = _log_path(setup.verify.log_folder, target, job["verify"]["run"])
             job["verify"]["log_fd"] = stack.enter_context(open_log(log)).fileno()
-        result = _carried_out(job, target)
+        result = _carried_out(job, target, processes=setup.processes)
         if log is not None and not faults_of(result):
             log.unlink()
     return run_of(
@@ -56,10 +57,10 @@ def run_blocks(asked: Measurement) -> Run:
     )
 
 
-def _carried_out(job: dict[str, Any], target: Target) -> dict[str, Any]:
+def _carried_out(job: dict[str, Any], target: Target, *, processes: int) -> dict[str, Any]:
     """Run a job; errors about the size of the target use the words of the study."""
     try:
-        return run_job(job)
+        return run_in_processes(job, processes)
     except EnvironmentUnfitError as error:
         if not error.message.startswith(_TARGET_BYTES):
             raise

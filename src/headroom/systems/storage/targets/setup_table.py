@@ -64,6 +64,8 @@ class StorageSetup(_Table, frozen=True):
     silence_s: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 300.0
     """Time (s) without an answer to opening, laying out files or requests after which the run
     ends."""
+    processes: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
+    """Processes that share a micro load, where one driver would be the limit (`tool_share`)."""
     observe: ObserveTable | None = None
     """Observe the machine, the load driver, and processes and control groups during each run."""
     verify: VerifyTable | None = None
