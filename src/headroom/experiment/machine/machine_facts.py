@@ -54,7 +54,7 @@ def cpu(root: Path = ROOT) -> dict[str, Any]:
             "logical_count": os.cpu_count() if root == ROOT else None,
             "usable_count": _usable_count() if root == ROOT else None,
             **_topology(folder),
-            "caches": _caches(folder / "cpu0/cache"),
+            "caches": caches(folder / "cpu0/cache"),
             "frequency_governor": read_text(policy / "scaling_governor"),
             "frequency_driver": read_text(policy / "scaling_driver"),
             "frequency_khz_max": read_int(policy / "cpuinfo_max_freq"),
@@ -92,8 +92,9 @@ def _topology(folder: Path) -> dict[str, int]:
     return {"socket_count": len({socket for socket, _ in known}), "core_count": len(set(known))}
 
 
-def _caches(folder: Path) -> list[dict[str, Any]]:
-    caches = []
+def caches(folder: Path) -> list[dict[str, Any]]:
+    """Return the caches of a processor, from its folder ``cache``."""
+    found = []
     for index in sorted(folder.glob("index[0-9]*")):
         cache = {
             "level": read_int(index / "level"),
@@ -102,8 +103,8 @@ def _caches(folder: Path) -> list[dict[str, Any]]:
             "line_bytes": read_int(index / "coherency_line_size"),
             "shared_by": read_text(index / "shared_cpu_list"),
         }
-        caches.append(present(cache))
-    return caches
+        found.append(present(cache))
+    return found
 
 
 def _size(text: str | None) -> int | None:

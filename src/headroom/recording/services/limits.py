@@ -125,6 +125,18 @@ def remove_groups(groups: Mapping[str, Path]) -> None:
             time.sleep(_PAUSE_S)
 
 
+def memory_kills(groups: Mapping[str, Path]) -> int:
+    """Return how many processes the limit of memory has killed."""
+    if "memory" not in groups:
+        return 0
+    for file in ("memory.events", "memory.oom_control"):  # version 2, version 1
+        with suppress(OSError):
+            lines = (groups["memory"] / file).read_text(encoding="ascii").splitlines()
+            counts = dict(line.split() for line in lines)
+            return int(counts.get("oom_kill", 0))
+    return 0
+
+
 def groups_of(token: str) -> Iterator[Path]:
     """Yield all groups that the session with a token made."""
     for hierarchy in hierarchies():

@@ -20,7 +20,12 @@ from headroom.errors import ExitCode, HeadroomError
 from headroom.recording.launching.descendants import descendants
 from headroom.recording.launching.launcher import Launch, Launcher
 from headroom.recording.observers.group import Group
-from headroom.recording.services.limits import hierarchies, make_groups, remove_groups
+from headroom.recording.services.limits import (
+    hierarchies,
+    make_groups,
+    memory_kills,
+    remove_groups,
+)
 from headroom.recording.services.table import ServiceTable
 
 MARK = "HEADROOM_SERVICE"
@@ -108,7 +113,10 @@ class Service:
             raise self.failure("ended during the run")
 
     def failure(self, reason: str) -> ServiceFailedError:
-        """Return an error with the end of the log."""
+        """Return an error with the end of the log, and with the limit of memory if it killed."""
+        if kills := memory_kills(self.groups):
+            limit = f"{self.table.limits.memory_mb:g} MB of memory"
+            reason += f": it needed more than its limit of {limit} ({kills} processes killed)"
         tail = log_tail(self.place.log)
         said = f"; the end of its log:\n{tail}" if tail else "; its log is empty"
         return ServiceFailedError(

@@ -273,6 +273,55 @@ def test_a_known_server_starts_answers_and_ends(
     assert not any(is_running(pid) for pid in pids)
 
 
+BURNING = """\
+import socketserver, sys
+class Answer(socketserver.BaseRequestHandler):
+    def handle(self):
+        held = bytearray(b"x") * int(sys.argv[2])
+        for number in range(int(sys.argv[3])):
+            pass
+        self.request.sendall(b"17")
+socketserver.TCPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
+
+def limited(make: Make, *, bytes_: int, turns: int, **limits: float) -> CommandSystem:
+    """Return a system whose server takes memory and processor time for an answer."""
+    if not {"cpu", "memory"} <= {c for one in hierarchies() for c in one.controllers}:
+        pytest.skip("no control groups here: run as root with cgroup mounted")
+    argv = [sys.executable, "-c", BURNING, "{db.port}", str(bytes_), str(turns)]
+    return make(argv=argv, limits=limits)
+
+
+def test_a_limit_of_memory_kills_the_service_and_the_message_says_so(make: Make) -> None:
+    """Fault: an answer needs 300 MB, the limit is 60 MB."""
+    system = limited(make, bytes_=300_000_000, turns=1, memory_mb=60.0)
+    with pytest.raises(HeadroomError) as caught:
+        [system.run({}, seed=seed) for seed in range(3)]
+    assert "its limit of 60 MB of memory" in str(caught.value.message)
+
+
+def test_a_limit_of_processors_holds_the_service_back(tmp_path: Path, make: Make) -> None:
+    """A tenth of a processor: the answer takes far longer than its processor time."""
+    del make  # only for its folder of state
+    argv = [sys.executable, "-c", BURNING, "{db.port}", "1", "5000000"]
+    table = {
+        "argv": [sys.executable, "-c", ASK],
+        "service": [{"name": "db", "argv": argv, "limits": {"cpus": 0.1}}],
+        "metric": [PID],
+        "observe": {"interval_s": 0.1},
+        "time_limit_s": 300,
+    }
+    if "cpu" not in {c for one in hierarchies() for c in one.controllers}:
+        pytest.skip("no control groups here: run as root with cgroup mounted")
+    system = CommandSystem.load(msgspec.convert(table, CommandSetup), base=tmp_path)
+    with closing(system.keeper):
+        values = system.run({}, seed=1).values
+    assert values["service.db.throttled_share"] > 0.3
+    # The kernel allows a little more at the end of a period.
+    assert 0.5 < values["service.db.cpu.utilization"] < 1.5
+
+
 @pytest.mark.usefixtures("make")
 def test_haproxy_passes_requests_on_to_another_service(tmp_path: Path) -> None:
     servers = [

@@ -1,13 +1,15 @@
 """The fit method `memory.machine`: caches and TLBs from chases over many sizes.
 
-The curve with huge pages, which hardly miss TLBs, gives the caches. The extra time of small pages
-gives the TLBs and the walks behind them. Chases at once, at the largest size, give the loads in
+Chases from line to line give the caches. Chases with one line in each page (a stride above 4 KiB)
+touch few lines and many pages: what they take longer than the same number of lines side by side is
+due to TLBs, and is taken off the latency from line to line, which has it too. That holds on virtual
+machines as well, where huge pages often extend no TLB. Several chases at once give the loads in
 parallel.
 
 Invariant: intervals of capacities are the measured sizes around the step: finer sizes narrow them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -23,13 +25,15 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.system import Value
 from headroom.systems.memory_probe.levels import Curve, fit_curve, heights_at
-from headroom.systems.memory_probe.model import CACHES, LINE_BYTES, TLBS, latency_s
+from headroom.systems.memory_probe.model import CACHES, LINE_BYTES, PAGE_BYTES, TLBS, latency_s
 
 FEWEST_SIZES = 8
 _ALL = 0.9
 """Share of the chains that are in flight at once from which more may fit."""
-_JOINED = 0.9
-"""Share of the memory in huge pages from which a curve counts as one with huge pages."""
+_TURNS = 3
+"""Times that caches and TLBs are told apart, each from what the other leaves."""
+_LEAST_REST = 0.4
+"""Share of a latency that TLBs never explain."""
 
 
 class MachineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,8 +63,7 @@ class MachineFit:
             Too few sizes, or more levels than the model has.
         """
         wanted = options_as(MachineOptions, options)
-        small, joined = curve_points(points, huge=False), curve_points(points, huge=True)
-        base = joined if len(joined) >= wanted.sizes else small
+        base = line_points(points)
         if len(base) < wanted.sizes:
             raise FitError(
                 f"{len(base)} sizes of a chase do not show the caches; {wanted.sizes} are needed",
@@ -69,13 +72,12 @@ class MachineFit:
             )
         if target.is_replicate:
             return Found(parameters=tuple(_again(points, target, base)))
-        caches = fit_curve(list(base), list(base.values()))
-        tlbs = tlb_curve(small, joined) if base is joined else None
+        caches, tlbs = machine_curves(base, page_points(points))
         parameters = [_plain("first_s", caches.first)]
         parameters += _steps(caches, CACHES, "no such cache was found")
         parameters += _steps(tlbs, TLBS, "no such TLB was found")
-        parameters.append(_parallel(points, base))
-        notes = () if tlbs else (_NO_HUGE_PAGES,)
+        parameters.append(_parallel(points))
+        notes = () if tlbs else (_NO_PAGES,)
         return Found(
             parameters=tuple(parameters),
             residuals=tuple(_residuals(points, {one.name: one.value for one in parameters})),
@@ -83,34 +85,81 @@ class MachineFit:
         )
 
 
-_NO_HUGE_PAGES = (
-    "The machine gave no huge pages to compare with, so the steps of TLBs count as those of caches."
+_NO_PAGES = (
+    "No chase has one line in each page (stride_bytes = 4160), so the steps of TLBs count as those "
+    "of caches."
 )
 
 
-def curve_points(points: Sequence[SourcePoint], *, huge: bool) -> dict[float, float]:
-    """Return size (B) to latency (s) of one chain, line by line, ascending."""
-    found = {}
-    for point in points:
-        config = point.config
-        is_plain = config.get("kind", "chase") == "chase" and config["chains"] == 1
-        share = point.observed.get("huge_share")
-        is_joined = share is not None and share.value >= _JOINED
-        is_dense = config["stride_bytes"] == LINE_BYTES and "load_s" in point.observed
-        is_wanted = is_joined == huge and (huge or config["pages"] == "small")
-        if is_plain and is_dense and is_wanted:
-            found[float(config["bytes"])] = point.observed["load_s"].value
+def line_points(points: Sequence[SourcePoint]) -> dict[float, float]:
+    """Return size (B) to latency (s) from line to line in small pages, ascending."""
+    found = {
+        float(point.config["bytes"]): point.observed["load_s"].value
+        for point in _alone(points)
+        if point.config["stride_bytes"] == LINE_BYTES and point.config["pages"] == "small"
+    }
     return dict(sorted(found.items()))
 
 
-def tlb_curve(small: Mapping[float, float], joined: Mapping[float, float]) -> Curve | None:
-    """Return the steps of what small pages take longer; None with too few common sizes."""
-    common = [size for size in small if size in joined]
-    if len(common) < FEWEST_SIZES:
-        return None
-    first = min(small.values())
-    extra = [first + max(small[size] - joined[size], 0.0) for size in common]
-    return fit_curve(common, extra, scale=[small[size] for size in common])
+def page_points(points: Sequence[SourcePoint]) -> dict[float, float]:
+    """Return number of small pages to latency (s) with one line in each, ascending."""
+    found = {}
+    for point in _alone(points):
+        stride = float(point.config["stride_bytes"])
+        if stride > PAGE_BYTES and point.config["pages"] == "small":
+            pages = float(point.config["bytes"]) // stride
+            found[pages] = point.observed["load_s"].value
+    return dict(sorted(found.items()))
+
+
+def _alone(points: Sequence[SourcePoint]) -> list[SourcePoint]:
+    """Return the chases with one chain."""
+    return [
+        point
+        for point in points
+        if point.config.get("kind", "chase") == "chase"
+        and point.config["chains"] == 1
+        and "load_s" in point.observed
+    ]
+
+
+def machine_curves(
+    lines: Mapping[float, float], pages: Mapping[float, float]
+) -> tuple[Curve, Curve | None]:
+    """Return the steps of caches and of TLBs, the latter by the memory that they cover.
+
+    Parameters
+    ----------
+    lines
+        Size (B) to latency (s) from line to line.
+    pages
+        Number of pages to latency (s) with one line in each; with too few there are no TLBs.
+    """
+    caches = fit_curve(list(lines), list(lines.values()))
+    if len(pages) < FEWEST_SIZES:
+        return caches, None
+    for _ in range(_TURNS):
+        reach, extra = _extra(pages, caches.at, caches.first)
+        tlbs = fit_curve(reach, extra, scale=list(pages.values()))
+        ends, heights = [one.bytes for one in tlbs.steps], [one.height for one in tlbs.steps]
+        rest = _without(lines, _sum_of(ends, heights))
+        caches = fit_curve(list(rest), list(rest.values()))
+    return caches, tlbs
+
+
+def _without(lines: Mapping[float, float], walks_s: Callable[[float], float]) -> dict[float, float]:
+    """Return latencies (s) from line to line without the share of TLBs, which is never all."""
+    return {size: max(value - walks_s(size), _LEAST_REST * value) for size, value in lines.items()}
+
+
+def _extra(
+    pages: Mapping[float, float], lines_s: Callable[[float], float], first: float
+) -> tuple[list[float], list[float]]:
+    """Return memory (B) of pages, and their time beyond that of the lines alone, plus `first`."""
+    extra = [
+        max(value - lines_s(LINE_BYTES * count), 0.0) + first for count, value in pages.items()
+    ]
+    return [PAGE_BYTES * count for count in pages], extra
 
 
 def _plain(name: str, value: float, unit: str = "s") -> FittedParameter:
@@ -138,7 +187,7 @@ def _steps(
         )  # fmt: skip
         found.append(_plain(height, step.height))
     for size, height in names[len(steps) :]:
-        note = none if curve else "unknown without huge pages"
+        note = none if curve else "unknown: no chase has one line in each page"
         for name, unit in ((size, "B"), (height, "s")):
             found.append(
                 FittedParameter(
@@ -149,27 +198,31 @@ def _steps(
     return found
 
 
-def _parallel(points: Sequence[SourcePoint], base: Mapping[float, float]) -> FittedParameter:
-    """Return how many loads are in flight at once, of the chains at the largest size."""
-    chained: dict[float, dict[int, float]] = {}
+def _parallel(points: Sequence[SourcePoint]) -> FittedParameter:
+    """Return how many loads are in flight at once, of the chases at the largest size."""
+    alone = {_place(point): point.observed["load_s"].value for point in _alone(points)}
+    chained: dict[tuple[float, str], dict[int, float]] = {}
     for point in points:
         chains = int(point.config["chains"])
-        size = float(point.config["bytes"])
-        if chains > 1 and "access_s" in point.observed and size in base:
-            chained.setdefault(size, {})[chains] = point.observed["access_s"].value
+        if chains > 1 and "access_s" in point.observed and _place(point) in alone:
+            chained.setdefault(_place(point), {})[chains] = point.observed["access_s"].value
     if not chained:
         return FittedParameter(
             name="parallel", value=1.0, unit="1", low=1.0, high=None, is_determined=False,
             note="unknown: no point has more than one chain",
         )  # fmt: skip
-    size = max(chained)
-    ratio = base[size] / min(chained[size].values())
-    most = max(chained[size])
+    place = max(chained)
+    ratio = alone[place] / min(chained[place].values())
+    most = max(chained[place])
     is_open = ratio > _ALL * most
     return FittedParameter(
         name="parallel", value=max(ratio, 1.0), unit="1",
         is_determined=not is_open, note=f"more may fit: {most} chains did" if is_open else "",
     )  # fmt: skip
+
+
+def _place(point: SourcePoint) -> tuple[float, str]:
+    return float(point.config["bytes"]), str(point.config["pages"])
 
 
 def _again(
@@ -180,17 +233,25 @@ def _again(
     first, heights = heights_at(list(base), list(base.values()), list(ends.values()))
     found = {name: float(target.config[name]) for pair in (*CACHES, *TLBS) for name in pair}
     found |= {step: height for (_, step), height in zip(CACHES, heights, strict=False)}
-    small, joined = curve_points(points, huge=False), curve_points(points, huge=True)
+    pages = page_points(points)
     reach = [float(target.config[name]) for name, _ in TLBS if target.config[name]]
-    if reach:
-        common = [size for size in small if size in joined]
-        extra = [max(small[size] - joined[size], 0.0) + first for size in common]
-        _, walks = heights_at(common, extra, reach)
+    for _ in range(_TURNS if reach else 0):
+        whole = _sum_of([0.0, *ends.values()], [first, *heights])
+        _, walks = heights_at(*_extra(pages, whole, first), reach)
         found |= {step: height for (_, step), height in zip(TLBS, walks, strict=False)}
+        rest = _without(base, _sum_of(reach, walks))
+        first, heights = heights_at(list(rest), list(rest.values()), list(ends.values()))
+        found |= {step: height for (_, step), height in zip(CACHES, heights, strict=False)}
     parameters = [_plain("first_s", first)]
     parameters += [_plain(name, value, "B" if name.endswith("_bytes") else "s")
                    for name, value in found.items()]  # fmt: skip
-    return [*parameters, _parallel(points, base)]
+    return [*parameters, _parallel(points)]
+
+
+def _sum_of(ends: Iterable[float], heights: Iterable[float]) -> Callable[[float], float]:
+    """Return what steps add to the latency (s) by size (B)."""
+    steps = list(zip(ends, heights, strict=True))
+    return lambda size: sum(height * max(0.0, 1.0 - end / size) for end, height in steps)
 
 
 def _residuals(points: Sequence[SourcePoint], values: Mapping[str, Value]) -> "list[Residual]":

@@ -11,9 +11,11 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 
 MOST_CACHES = 4
-MOST_TLBS = 2
+MOST_TLBS = 3
 LINE_BYTES = 64
 """Bytes (B) of a line: a chase with a shorter stride uses lines several times."""
+PAGE_BYTES = 4096
+"""Bytes (B) of a small page."""
 
 
 class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,12 +86,11 @@ def latency_s(config: Mapping[str, Value]) -> float:
     5.0
     """
     size, stride = float(config["bytes"]), float(config["stride_bytes"])
-    # Lines that are touched, and the stretch of addresses that they lie on.
+    # Memory in lines that are touched, and in pages.
     lines = size * LINE_BYTES / max(stride, LINE_BYTES)
+    pages = size * PAGE_BYTES / max(stride, PAGE_BYTES)
     total = float(config["first_s"]) + _behind(config, CACHES, lines)
-    if config["pages"] == "small":
-        total += _behind(config, TLBS, size)
-    return total
+    return total + (_behind(config, TLBS, pages) if config["pages"] == "small" else 0.0)
 
 
 def _behind(config: Mapping[str, Value], steps: list[tuple[str, str]], size: float) -> float:

@@ -10,7 +10,8 @@ from rich.table import Table
 from headroom.memory import Distances, Level, Result
 from headroom.quantities import format_quantity
 from headroom.systems.memory_probe.levels import Curve
-from headroom.systems.memory_probe.survey import DISTURBED, Survey, Value
+from headroom.systems.memory_probe.model import PAGE_BYTES
+from headroom.systems.memory_probe.survey import DISTURBED, PAGES, Survey, Value
 
 _BAR = 40
 _MARK = " *"
@@ -20,7 +21,7 @@ _NEAR = 2.5
 
 def map_data(found: Survey) -> dict[str, Any]:
     """Return the map for programs, in base units."""
-    caches, tlbs = found.caches(), found.tlbs()
+    caches, tlbs = found.curves()
     return {
         "cpu": found.cpu,
         "levels": [] if caches is None else list(_levels(found, caches)),
@@ -33,7 +34,12 @@ def map_data(found: Survey) -> dict[str, Any]:
         "latency_s": {
             pages: [{"bytes": size, **one.to_data()} for size, one in sorted(values.items())]
             for pages, values in found.latency.items()
+            if pages != PAGES
         },
+        "latency_by_page_s": [
+            {"pages": count, **one.to_data()}
+            for count, one in sorted(found.latency.get(PAGES, {}).items())
+        ],
         "chains": [{"chains": n, "access_s": one.to_data()} for n, one in found.chains.items()],
         "parallel": _parallel(found),
         "bandwidth": [
@@ -78,7 +84,7 @@ def _parallel(found: Survey) -> float | None:
 
 def show_map(found: Survey, console: Console) -> None:
     """Print the map in 80 columns."""
-    caches, tlbs = found.caches(), found.tlbs()
+    caches, tlbs = found.curves()
     console.print(f"Memory map of processor {found.cpu}, measured in {found.taken_s:.0f} s\n")
     if caches is None:
         console.print("Levels     undetermined: too few sizes could be measured")
@@ -154,15 +160,16 @@ def _text(one: Value, unit: str = "s") -> str:
 
 def _in_words_of_tlbs(tlbs: Curve | None) -> str:
     if tlbs is None:
-        return "\nTLBs       undetermined: there are no huge pages to compare with"
+        return "\nTLBs       undetermined: too few chases over pages could be measured"
     if not tlbs.steps:
-        return "\nTLBs       small pages take no longer than huge ones"
+        return "\nTLBs       one line in each page takes no longer than lines side by side"
     parts = [
-        f"beyond {format_size(step.bytes)} ({format_size(step.low)} to {format_size(step.high)}) "
+        f"beyond {step.bytes / PAGE_BYTES:,.0f} pages, {format_size(step.bytes)} "
+        f"({format_size(step.low)} to {format_size(step.high)}): "
         f"{format_quantity(step.height, 's')} more"
         for step in tlbs.steps
     ]
-    return "\nTLBs       small pages: " + ";\n           ".join(parts)
+    return "\nTLBs       " + ";\n           ".join(parts)
 
 
 def _moves(found: Survey) -> Iterator[str]:

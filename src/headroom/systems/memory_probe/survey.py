@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.memory import native
-from headroom.systems.memory_probe.fit import FEWEST_SIZES, tlb_curve
-from headroom.systems.memory_probe.levels import Curve, fit_curve
+from headroom.systems.memory_probe.fit import FEWEST_SIZES, machine_curves
+from headroom.systems.memory_probe.levels import Curve
 from headroom.systems.memory_probe.stated import StatedCache, memory_bytes, stated_caches
 from headroom.systems.memory_probe.system import allowed_cpus
 
@@ -31,6 +31,11 @@ _LARGEST = 512 << 20
 _QUICK_LARGEST = 64 << 20
 _MOST_PAIRS = 28
 CHAINS = (1, 2, 4, 8, 16)
+PAGES = "pages"
+"""Key of the latencies of chases with one line in each page, by the number of pages."""
+_STRIDE = 4096 + 64
+"""Bytes (B) from line to line in these: another set of the cache each time."""
+_MOST_PAGES = 1 << 13
 
 
 @dataclass(slots=True)
@@ -73,7 +78,8 @@ class Survey:
     cpu
         Processor of the chases.
     latency
-        Kind of pages to size (B) to latency (s); ``small`` and, if there are any, ``huge``.
+        Kind of pages to size (B) to latency (s); ``small`` and, if there are any, ``huge``. Also
+        `PAGES`: number of pages to latency with one line in each.
     chains
         Number of chases at once to the time (s) of an access at the largest size.
     bandwidth
@@ -100,14 +106,13 @@ class Survey:
         """Return size to latency of the best passes."""
         return {float(size): one.best for size, one in self.latency.get(pages, {}).items()}
 
-    def caches(self) -> Curve | None:
-        """Return the levels; None with too few sizes."""
-        base = self.curve("huge") or self.curve("small")
-        return fit_curve(list(base), list(base.values())) if len(base) >= FEWEST_SIZES else None
-
-    def tlbs(self) -> Curve | None:
-        """Return the TLBs; None without huge pages to compare with."""
-        return tlb_curve(self.curve("small"), self.curve("huge"))
+    def curves(self) -> tuple[Curve | None, Curve | None]:
+        """Return the steps of caches and of TLBs; None where there are too few sizes."""
+        lines = self.curve("small")
+        if len(lines) < FEWEST_SIZES:
+            return None, None
+        pages = {float(count): one.best for count, one in self.latency.get(PAGES, {}).items()}
+        return machine_curves(lines, pages)
 
 
 def survey(cpu: int | None, *, quick: bool, say: Callable[[str, int, int], None]) -> Survey:
@@ -167,6 +172,9 @@ def _tasks(
         # Small sizes fit into one huge page, which is what the comparison needs.
         for size in sizes:
             yield f"{_in_words(size)} in {pages} pages", _chase(found, size, pages)
+    counts = [size // 256 for size in sizes_for([], 256 * 4 * _MOST_PAGES, 2**60)]
+    for count in (one for one in counts if one * _STRIDE <= 4 * largest and one <= _MOST_PAGES):
+        yield f"one line in each of {count} pages", _pages(found, count)
     for chains in CHAINS:
         yield f"{chains} chases at once", _chains(found, largest, chains)
     for operation in ("read", "write", "copy", "stream"):
@@ -194,6 +202,15 @@ def _chase(found: Survey, size: int, pages: str) -> Callable[[], None]:
     return task
 
 
+def _pages(found: Survey, count: int) -> Callable[[], None]:
+    def task() -> None:
+        raw = _chased(count * _STRIDE, "small", 1, stride=_STRIDE)
+        values = found.latency.setdefault(PAGES, {})
+        values.setdefault(count, Value()).passes.append(_middle(raw["load_s"]))
+
+    return task
+
+
 def _chains(found: Survey, size: int, chains: int) -> Callable[[], None]:
     def task() -> None:
         pages = "transparent" if "huge" in found.latency else "small"
@@ -209,11 +226,11 @@ def _chains(found: Survey, size: int, chains: int) -> Callable[[], None]:
     return task
 
 
-def _chased(size: int, pages: str, chains: int) -> Mapping[str, Any]:
+def _chased(size: int, pages: str, chains: int, stride: int = 64) -> Mapping[str, Any]:
     # Another seed each time: another order, another place of its pages.
     seed = int.from_bytes(os.urandom(8))
     return native.chase(
-        bytes=size, stride_bytes=64, pages=pages, chains=chains, rounds=_ROUNDS,
+        bytes=size, stride_bytes=stride, pages=pages, chains=chains, rounds=_ROUNDS,
         round_s=_ROUND_S, seed=seed,
     )  # fmt: skip
 

@@ -45,13 +45,15 @@ def model() -> MemoryModel:
     return MemoryModel.load(ModelSetup(), base=Path())
 
 
-def points(kinds: dict[str, float]) -> list[SourcePoint]:
+def points(kinds: dict[str, float], *, has_pages: bool = True) -> list[SourcePoint]:
     """Return a curve for each kind of pages, which a share of the memory gets, and chains."""
     found = []
-    places = [(pages, size, 1) for pages in kinds for size in SIZES]
-    places += [(list(kinds)[-1], SIZES[-1], chains) for chains in (2, 4, 8, 16)]
-    for pages, size, chains in places:
-        config = config_of(model(), pages=pages, bytes=size, chains=chains)
+    places = [(pages, size, 1, 64) for pages in kinds for size in SIZES]
+    places += [(list(kinds)[-1], SIZES[-1], chains, 64) for chains in (2, 4, 8, 16)]
+    if has_pages:
+        places += [("small", 4160 * size // 1024, 1, 4160) for size in SIZES]
+    for pages, size, chains, stride in places:
+        config = config_of(model(), pages=pages, bytes=size, chains=chains, stride_bytes=stride)
         run = model().run({**config, **TRUTH}, seed=1)
         values = {**run.values, "huge_share": kinds[pages]}
         found.append(
@@ -63,12 +65,14 @@ def points(kinds: dict[str, float]) -> list[SourcePoint]:
     return found
 
 
-def fit(kinds: dict[str, float], *, replicate_of: Found | None = None) -> Found:
+def fit(
+    kinds: dict[str, float], *, replicate_of: Found | None = None, has_pages: bool = True
+) -> Found:
     config = config_of(model())
     if replicate_of is not None:
         config |= {one.name: one.value for one in replicate_of.parameters}
     target = Target(system=model(), config=config, is_replicate=replicate_of is not None)
-    return MachineFit().fit(points(kinds), target, MachineOptions())
+    return MachineFit().fit(points(kinds, has_pages=has_pages), target, MachineOptions())
 
 
 def test_a_known_machine_is_found_and_predicts_other_sizes() -> None:
@@ -85,12 +89,12 @@ def test_a_known_machine_is_found_and_predicts_other_sizes() -> None:
             )
 
 
-def test_without_huge_pages_tlbs_stay_undetermined() -> None:
-    found = fit({"small": 0.0})
+def test_without_chases_over_pages_tlbs_stay_undetermined() -> None:
+    found = fit({"small": 0.0}, has_pages=False)
     tlbs = [one for one in found.parameters if one.name.startswith("tlb")]
     assert tlbs
     assert not any(one.is_determined for one in tlbs)
-    assert "no huge pages" in found.notes[0]
+    assert "one line in each page" in found.notes[0]
     assert "unknown" in tlbs[0].note
 
 
@@ -100,7 +104,7 @@ def test_replicates_keep_the_capacities() -> None:
     again = {one.name: one.value for one in fit(kinds, replicate_of=whole).parameters}
     assert set(again) == {one.name for one in whole.parameters}
     for one in whole.parameters:
-        assert float(again[one.name]) == pytest.approx(float(one.value), rel=0.02, abs=1e-12)
+        assert float(again[one.name]) == pytest.approx(float(one.value), rel=0.05, abs=1e-12)
 
 
 def test_too_few_sizes_are_refused() -> None:
@@ -179,13 +183,13 @@ def test_caches_that_the_system_states(tmp_path: Path) -> None:
             (folder / name).write_text(f"{text}\n")
     (tmp_path / "cpu3" / "cache" / "index2" / "shared_cpu_list").write_text("0-3,8\n")
     first, second = stated_caches(3, tmp_path)
-    assert first == StatedCache(level=1, bytes=48 * 2**10, ways=0, shared_by=1)
+    assert first == StatedCache(level=1, bytes=48 * 2**10, shared_by=1)
     assert (second.bytes, second.shared_by) == (2 * 2**20, 5)
     assert stated_caches(4, tmp_path) == []
 
 
 def test_sizes_end_where_memory_or_time_ends() -> None:
-    caches = [StatedCache(level=3, bytes=32 * 2**20, ways=16, shared_by=8)]
+    caches = [StatedCache(level=3, bytes=32 * 2**20, shared_by=8)]
     assert sizes_for(caches, 2**29, 2**40)[-1] == 128 * 2**20
     assert sizes_for(caches, 2**26, 2**40)[-1] == 64 * 2**20
     assert sizes_for(caches, 2**29, 2**20)[-1] == 256 * 2**10
