@@ -314,14 +314,14 @@ def test_fingerprints_tell_targets_workloads_and_traces_apart(tmp_path: Path) ->
 def test_a_run_that_fails_in_python_still_closes_and_cleans(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_: object) -> Run:
+    def fail(*_: object) -> Run:
         raise KeyboardInterrupt
 
     before = _made(memory_folder())
     open_before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - as the kernel lists them
     with _session(one={"kind": "file", "path": "{memory}", "bytes": "1 MiB"}) as system:
         system.prepare()
-        monkeypatch.setattr("headroom.systems.storage.blocks.block_run.run_job", fail)
+        monkeypatch.setattr("headroom.systems.storage.blocks.block_run.run_in_processes", fail)
         with pytest.raises(KeyboardInterrupt):
             system.run(_config(system), seed=1)
     assert _made(memory_folder()) == before

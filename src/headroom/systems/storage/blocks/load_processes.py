@@ -169,7 +169,9 @@ def _main() -> None:
         result: object = {**run_job(job), "interrupt": None}
     except EnvironmentUnfitError as error:
         result = error
-    sys.stdout.buffer.write(pickle.dumps(result))
+    # With PYTHONUNBUFFERED the usual one writes only what the pipe takes at once.
+    with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        file.write(pickle.dumps(result))
 
 
 def _end_with(parent: int) -> None:
