@@ -141,7 +141,7 @@ def _settings(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode:
     points = sorted(known, key=lambda point: sign * point.estimates[metric].value)
     settings = [setting_of(experiment, point) for point in points]
     labels = [GridColumn("", [_text(setting) for setting in settings])]
-    notes, important = _notes(figure, settings)
+    notes, important = _notes(figure, settings, best="◀" if is_unicode else "<")
     grid = _grid(
         experiment, points, metric, labels, [], is_unicode=is_unicode, first=figure.metrics
     )
@@ -156,7 +156,7 @@ def _text(setting: Setting) -> str:
 
 
 def _notes(
-    figure: FigureChoice, settings: Sequence[Setting]
+    figure: FigureChoice, settings: Sequence[Setting], *, best: str
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """Return which setting is best for what, and which is beaten by which."""
     finding = figure.finding
@@ -166,9 +166,9 @@ def _notes(
             notes[settings.index(beaten.setting)] = (f"beaten by {_text(beaten.by)}", "dim")
         for goal in finding.goals:
             for setting in goal.settings:
-                note = f"◀ best {label_metric(goal.metric)}"
+                note = f"{best} best {label_metric(goal.metric)}"
                 notes[settings.index(setting)] = (note, "green")
-    important = [place for place, (text, _) in enumerate(notes) if text.startswith("◀")]
+    important = [place for place, (text, _) in enumerate(notes) if text.startswith(best)]
     return notes, important
 
 

@@ -116,8 +116,8 @@ class _Writer:
 
     def _clean(self, text: str) -> str:
         """Return the same with `_JOINT` for each space at which a line must not break."""
-        pieces = (self.screen.clean(" ".join(piece.split())) for piece in text.split(NO_BREAK))
-        return _JOINT.join(pieces)
+        one_line = text.replace("\n", " ")
+        return _JOINT.join(map(self.screen.clean, one_line.split(NO_BREAK)))
 
     def head(self, words: AnswerWords) -> list[Text]:
         """Return the question, and at its right whether it was measured."""
