@@ -352,7 +352,7 @@ count = 6
     )
     run = headroom("run", study)
     assert run.returncode == 1, run.stderr
-    assert "6 of 12 runs failed" in run.stdout
+    assert "3 of 12 runs failed" in run.stdout
     assert "surely-no-such-program" in headroom("show", study, "--all").stdout
     assert results(study)["done"] == 6
 

@@ -468,6 +468,7 @@ class FigureChoice(_Data, frozen=True, kw_only=True):
 
 CautionCode: TypeAlias = Literal[
     "quick",
+    "runs_left",
     "failed",
     "no_results",
     "disturbed",
@@ -481,10 +482,10 @@ CautionCode: TypeAlias = Literal[
     "fitted",
     "outlier",
 ]
-"""A quick variant; failed runs; points without results; disturbed runs; the system says why its
-results may mislead; Little's law fails; a precision was not reached; runs too short for their
-intervals; no intervals; compared runs stood apart; numbers of a model are assumed; or fitted to
-what it is compared with; one run is far from the others."""
+"""A quick variant; runs that are left; failed runs; points without results; disturbed runs; the
+system says why its results may mislead; Little's law fails; a precision was not reached; runs too
+short for their intervals; no intervals; compared runs stood apart; numbers of a model are assumed;
+or fitted to what it is compared with; one run is far from the others."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):

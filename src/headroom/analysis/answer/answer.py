@@ -1,10 +1,11 @@
 """The answer of a study: which statement comes first, what follows, and its figures.
 
-The rank: incomplete; disturbed beyond its bound, which is half of the runs; saturated; then what
-the study asks. It asks whether a publication stands if most of its claims come from a paper; how
-good predictions are if its claims are about them (see `headroom.analysis.answer.claims`). Else it
-asks what its first experiment asks that has a limit of the study, a comparison, a bottleneck, or
-settings to choose from; without any of these, its first experiment with results.
+The rank: incomplete, if runs of what is asked are left or failed; disturbed beyond its bound, which
+is half of the runs; saturated; then what the study asks. It asks whether a publication stands if
+most of its claims come from a paper; how good predictions are if its claims are about them (see
+`headroom.analysis.answer.claims`). Else it asks what its first experiment asks that has a limit of
+the study, a comparison, a bottleneck, or settings to choose from; without any of these, its first
+experiment with results.
 
 An experiment in which a limit of the study breaks below saturation is about that limit.
 
@@ -36,6 +37,8 @@ from headroom.analysis.answer_evidence import (
     Equal,
     Incomplete,
     Limit,
+    Prediction,
+    Reproduction,
     Saturated,
     Statement,
     Target,
@@ -121,9 +124,22 @@ def _first(
     study: StudyResult, experiment: ExperimentResult | None, question: Statement | None
 ) -> Statement:
     """Return what ranks above the question, or the answer to it."""
-    if not study.is_complete or experiment is None or question is None:
+    if experiment is None or question is None:
         return _runs_left(study)
-    return _lacking(study, experiment) or _disturbed(study, experiment) or question
+    lacking = _lacking(study, experiment)
+    if lacking is not None:
+        return lacking
+    if _has_runs_left(study, experiment, question):
+        return _runs_left(study)
+    return _disturbed(study, experiment) or question
+
+
+def _has_runs_left(study: StudyResult, experiment: ExperimentResult, question: Statement) -> bool:
+    """Return whether runs are left of what a question is about: an experiment, or all claims."""
+    if isinstance(question, Reproduction | Prediction):
+        return not study.is_complete
+    is_finished = all(point.is_finished or point.failed for point in experiment.points)
+    return not study.is_complete and not is_finished
 
 
 def _runs_left(study: StudyResult) -> Incomplete:

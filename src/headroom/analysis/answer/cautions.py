@@ -77,6 +77,9 @@ def _remarks(study: StudyResult) -> Iterator[Caution]:
 
 
 def _failed(study: StudyResult) -> Iterator[Caution]:
+    left = study.planned - study.done - study.failed
+    if left > 0:
+        yield Caution(code="runs_left", count=left, total=study.planned)
     if study.failed:
         yield Caution(code="failed", count=study.failed, total=study.planned)
 

@@ -23,7 +23,7 @@ from headroom.quantities import (
     half_width_of,
 )
 from headroom.report.first_screen.grid import Grid, GridColumn
-from headroom.report.sentences.answer.names import level_words, setting_words
+from headroom.report.sentences.answer.names import head_words, level_words, setting_words
 from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
 from headroom.report.tables import column_scale
 from headroom.report.words import label_metric
@@ -98,8 +98,7 @@ def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bo
 
 def _head(experiment: ExperimentResult, factor: str) -> str:
     unit = next((one.unit for one in experiment.factors if one.name == factor), "1")
-    name = factor.replace("_", " ")
-    return name if unit in {"", "1"} else f"{name} ({unit})"
+    return head_words(factor, unit)
 
 
 def _levels(points: Sequence[PointResult], factor: str) -> list[str]:

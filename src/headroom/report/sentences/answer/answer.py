@@ -11,7 +11,13 @@ from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.report.sentences.answer.cautions import caution_words, sureness_words
 from headroom.report.sentences.answer.sentence import Sentence, plain
-from headroom.report.sentences.answer.statements import counts_words, statement_sentence
+from headroom.report.sentences.answer.statements import (
+    MAX_REASON,
+    counts_words,
+    incomplete_reason,
+    statement_sentence,
+)
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import label_metric
 
 _COLUMNS = {"measure": "measured", "model": "simulated"}
@@ -101,7 +107,9 @@ def _follows(answer: Answer) -> list[Sentence]:
         measured = [statement_sentence(one, start="As measured: ") for one in answer.follows]
         return [*measured, Sentence.of("Stop what disturbs, then repeat with --fresh.")][:2]
     if isinstance(answer.statement, Incomplete):
-        return [Sentence.of(_what_to_do(answer.statement))]
+        reason = incomplete_reason(answer.statement)
+        told = [f"{capital(reason)}."] if len(reason) > MAX_REASON else []
+        return [Sentence.of(text) for text in (*told, _what_to_do(answer.statement))]
     return [statement_sentence(statement) for statement in answer.follows]
 
 

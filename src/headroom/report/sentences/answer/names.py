@@ -93,24 +93,23 @@ def level_words(level: Level) -> str:
     """
     if level.low is None or level.high is None or isinstance(level.value, bool | str):
         return with_factor(level.factor, level.value, level.unit)
-    name = factor_words(level.factor, level.unit)
-    shown = number(float(level.value), level.low, level.high, level.unit)
-    if level.unit == "1" and is_plural(name):
+    counted = _counted(level.factor, level.unit)
+    unit = "1" if counted else level.unit
+    shown = number(float(level.value), level.low, level.high, unit)
+    if counted:
         digits, space, bracket = shown.partition(" ")
-        return f"{digits}{NO_BREAK}{name}{space}{bracket}"
-    return f"{name} {shown}".lstrip()
+        return f"{digits}{NO_BREAK}{counted}{space}{bracket}"
+    return f"{factor_words(level.factor, level.unit)} {shown}".lstrip()
 
 
 def range_words(start: Level, end: Level) -> str:
     """Return two planned levels of one factor: ``from 25 to 400 users``."""
-    last = level_words(end)
-    first = level_words(start)
+    first, last = level_words(start), level_words(end)
     if isinstance(start.value, bool | str):
         return f"from {first} to {last}"
-    name, number_of_start = factor_words(start.factor, start.unit), level_number(start.value)
-    if start.unit == "1" and is_plural(name) and end.value != 1:
-        return f"from {number_of_start} to {last}"
-    return f"from {first} to {last.removeprefix(name).strip()}"
+    if _counted(start.factor, start.unit) and end.value != 1:
+        return f"from {level_number(start.value)} to {last}"
+    return f"from {first} to {last.removeprefix(factor_words(start.factor, start.unit)).strip()}"
 
 
 def with_factor(factor: str, value: Value, unit: str) -> str:
@@ -120,12 +119,40 @@ def with_factor(factor: str, value: Value, unit: str) -> str:
         return f"{name} = {format_level(value)}"
     if isinstance(value, str):
         return plain(value)
-    shown = level_number(value)
+    shown, counted = level_number(value), _counted(factor, unit)
+    if counted and value != 1:
+        return f"{shown}{NO_BREAK}{counted}"
     if unit not in {"", "1"}:
         return f"{name} {shown}{NO_BREAK}{unit.replace('1/s', '/s')}".lstrip()
-    if is_plural(name) and value != 1:
-        return f"{shown}{NO_BREAK}{name}"
     return f"{name} {shown}"
+
+
+def _counted(factor: str, unit: str) -> str:
+    """Return what a level counts: ``users``, ``arrivals/s``; empty if it is no count.
+
+    Examples
+    --------
+    >>> _counted("users", "1"), _counted("arrivals_per_s", "1/s"), _counted("rate", "1/s")
+    ('users', 'arrivals/s', '')
+    """
+    if unit == "1/s" and factor.endswith("_per_s"):
+        return f"{factor_words(factor.removesuffix('_per_s'))}/s"
+    name = factor_words(factor)
+    return name if unit in {"", "1"} and is_plural(name) else ""
+
+
+def head_words(factor: str, unit: str) -> str:
+    """Return the head of a column of levels.
+
+    Examples
+    --------
+    >>> head_words("users", "1"), head_words("arrivals_per_s", "1/s"), head_words("think_ms", "ms")
+    ('users', 'arrivals/s', 'think (ms)')
+    """
+    if counted := _counted(factor, unit):
+        return counted
+    name = factor_words(factor, unit) or factor_words(factor)
+    return name if unit in {"", "1"} else f"{name} ({unit.replace('1/s', '/s')})"
 
 
 def level_number(value: float) -> str:

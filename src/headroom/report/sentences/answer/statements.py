@@ -66,7 +66,8 @@ _CAUSES = {
     "swapping": "swapping took up to {} of the time",
     "slower": "processor or memory were up to {} slower",
 }
-_MAX_REASON = 60
+MAX_REASON = 60
+"""Signs of a reason up to which the answer states it; what follows states longer ones."""
 _NAMED = 3
 
 
@@ -90,16 +91,20 @@ def _bounded(found: Bounded) -> str:
 def _incomplete(found: Incomplete) -> str:
     if found.code == "runs_left":
         return f"no answer yet: {found.done:,} of {count_noun(found.planned, 'run')} are done"
-    reason = warm_up_words(found.warm_up) if found.warm_up else plain(found.reason)
-    reason = reason.splitlines()[0] if reason else ""
-    shown = reason if len(reason) <= _MAX_REASON else f"{reason[: _MAX_REASON - 1].rstrip()}…"
-    because = f" ({shown})" if shown else ""
+    reason = incomplete_reason(found)
+    because = f" ({reason})" if reason and len(reason) <= MAX_REASON else ""
     if found.code == "failed":
         return f"no answer: {found.failed:,} of {count_noun(found.planned, 'run')} failed{because}"
     if found.code == "not_fitted":
         return f"no answer: parameters could not be fitted{because}"
     points = count_noun(found.points, "point")
     return f"no answer: {found.points_without:,} of {points} have no results{because}"
+
+
+def incomplete_reason(found: Incomplete) -> str:
+    """Return why there is no answer, on one line; empty if unknown."""
+    reason = warm_up_words(found.warm_up) if found.warm_up else plain(found.reason)
+    return " ".join(reason.split())
 
 
 def _disturbed(found: Disturbed) -> str:
