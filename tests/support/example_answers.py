@@ -225,7 +225,10 @@ def claim(name: str, verdict: Verdict, *, source: str = "", **fields: Any) -> Cl
 
 def of_paper(holds: int, differs: int, undecided: int = 0, *, printed: bool = False) -> StudyResult:
     """Return a study whose claims come from a paper."""
-    verdicts: list[Verdict] = ["holds"] * holds + ["differs"] * differs + ["undecided"] * undecided
+    counts: list[tuple[Verdict, int]] = [
+        ("holds", holds), ("differs", differs), ("undecided", undecided),
+    ]  # fmt: skip
+    verdicts = [verdict for verdict, count in counts for _ in range(count)]
     value = PrintedPoint({"users": 100}, 12.0) if printed else None
     claims = [
         claim(str(number), verdict, source="paper by Kim, figure 1", printed=value)

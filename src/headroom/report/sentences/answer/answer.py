@@ -10,13 +10,9 @@ from headroom.analysis.answer_evidence import Answer, Disturbed, FigureChoice, I
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.report.sentences.answer.cautions import caution_words, sureness_words
+from headroom.report.sentences.answer.limits import MAX_REASON, incomplete_reason
 from headroom.report.sentences.answer.sentence import Sentence, plain
-from headroom.report.sentences.answer.statements import (
-    MAX_REASON,
-    counts_words,
-    incomplete_reason,
-    statement_sentence,
-)
+from headroom.report.sentences.answer.statements import counts_words, statement_sentence
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import label_metric
 
