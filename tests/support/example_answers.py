@@ -149,7 +149,7 @@ def with_what_ifs(result: ExperimentResult, *tried: WhatIfResult) -> ExperimentR
 
 
 def purchases() -> ExperimentResult:
-    """Return what purchases bring at 400 users, against two servers and 20 connections."""
+    """Return purchases at 400 users, in addition to two servers and 20 connections."""
     rows = [
         ("nothing", 20, 2, 228.0),
         ("connections", 40, 2, 228.2),

@@ -45,7 +45,7 @@ class _Statement(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class Bounded(_Data, frozen=True, kw_only=True):
-    """A number in base units with its 95% interval; `low` and `high` are None without one."""
+    """A number in base units with its 95% interval; `low` and `high` are None if there is none."""
 
     value: float
     low: float | None = None
@@ -89,7 +89,7 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     after: float
     """Of the metric, in its base unit."""
     then: Part | None = None
-    """What limits after the change; None if nothing does, or if that is unknown."""
+    """The bottleneck after the change; None if there is none, or if that is unknown."""
     is_gain: bool
     """Whether the whole interval is above one, and not all of it within 2% of it."""
     is_no_gain: bool
@@ -340,7 +340,7 @@ class SinglePoint(_Statement, frozen=True, kw_only=True, tag="value"):
 
 
 class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
-    """What the changes that were tried bring."""
+    """The effects of the tried changes."""
 
     best: TriedChange | None
     """The best change of one thing."""
@@ -362,7 +362,7 @@ class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):
 
 
 class Settings(_Statement, frozen=True, kw_only=True, tag="settings"):
-    """What the best settings of a trade-off are worth for each goal."""
+    """The values of the best settings of a trade-off for each goal."""
 
     goals: list[Goal]
     values: list[list[Bounded]]
@@ -410,8 +410,8 @@ FigureKind: TypeAlias = Literal[
     "over_time",
 ]
 """Metrics over a numeric factor; a value for each setting; the same with its runs; two goals; two
-factors, with the limiting part; predicted against measured; a mark for each claim; changes that
-were tried; metrics over time in a run."""
+factors, with the limiting part; predicted against measured; a mark for each claim; tried changes;
+metrics over time in a run."""
 QuestionCode: TypeAlias = Literal[
     "answer",
     "carries",
@@ -426,7 +426,7 @@ QuestionCode: TypeAlias = Literal[
     "over_time",
     "experiment",
 ]
-"""What a figure answers: the question of the study; how much the system carries; how long a
+"""The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
 are; which claims hold; whether printed numbers are met; how good predictions are; how it goes over
 time; or the question is the title of its experiment."""
@@ -545,7 +545,7 @@ class ClaimCounts(_Data, frozen=True, kw_only=True):
 
 
 class Answer(_Data, frozen=True, kw_only=True):
-    """What a study answers: one statement, its figure, what follows, and how sure that is."""
+    """The answer of a study: one statement, its figure, what follows, and how sure that is."""
 
     statement: Statement
     experiment: str

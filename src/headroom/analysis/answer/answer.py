@@ -103,7 +103,7 @@ def _asked(study: StudyResult) -> ExperimentResult | None:
 
 
 def _is_asked(statement: Statement) -> bool:
-    """Return whether a statement answers, or leaves open, what a study asks of an experiment."""
+    """Return whether a statement answers, or leaves open, the question of a study."""
     is_open = isinstance(statement, Undecided) and statement.code in {"target", "comparison"}
     return is_open or isinstance(statement, _ASKED)
 
@@ -113,7 +113,7 @@ def _of_claims(study: StudyResult) -> list[Statement]:
 
 
 def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statement | None:
-    """Return what the study asks, whatever ranks above it."""
+    """Return the answer to the question of a study, whatever ranks above it."""
     of_claims = _of_claims(study)
     if of_claims:
         return of_claims[0]
@@ -123,7 +123,7 @@ def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statem
 def _first(
     study: StudyResult, experiment: ExperimentResult | None, question: Statement | None
 ) -> Statement:
-    """Return what ranks above the question, or the answer to it."""
+    """Return the statement of the highest rank."""
     if experiment is None or question is None:
         return _runs_left(study)
     lacking = _lacking(study, experiment)
@@ -192,7 +192,7 @@ def _follows(
     statement: Statement,
     question: Statement | None,
 ) -> list[Statement]:
-    """Return what follows from the answer, or what the answer would be if nothing ranked higher."""
+    """Return the consequences of the answer, or the answer itself if a disturbance hides it."""
     if isinstance(statement, Incomplete):
         return []
     if isinstance(statement, Disturbed):
@@ -211,7 +211,7 @@ def _follows(
 def _changes(
     study: StudyResult, experiment: ExperimentResult, statement: Statement
 ) -> Changes | None:
-    """Return what changes bring where a part limits."""
+    """Return the effects of changes at the highest level at which a part limits."""
     if not isinstance(statement, Limit | Target | Saturated):
         return None
     axis = axis_of(experiment)

@@ -60,8 +60,8 @@ class AnswerWords:
     claims: str
     """All chips as one clause; empty without claims."""
     exceptions: list[tuple[str, str]]
-    """Verdict and text of each claim that differs or is undecided, but for what the quick variant
-    leaves out."""
+    """Verdict and text of each claim that differs or is undecided, except those that the quick
+    variant leaves out."""
     sureness: str
     cautions: list[str]
 

@@ -1,4 +1,4 @@
-"""What limits a system, and what changes bring, as sentences.
+"""Limits of a system and effects of changes, as sentences.
 
 Invariant: a sentence claims no more than the intervals of its statement carry: a gain, a winner or
 an equality is worded only where the statement says that the whole interval is on one side.
@@ -71,7 +71,7 @@ def incomplete_reason(found: Incomplete) -> str:
 
 
 def disturbed_words(found: Disturbed) -> str:
-    """Return what disturbed most runs."""
+    """Return the disturbance of most runs."""
     cores = f"{found.cores:g} cores" if found.cores else "the processors"
     cause = _CAUSES[found.cause].format(brief_percent_of(found.share), cores)
     return f"disturbed: {cause} in {found.count:,} of {count_noun(found.done, 'run')}"
@@ -153,7 +153,7 @@ def target_words(found: Target) -> str:
 
 
 def changes_words(found: Changes) -> str:
-    """Return what the changes that were tried bring."""
+    """Return the effects of the tried changes."""
     best, at = found.best, setting_words(found.levels) if found.levels else ""
     start = f"at {at}, " if at else ""
     if best is None:

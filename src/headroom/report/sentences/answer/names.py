@@ -128,7 +128,7 @@ def with_factor(factor: str, value: Value, unit: str) -> str:
 
 
 def _counted(factor: str, unit: str) -> str:
-    """Return what a level counts: ``users``, ``arrivals/s``; empty if it is no count.
+    """Return the unit that a level counts: ``users``, ``arrivals/s``; empty if it is no count.
 
     Examples
     --------
@@ -193,12 +193,12 @@ def setting_words(setting: Mapping[str, Value]) -> str:
 
 
 def where_words(where: Mapping[str, Value]) -> str:
-    """Return held levels as the start of a sentence; empty without any."""
+    """Return held levels as the start of a sentence; empty if there are none."""
     return f"with {setting_words(where)}, " if where else ""
 
 
 def change_words(change: TriedChange) -> str:
-    """Return what a change makes, as a noun: ``3 database cores``.
+    """Return the result of a change as a noun: ``3 database cores``.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def change_words(change: TriedChange) -> str:
 
 
 def applied_words(applied: Sequence[AppliedChange]) -> str:
-    """Return what changes make, together."""
+    """Return the result of several changes."""
     return list_words([_applied(one) for one in applied])
 
 
@@ -230,7 +230,7 @@ def _applied(one: AppliedChange) -> str:
 
 
 def advice(applied: Sequence[AppliedChange], part: Part) -> str:
-    """Return what to do, as an imperative: ``give it 4 servers``."""
+    """Return the advice as an imperative: ``give it 4 servers``."""
     return list_words([_advice(one, part) for one in applied])
 
 

@@ -97,7 +97,7 @@ def _percent_of(ratio: float) -> str:
 
 
 def undecided_words(found: Undecided) -> str:
-    """Return what is not decided, and what would decide."""
+    """Return the open question, and how many more runs would decide it."""
     metric = label_metric(plain(found.metric))
     if found.code == "few_runs":
         return f"not decided: too few runs for an interval of {metric}"
@@ -157,7 +157,7 @@ def _beaten_count(found: TradeOff) -> str:
 
 
 def settings_words(found: Settings) -> str:
-    """Return what the best settings are worth."""
+    """Return the values of the best settings."""
     rows = []
     for goal, values in zip(found.goals, found.values, strict=True):
         worth = [f"{label_metric(plain(one.metric))} {bounded_words(one)}" for one in values]
