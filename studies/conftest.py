@@ -40,7 +40,7 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with tempfile.TemporaryDirectory() as disk, tempfile.TemporaryDirectory(dir=MEMORY) as memory:
         done = subprocess.run(
             [*command, *getattr(request.module, "QUICK_OPTIONS", ())],
-            env={**os.environ, "TMPDIR": disk, "HEADROOM_MEMORY": memory},
+            env={**os.environ, "COLUMNS": "80", "TMPDIR": disk, "HEADROOM_MEMORY": memory},
             timeout=LIMIT_S,
             check=False,
             capture_output=True,

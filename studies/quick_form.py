@@ -69,7 +69,21 @@ class QuickForm:
 
     def test_it_ends_with_all_claims(self, quick: QuickRun, study: dict[str, Any]) -> None:
         assert set(quick.verdicts()) == {claim["name"] for claim in study["claim"]}
-        assert f"{len(study['claim'])} claims:" in quick.said
+        counts = quick.results["answer"]["claims"]
+        told = sum(counts[verdict] for verdict in ("holds", "differs", "undecided"))
+        assert told == len(study["claim"])
+
+    def test_the_first_screen_has_at_most_24_lines_of_80_columns(self, quick: QuickRun) -> None:
+        lines = quick.said.splitlines()
+        assert len(lines) <= 24, quick.said
+        assert max(map(len, lines)) <= 80, quick.said
+
+    def test_the_answer_has_a_figure_and_its_experiments_exist(self, quick: QuickRun) -> None:
+        answer = quick.results["answer"]
+        names = {experiment["name"] for experiment in quick.results["experiments"]}
+        figures = [figure for figure in (answer["figure"], *answer["questions"]) if figure]
+        assert figures
+        assert {figure["experiment"] for figure in figures} <= {*names, ""}
 
     def test_titles_are_true_of_the_quick_form_too(self, study: dict[str, Any]) -> None:
         """Cause: "32 at once" stood above 16, and "from 10 to 100%" above 50 and 100%.

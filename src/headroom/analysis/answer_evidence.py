@@ -230,9 +230,9 @@ class Equal(_Statement, frozen=True, kw_only=True, tag="equal"):
     where: Setting = {}
 
 
-UndecidedCode: TypeAlias = Literal["comparison", "ranking", "target", "claims", "few_runs"]
-"""Two levels; several settings, of which none is clearly best; a limit; the claims; a metric that
-has no interval."""
+UndecidedCode: TypeAlias = Literal["comparison", "ranking", "target", "few_runs"]
+"""Two levels; several settings, of which none is clearly best; a limit; a metric that has no
+interval."""
 
 
 class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
@@ -245,7 +245,7 @@ class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
     better: Literal["high", "low", "none"] = "none"
     ratio: Bounded | None = None
     count: int = 0
-    """Runs of each side; of ``ranking`` settings, of ``claims`` all of them."""
+    """Runs of each side; of ``ranking`` settings."""
     more: int | None = None
     """About how many more runs of each side would decide; None if unknown."""
     level: Level | None = None
@@ -420,7 +420,6 @@ QuestionCode: TypeAlias = Literal[
     "what_to_change",
     "which_setting",
     "how_much",
-    "claims",
     "printed",
     "predicts",
     "over_time",
@@ -428,7 +427,7 @@ QuestionCode: TypeAlias = Literal[
 ]
 """The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
-are; which claims hold; whether printed numbers are met; how good predictions are; how it goes over
+are; whether printed numbers are met; how good predictions are; how it goes over
 time; or the question is the title of its experiment."""
 
 

@@ -192,7 +192,7 @@ def _grid(
     behind = [_response(points, name) for name in others]
     limits = [_limit(point) for point in points]
     if any(limit != "-" for limit in limits):
-        behind.append(GridColumn("limits", limits, style="dark_orange", is_kept=True))
+        behind.append(GridColumn("limits", limits, style="orange3", is_kept=True))
     return Grid(
         columns=[*labels, _response(points, metric, is_kept=True)],
         bars=_bars(points, metric),

@@ -21,7 +21,6 @@ _QUESTIONS = {
     "carries": "How much does it carry?",
     "which_part": "Which part runs out first?",
     "what_to_change": "Which change helps?",
-    "claims": "Which claims hold?",
     "printed": "Are the printed numbers met?",
     "predicts": "How good are the predictions?",
     "over_time": "How does it go over time?",

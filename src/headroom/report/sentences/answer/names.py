@@ -15,6 +15,7 @@ from headroom.report.sentences.answer.sentence import NO_BREAK, number, plain
 from headroom.report.sentences.numbers import list_words
 
 _PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)
+_SEVERAL = re.compile(r"[,;:]| and | or |  ")
 _SINGULAR = ("ss", "us", "is")
 _PLURAL = ("cpus", "gpus")
 _LARGEST_EXACT = 1e15
@@ -112,13 +113,25 @@ def range_words(start: Level, end: Level) -> str:
     return f"from {first} to {last.removeprefix(factor_words(start.factor, start.unit)).strip()}"
 
 
+def level_name(value: str) -> str:
+    """Return a level that is a word; in quotes if it would read as several.
+
+    Examples
+    --------
+    >>> level_name("round robin"), level_name("core and server")
+    ('round robin', '"core and server"')
+    """
+    text = plain(value)
+    return f'"{text}"' if not text.strip() or _SEVERAL.search(text) else text
+
+
 def with_factor(factor: str, value: Value, unit: str) -> str:
     """Return a planned level with its factor: ``228 users``, ``think 20 ms``, ``gzip``."""
     name = factor_words(factor, unit)
     if isinstance(value, bool):
         return f"{name} = {format_level(value)}"
     if isinstance(value, str):
-        return plain(value)
+        return level_name(value)
     shown, counted = level_number(value), _counted(factor, unit)
     if counted and value != 1:
         return f"{shown}{NO_BREAK}{counted}"
@@ -186,8 +199,8 @@ def setting_words(setting: Mapping[str, Value]) -> str:
             and isinstance(second, int | float | str)
             and not isinstance(second, bool)
         ):
-            shown = plain(second) if isinstance(second, str) else level_number(second)
-            return f"{plain(first)}{NO_BREAK}{shown}"
+            shown = level_name(second) if isinstance(second, str) else level_number(second)
+            return f"{level_name(first)}{NO_BREAK}{shown}"
     words = [with_factor(name, value, unit_of_name(name)) for name, value in values]
     return ", ".join(words) or "the only setting"
 
@@ -246,7 +259,7 @@ def _advice(one: AppliedChange, part: Part) -> str:
     if one.kind == "pool":
         return f"raise {'them' if is_it and is_plural(one.name) else what} to {_value(one.after)}"
     if isinstance(one.after, str):
-        return f"take {plain(one.after)}"
+        return f"take {level_name(one.after)}"
     name = factor_words(one.name)
     return f"take {_applied(one)}" if is_plural(name) else f"set {name} to {_value(one.after)}"
 

@@ -107,7 +107,7 @@ def undecided_words(found: Undecided) -> str:
         bound = format_given(found.bound or 0.0, found.unit, metric=found.metric)
         at = f"at {level_words(found.level)} " if found.level else ""
         return f"not decided: {at}the interval of {metric} includes the limit of {bound}"
-    if found.code == "claims" or found.ratio is None:
+    if found.ratio is None:
         return "not decided: the intervals include both answers"
     return f"not decided: {_open_ratio(found, found.ratio)}{_more(found)}"
 
