@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from headroom.errors import ExitCode
+from headroom.report.first_screen.render import MAX_LINES
+
+WIDTH = 80
+"""Columns of the terminal in which a quick form runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +79,8 @@ class QuickForm:
 
     def test_the_first_screen_has_at_most_24_lines_of_80_columns(self, quick: QuickRun) -> None:
         lines = quick.said.splitlines()
-        assert len(lines) <= 24, quick.said
-        assert max(map(len, lines)) <= 80, quick.said
+        assert len(lines) <= MAX_LINES, quick.said
+        assert max(map(len, lines)) <= WIDTH, quick.said
 
     def test_the_answer_has_a_figure_and_its_experiments_exist(self, quick: QuickRun) -> None:
         answer = quick.results["answer"]
