@@ -29,8 +29,9 @@ pub trait Carrier: Send {
         true
     }
 
-    /// Return the first step of the operation in `place`, whose `buffer` may be filled for it. It is
-    /// a call, because most operations need no buffer and finding it costs all of them 1%.
+    /// Return the first step of the operation in `place`, whose `buffer` may be filled for it. It
+    /// is a call, because most operations need no buffer, and to find it takes 3% of all
+    /// instructions.
     fn begin<'b>(
         &mut self,
         load: &Load<Self::Source>,

@@ -52,8 +52,8 @@ impl Layout {
         self.part(request, done)
     }
 
-    /// Return the sync of the next file, or the remainder of `request` up to the end of a file or of
-    /// a buffer. Out of line, so that [`Layout::operation`] is small enough for where steps begin.
+    /// Return the sync of the next file, or the remainder of `request` up to the end of a file or
+    /// of a buffer. Out of line, so that [`Layout::operation`] is small enough to be inlined.
     #[inline(never)]
     fn part(&self, request: &Request, done: u32) -> Operation {
         if matches!(request.kind, Kind::Sync | Kind::DataSync) {
