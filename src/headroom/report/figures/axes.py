@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from headroom.quantities import format_plain
 from headroom.report.figures.canvas import Canvas
@@ -51,8 +52,9 @@ class Axis:
         return (value - self.low) / (self.high - self.low)
 
     def texts(self) -> list[str]:
-        """Return the numbers of the ticks, all with as many decimals as one of them needs."""
-        if self.is_log:
+        """Return the numbers of the ticks; at equal steps all have as many decimals."""
+        steps = {round(b - a, 9) for a, b in pairwise(self.ticks)}
+        if self.is_log or len(steps) > 1:
             return [f"{number_text(tick)}{self.suffix}" for tick in self.ticks]
         decimals = max((_decimals(tick) for tick in self.ticks), default=0)
         return [
@@ -145,12 +147,11 @@ def log_axis(values: Sequence[float], title: str, *, suffix: str = "") -> Axis:
 
 def level_axis(levels: Sequence[float], title: str, *, is_log: bool) -> Axis:
     """Return the axis of a factor: with numbers at its levels if they are few, else round ones."""
-    if not is_log:
-        return linear_axis(levels, title, from_zero=min(levels) >= 0.0)
-    axis = log_axis(levels, title)
-    few = sorted(set(levels))
-    ticks = tuple(few) if len(few) <= MOST_TICKS else axis.ticks
-    return Axis(title=title, low=axis.low, high=axis.high, ticks=ticks, is_log=True)
+    few = tuple(sorted(set(levels)))
+    axis = (
+        log_axis(levels, title) if is_log else linear_axis(levels, title, from_zero=few[0] >= 0.0)
+    )
+    return replace(axis, ticks=few) if len(few) <= MOST_TICKS else axis
 
 
 @dataclass(frozen=True, slots=True)

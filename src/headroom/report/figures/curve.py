@@ -35,7 +35,7 @@ def draw_curve(curve: Curve, canvas: Canvas) -> None:
         _with_room(curve.x, [level for level, _ in curve.saturated]),
         _with_room(curve.y, [one.y for one in curve.marks] + [one.y for one in curve.references]),
         top=42.0 if has_zones else 26.0,
-        right=_room_of(names) if has_names else 10.0,
+        right=_room_of(names, canvas.width) if has_names else 10.0,
     )
     _draw_ground(curve, canvas, frame)
     draw_axes(canvas, frame)
@@ -51,8 +51,9 @@ def draw_curve(curve: Curve, canvas: Canvas) -> None:
     _draw_saturated(curve, canvas, frame)
 
 
-def _room_of(names: Sequence[Sequence[str]]) -> float:
-    return 14.0 + max(text_width(part, 12.0, is_bold=True) for lines in names for part in lines)
+def _room_of(names: Sequence[Sequence[str]], width: float) -> float:
+    widest = max(text_width(part, 12.0, is_bold=True) for lines in names for part in lines)
+    return 14.0 + min(widest, _NAME_SHARE * width)
 
 
 def _with_room(axis: Axis, values: Sequence[float]) -> Axis:
@@ -80,7 +81,8 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     else:
         canvas.write(words, canvas.width, plot.top - 8.0, "end")
     before = Words(text=curve.before, tone="muted")
-    canvas.write_if_free(before, left - 6.0, plot.top - 8.0, "end")
+    if before.width < left - plot.left:
+        canvas.write_if_free(before, left - 6.0, plot.top - 8.0, "end")
 
 
 def _draw_breaks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
@@ -152,6 +154,8 @@ def _draw_marks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     for mark in curve.marks:
         at = frame.at(mark.x, mark.y)
         canvas.dot(at, f"hollow s-{mark.role}", radius=4.5)
+        if not mark.lines:
+            continue
         first, *rest = mark.lines
         width = min(_WORDS_PX, 0.45 * canvas.width)
         lines = [

@@ -108,9 +108,10 @@ def height_of(figure: Figure, width: float) -> float:
 def _height_of_rows(figure: Bars | Rows | Stacks, width: float) -> float:
     if isinstance(figure, Bars):
         has_head = bool(figure.title or figure.end_title)
-        return height_of_rows(len(figure.bars), has_head=has_head)
+        return height_of_rows([bar.label for bar in figure.bars], width, has_head=has_head)
     if isinstance(figure, Rows):
         has_head = bool(figure.band_text or figure.end_title)
-        return height_of_rows(len(figure.rows), has_head=has_head)
-    rows = height_of_rows(len(figure.stacks), has_head=bool(figure.title))
+        return height_of_rows([row.label for row in figure.rows], width, has_head=has_head)
+    labels = [stack.label for stack in figure.stacks]
+    rows = height_of_rows(labels, width, has_head=bool(figure.title))
     return rows + key_height(figure.parts, width)

@@ -5,15 +5,16 @@ texts can meet.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headroom.report.figures.axes import Axis, draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Bar, Bars, Row, Rows, Stacks
-from headroom.report.figures.placing import Box, Words
+from headroom.report.figures.placing import Box, Words, broken
 from headroom.report.model_picture.letters import text_width
 
 _LABEL_SHARE = 0.38
-_ROW_PX = 26.0
+_ROW_PX, _TALL_ROW_PX = 26.0, 35.0
 _BOTTOM_PX = 42.0
 _GAP = 12.0
 _ABOVE_PX = 24.0
@@ -21,9 +22,28 @@ _VISIBLE_PX = 0.2
 _LEAST_BAR_PX, _LEAST_END_PX = 50.0, 40.0
 
 
-def height_of_rows(count: int, *, has_head: bool, has_axis: bool = True) -> float:
-    """Return the height (px) of a figure of `count` rows."""
-    return count * _ROW_PX + _ABOVE_PX * has_head + 4.0 + (_BOTTOM_PX if has_axis else 4.0)
+def height_of_rows(labels: Sequence[str], width: float, *, has_head: bool) -> float:
+    """Return the height (px) of a figure of rows: more where a label takes two lines."""
+    room = _LABEL_SHARE * width
+    is_tall = any(text_width(label, 12.0, is_bold=True) > room for label in labels)
+    row = _TALL_ROW_PX if is_tall else _ROW_PX
+    return len(labels) * row + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
+
+
+def _middles(plot: Box, count: int) -> list[float]:
+    """Return the heights (px) of the rows of a plot."""
+    pitch = (plot.bottom - plot.top) / max(1, count)
+    return [plot.top + pitch * (number + 0.5) for number in range(count)]
+
+
+def _write_label(canvas: Canvas, words: Words, room: float, y: float) -> None:
+    """Write the label of a row, in two lines where one is too short."""
+    lines = broken(words.text, room, is_bold=words.is_bold)
+    if len(lines) == 1 or words.width <= room:
+        canvas.write(words.within(room), 0.0, y + 4.0)
+        return
+    for text, down in ((lines[0], -3.0), (" ".join(lines[1:]), 12.0)):
+        canvas.write(replace(words, text=text).within(room), 0.0, y + down)
 
 
 def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_head: bool) -> Box:
@@ -63,11 +83,10 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
     if bars.end_title and end_room:
         words = Words(text=bars.end_title, tone="muted").within(0.36 * canvas.width)
         canvas.write(words, canvas.width, 12.0, "end")
-    for number, bar in enumerate(bars.bars):
-        y = plot.top + _ROW_PX * (number + 0.5)
+    for bar, y in zip(bars.bars, _middles(plot, len(bars.bars)), strict=True):
         is_plain = bar.role == "context"
         label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
-        canvas.write(label.within(plot.left - _GAP), 0.0, y + 4.0)
+        _write_label(canvas, label, plot.left - _GAP, y)
         _draw_bar(bar, canvas, bars.x, plot, y)
         if bar.end and end_room:
             words = Words(text=bar.end, tone="limit").within(end_room)
@@ -126,9 +145,9 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
         x = plot.left + middle * (plot.right - plot.left)
         half = words.width / 2.0
         canvas.write(words, min(max(x, half), plot.right - half), 12.0, "middle")
-    for number, (row, label) in enumerate(zip(rows.rows, labels, strict=True)):
-        y = plot.top + _ROW_PX * (number + 0.5)
-        canvas.write(label.within(plot.left - _GAP), 0.0, y + 4.0)
+    middles = _middles(plot, len(rows.rows))
+    for row, label, y in zip(rows.rows, labels, middles, strict=True):
+        _write_label(canvas, label, plot.left - _GAP, y)
         _draw_row(row, canvas, rows.x, plot, y)
         if row.text:
             words = Words(text=row.text, is_bold=row.is_bold)
@@ -167,9 +186,9 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
     _draw_frame(canvas, stacks.x, plot, centre=None, band=None)
     if stacks.title:
         canvas.write(Words(text=stacks.title, tone="muted").within(canvas.width), 0.0, used + 12.0)
-    for number, (stack, label) in enumerate(zip(stacks.stacks, labels, strict=True)):
-        y = plot.top + _ROW_PX * (number + 0.5)
-        canvas.write(label.within(left - _GAP), 0.0, y + 4.0)
+    middles = _middles(plot, len(stacks.stacks))
+    for stack, label, y in zip(stacks.stacks, labels, middles, strict=True):
+        _write_label(canvas, label, left - _GAP, y)
         start = 0.0
         for value, (_, role, is_faint) in zip(stack.parts, stacks.parts, strict=True):
             ends = [
