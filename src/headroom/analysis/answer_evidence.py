@@ -315,6 +315,7 @@ class Prediction(_Statement, frozen=True, kw_only=True, tag="prediction"):
     claims: int = 1
     """Claims about predictions; the numbers are those of the worst of them."""
     held: int = 0
+    undecided: int = 0
 
 
 class Sweep(_Statement, frozen=True, kw_only=True, tag="sweep"):

@@ -117,6 +117,7 @@ def prediction_of(study: StudyResult) -> Prediction | None:
         is_bounded=not getattr(worst.evidence, "unbounded", []),
         claims=len(claims),
         held=held,
+        undecided=sum(claim.verdict == "undecided" for claim in claims),
     )
 
 

@@ -55,7 +55,7 @@ def _comparison(
     told = [row for row in wins if row.ratio is not None and row.low is not None]
     if not told:  # A level is saturated, or a value is not above zero: no ratio says how much.
         return _undecided(compared, wins[0])
-    least = min(told, key=lambda row: _times(row, is_level=is_level).value)
+    least = min(told, key=lambda row: _times(row, is_level=is_level).low or 0.0)
     names = {compared.factor: least.level}, {compared.factor: compared.base}
     first, second = names if is_level else names[::-1]
     undecided = sum(row.verdict == "undecided" for row in rows)
