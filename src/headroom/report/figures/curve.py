@@ -73,7 +73,7 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         start = min(level for level, _ in curve.saturated)
     if start is None:
         return
-    left = min(max(frame.across(start), plot.left), plot.right)
+    left = frame.across(start)
     canvas.rect(Box(left, plot.top, plot.right, plot.bottom), "g-limit")
     words = Words(text=curve.limited_by, tone="limit", is_bold=True).within(canvas.width)
     if words.width < canvas.width - left - 4.0:
@@ -88,9 +88,7 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
 def _draw_breaks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     plot = frame.plot
     for one in curve.breaks:
-        left, right = (
-            min(max(frame.across(x), plot.left), plot.right) for x in (one.low, one.high)
-        )
+        left, right = frame.across(one.low), frame.across(one.high)
         canvas.rect(Box(left, plot.top, right, plot.bottom), "f-limit faint")
         if one.at is not None:
             x = frame.across(one.at)

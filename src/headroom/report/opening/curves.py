@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from headroom.analysis.answer_evidence import FigureChoice, Mark
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, PointResult
@@ -13,6 +14,7 @@ from headroom.report.figures.axes import level_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference
 from headroom.report.figures.roles import Role
 from headroom.report.opening.scales import (
+    factor_scale,
     factor_title,
     is_at,
     level_words,
@@ -46,7 +48,7 @@ def curve_of(
     levels = {level for _, _, line in lines for level, _ in line}
     if len(levels) < 2:  # noqa: PLR2004
         return None
-    scale = scale_of(estimates)
+    scale, across = scale_of(estimates), factor_scale(experiment, choice.factor)
     drawn = tuple(
         Line(label=label, role=_role(choice, metric, place), dots=_dots(line, scale))
         for place, (label, metric, line) in enumerate(lines)
@@ -57,8 +59,8 @@ def curve_of(
     is_spread = min(values) > 0.0 and max(values) > _LOG_FROM * min(values)
     limited = next((mark for mark in choice.marks if mark.kind in {"knee", "limit"}), None)
     theory = _theory(experiment, choice, scale) if len(drawn) == 1 else None
-    return Curve(
-        x=level_axis(at, factor_title(experiment, choice.factor), is_log=is_log_like(at)),
+    curve = Curve(
+        x=level_axis(at, "", is_log=is_log_like(at)),
         y=value_axis(
             [*values, *_ends(drawn)], title_of(choice.metrics, scale), scale, is_log=is_spread
         ),
@@ -70,6 +72,34 @@ def curve_of(
         references=tuple(_references(choice, scale)),
         marks=tuple(_marks(choice, experiment, scale, claims)),
         saturated=saturated,
+    )
+    return _scaled(curve, across.factor, factor_title(experiment, choice.factor, across))
+
+
+def _scaled(curve: Curve, factor: float, title: str) -> Curve:
+    """Return a curve whose x axis is in another unit, `factor` times as large in numbers."""
+    at = [dot.x * factor for line in curve.lines for dot in line.dots]
+    at += [level * factor for level, _ in curve.saturated]
+    start = curve.limited_from
+    return replace(
+        curve,
+        x=level_axis(at, title, is_log=curve.x.is_log),
+        lines=tuple(
+            replace(line, dots=tuple(replace(dot, x=dot.x * factor) for dot in line.dots))
+            for line in curve.lines
+        ),
+        breaks=tuple(
+            replace(
+                one,
+                at=None if one.at is None else one.at * factor,
+                low=one.low * factor,
+                high=one.high * factor,
+            )
+            for one in curve.breaks
+        ),
+        limited_from=None if start is None else start * factor,
+        marks=tuple(replace(mark, x=mark.x * factor) for mark in curve.marks),
+        saturated=tuple((level * factor, text) for level, text in curve.saturated),
     )
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import Estimate, ExperimentResult, Factor, PointResult
 from headroom.experiment.protocol.system import Value
@@ -102,9 +104,17 @@ def factor_of(experiment: ExperimentResult, name: str) -> Factor:
     return next(factor for factor in experiment.factors if factor.name == name)
 
 
-def factor_title(experiment: ExperimentResult, name: str) -> str:
-    """Return the title of the axis of a factor."""
-    return label_factor(factor_of(experiment, name))
+def factor_scale(experiment: ExperimentResult, name: str) -> Scale:
+    """Return the scale of the axis of a factor: with a prefix if its unit takes one."""
+    factor = factor_of(experiment, name)
+    levels = [float(level) for level in factor.levels if isinstance(level, int | float)]
+    return choose_scale(levels, factor.unit or "1")
+
+
+def factor_title(experiment: ExperimentResult, name: str, scale: Scale | None = None) -> str:
+    """Return the title of the axis of a factor, with the unit of its scale."""
+    factor = factor_of(experiment, name)
+    return label_factor(msgspec.structs.replace(factor, unit=scale.label) if scale else factor)
 
 
 def setting_words(setting: Mapping[str, Value]) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from markupsafe import Markup
 
 from headroom.analysis.answer_evidence import FigureChoice
+from headroom.analysis.evidence import MissingEvidence
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
 from headroom.report.charts.figure import describe_interval
@@ -25,6 +26,7 @@ from headroom.report.sentences.answer.answer import (
     words_or_none,
 )
 from headroom.report.sentences.answer.sentence import Sentence, Span
+from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun, join_words
 
@@ -32,7 +34,7 @@ LEAD = "answer"
 """Key of the decisive figure."""
 MOST_PANELS = 8
 """Figures in addition to the decisive one."""
-MOST_EXCEPTIONS, MOST_CAUTIONS = 3, 4
+MOST_BESIDE, MOST_IN_TABLE, MOST_CAUTIONS = 3, 6, 3
 _MOST_LABELS = 3
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
@@ -64,12 +66,15 @@ class Panel:
     """Whose numbers it shows; empty: the claims."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exceptional:
-    """A claim that does not hold."""
+    """A claim that does not hold, with what was found."""
 
     verdict: str
     text: str
+    published: str
+    ours: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,8 @@ class Opening:
     chips: list[Chip]
     claims_title: str
     exceptions: list[Exceptional]
+    """Claims that do not hold: a few beside the figure, more of them as a table below it."""
+    has_table: bool
     exceptions_left_out: int
     sureness: str
     cautions: list[str]
@@ -110,7 +117,8 @@ def opening_of(result: StudyResult) -> Opening:
     last = len(others) - 1 if len(others) % 2 else -1
     widths = [WHOLE_PX if place == last else HALF_PX for place in range(len(others))]
     answer = words.answer if words else Sentence((Span(result.title),))
-    exceptions = [Exceptional(verdict, text) for verdict, text in words.exceptions] if words else []
+    exceptions = _exceptions(result)
+    has_table = len(exceptions) > MOST_BESIDE
     return Opening(
         text=answer.text,
         columns=_columns(result),
@@ -120,8 +128,9 @@ def opening_of(result: StudyResult) -> Opening:
         panels=[_panel(draft, width) for draft, width in zip(others, widths, strict=True)],
         chips=words.chips if words else [],
         claims_title=f"{count_noun(len(result.claims), 'claim')} checked",
-        exceptions=exceptions[:MOST_EXCEPTIONS],
-        exceptions_left_out=len(exceptions[MOST_EXCEPTIONS:]),
+        exceptions=exceptions[:MOST_IN_TABLE],
+        has_table=has_table,
+        exceptions_left_out=len(exceptions[MOST_IN_TABLE:]),
         sureness=capital(f"{words.sureness}.") if words and words.sureness else "",
         cautions=[
             *problems,
@@ -130,6 +139,24 @@ def opening_of(result: StudyResult) -> Opening:
         parameters=_parameters(result),
         machine=_machine(result),
     )
+
+
+def _exceptions(result: StudyResult) -> list[Exceptional]:
+    """Return the claims that differ or are undecided, without those that a quick run leaves out."""
+    names = result.answer.claims.exceptions if result.answer else []
+    by_name = {claim.name: claim for claim in result.claims}
+    found = [by_name[name] for name in names if name in by_name]
+    return [
+        Exceptional(
+            verdict=claim.verdict,
+            text=capital(claim.text.rstrip(".")),
+            published=claim.published,
+            ours=claim_figure(claim),
+            reason=claim_reason(claim),
+        )
+        for claim in found
+        if not (isinstance(claim.evidence, MissingEvidence) and claim.evidence.is_quick)
+    ]
 
 
 def _columns(result: StudyResult) -> list[str]:
