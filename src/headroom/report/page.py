@@ -84,6 +84,8 @@ _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
 _CLASS_ROWS = 200
 """Rows of a table by class that a page holds at least."""
+_MOST_FOLDS = 6
+"""Experiments that have a folded line each; more of them are folded together."""
 _PACKED_FROM = 100_000
 """Letters of JSON from which on a page carries it packed."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
@@ -182,6 +184,8 @@ def render_page(result: StudyResult) -> str:
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
             is_whole=is_whole(result),
+            is_long=len(views) > _MOST_FOLDS,
+            points=sum(len(experiment.points) for experiment in result.experiments),
             data={
                 "figures": embedded(
                     embed_json(_figure_data(result, views, predictions), is_drawn=True)

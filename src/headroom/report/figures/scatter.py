@@ -31,7 +31,7 @@ def draw_trade_off(trade: TradeOff, canvas: Canvas) -> None:
 def _draw_frontier(trade: TradeOff, canvas: Canvas, frame: Frame) -> None:
     if trade.better:
         words = Words(text=trade.better, tone="muted")
-        canvas.write(words, canvas.width, 12.0, "end")
+        canvas.write_if_free(words, canvas.width, 12.0, "end")
     points = sorted(
         frame.at(one.x.x, one.x.y) for one in (trade.settings[place] for place in trade.frontier)
     )
