@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.follow_up.refine import Known, refinements, with_refined
 from headroom.analysis.follow_up.stopping import IntervalRule
@@ -34,7 +35,7 @@ from headroom.cli.overwrite import (
     foresight_lines,
     say_foresight,
 )
-from headroom.cli.shown import keep_text
+from headroom.cli.shown import Named, keep_text, print_answer
 from headroom.defects import fallback
 from headroom.errors import ExitCode
 from headroom.experiment.journal.journal import Journal
@@ -125,6 +126,7 @@ def run(
             help="Double each exhausted resource at each simulated point, as the study says.",
         ),
     ] = True,
+    is_whole: options.Whole = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -161,27 +163,31 @@ def run(
         result = session.analysed(plan, journal, identity=identity, jobs=jobs)
         is_whole_journal = journal.unreadable_count == 0
     page = session.write_artefacts(plan, result)
+    named = Named.of(study, quick=quick, seed=seed, settings=settings)
     if is_whole_journal:
         session.keep(plan, result, identity=identity)
         console = result_console(color)
         screens = KeptScreens.of(study, words_of_show(seed, settings), console, quick=quick)
-        keep_text(plan, result, screens, watch, console)
+        keep_text(plan, result, screens, named=named, watch=watch, console=console)
     shown = _part(result, only) if only else result
     if as_json:
         write_json("study-result", stored_form(result))
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
-    else:
+    elif is_whole:
         render_study(shown, result_console(color), reused=outcome.reused_measurements)
+    else:
+        print_answer(shown, result_console(color), named, reused=outcome.reused_measurements)
     raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
 
 
 def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
     """Return what `result` says about some experiments; the report has all of them."""
-    return msgspec.structs.replace(
+    part = msgspec.structs.replace(
         result,
         experiments=[experiment for experiment in result.experiments if experiment.name in names],
         claims=[claim for claim in result.claims if claim.experiment in names],
     )
+    return with_answer(part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from headroom.defects import fallback
 from headroom.report.sentences.answer.cautions import caution_words, sureness_words
 from headroom.report.sentences.answer.sentence import Sentence, plain
 from headroom.report.sentences.answer.statements import counts_words, statement_sentence
-from headroom.report.sentences.numbers import capital
 from headroom.report.words import label_metric
 
 _COLUMNS = {"measure": "measured", "model": "simulated"}
@@ -98,19 +97,12 @@ def _column(result: StudyResult, answer: Answer) -> str:
 
 
 def _follows(answer: Answer) -> list[Sentence]:
-    found = [statement_sentence(statement) for statement in answer.follows]
     if isinstance(answer.statement, Disturbed):
-        measured = [_prefixed("As measured: ", sentence) for sentence in found]
+        measured = [statement_sentence(one, start="As measured: ") for one in answer.follows]
         return [*measured, Sentence.of("Stop what disturbs, then repeat with --fresh.")][:2]
     if isinstance(answer.statement, Incomplete):
         return [Sentence.of(_what_to_do(answer.statement))]
-    return found
-
-
-def _prefixed(start: str, sentence: Sentence) -> Sentence:
-    first, *rest = sentence.spans
-    text = f"{start}{first.text}"
-    return Sentence((type(first)(text, first.is_interval), *rest))
+    return [statement_sentence(statement) for statement in answer.follows]
 
 
 def _what_to_do(found: Incomplete) -> str:
@@ -169,7 +161,7 @@ def _exceptions(result: StudyResult, answer: Answer) -> list[tuple[str, str]]:
     by_name = {claim.name: claim for claim in result.claims}
     found = [by_name[name] for name in answer.claims.exceptions if name in by_name]
     return [
-        (claim.verdict, capital(plain(claim.text)).rstrip("."))
+        (claim.verdict, plain(claim.text).rstrip("."))
         for claim in found
         if not getattr(claim.evidence, "is_quick", False)
     ]

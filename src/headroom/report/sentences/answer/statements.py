@@ -71,8 +71,8 @@ _MAX_REASON = 60
 _NAMED = 3
 
 
-def statement_sentence(statement: Statement) -> Sentence:
-    """Return a statement as a sentence.
+def statement_sentence(statement: Statement, *, start: str = "") -> Sentence:
+    """Return a statement as a sentence, behind a start if there is one.
 
     Examples
     --------
@@ -80,7 +80,8 @@ def statement_sentence(statement: Statement) -> Sentence:
     ...     points_without=16)).text
     'No answer yet: 12 of 95 runs are done.'
     """
-    return Sentence.of(f"{capital(_WORDS[type(statement)](statement))}.")
+    words = _WORDS[type(statement)](statement)
+    return Sentence.of(f"{start}{words if start else capital(words)}.")
 
 
 def _bounded(found: Bounded) -> str:
