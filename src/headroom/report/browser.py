@@ -48,6 +48,11 @@ _STARTER = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
+# A fold tells of its opening a moment later.
+_UNFOLD = """
+for (const fold of document.querySelectorAll("details")) fold.open = true;
+new Promise((resolve) => { setTimeout(resolve, 0); });
+"""
 _STATE = """
 new Promise((resolve) => {
   const root = document.documentElement;
@@ -122,6 +127,7 @@ class Browser:
         picture: Path | None = None,
         action: str = "",
         is_printed: bool = False,
+        unfolds: bool = False,
     ) -> Visit:
         """Open `page`, wait until its figures are drawn, and return what was seen.
 
@@ -137,6 +143,8 @@ class Browser:
             Where to write a PNG of the whole page, None for no picture.
         action
             JavaScript to run once the figures are drawn; the page is then awaited again.
+        unfolds
+            Open everything that is folded, before `action`: interactive figures are drawn then.
         is_printed
             Whether `action` meets the styles of print; the figures were drawn for the screen.
         """
@@ -145,6 +153,9 @@ class Browser:
         self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=tab)
         self._wait_for("Page.loadEventFired", session=tab)
         seen = json.loads(self._evaluate(_STATE, session=tab))
+        if unfolds:
+            self._evaluate(_UNFOLD, session=tab)
+            seen = json.loads(self._evaluate(_STATE, session=tab))
         if is_printed:
             self._call("Emulation.setEmulatedMedia", {"media": "print"}, session=tab)
         if action:

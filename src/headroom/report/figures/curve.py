@@ -119,11 +119,24 @@ def _draw_line(line: Line, place: int, canvas: Canvas, frame: Frame) -> None:
     dashed = " dashed" if line.is_dashed else ""
     canvas.path(points, f"s-{line.role} {'thin' if line.is_dashed else 'stroke'}{dashed}")
     canvas.placer.cross(points)
+    if len(points) > _dots_within(frame):
+        _draw_band(line, canvas, frame)
+        return
     for dot in line.dots:
         if dot.low is not None and dot.high is not None:
-            canvas.line(frame.at(dot.x, dot.low), frame.at(dot.x, dot.high), f"s-{line.role} thin")
-    for at in points if len(points) <= _dots_within(frame) else ():
+            ends = frame.at(dot.x, dot.low), frame.at(dot.x, dot.high)
+            canvas.line(*ends, f"s-{line.role} thin")
+    for at in points:
         canvas.marker(at, place, line.role)
+
+
+def _draw_band(line: Line, canvas: Canvas, frame: Frame) -> None:
+    """Draw the intervals of a dense line as one area."""
+    ends = [(dot.x, dot.low, dot.high) for dot in line.dots]
+    known = [(x, low, high) for x, low, high in ends if low is not None and high is not None]
+    lower = [frame.at(x, low) for x, low, _ in known]
+    upper = [frame.at(x, high) for x, _, high in reversed(known)]
+    canvas.path([*lower, *upper], f"f-{line.role} faint", is_closed=True)
 
 
 def _dots_within(frame: Frame) -> int:

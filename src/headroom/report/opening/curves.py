@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from headroom.analysis.answer_evidence import FigureChoice, Mark
+from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import Scale, format_bounds, format_level, format_quantity
@@ -33,6 +34,8 @@ MOST_LINES = 4
 _ROLES: tuple[Role, ...] = ("data", "third", "context", "published")
 _MOST_PRINTED = 6
 _MOST_ARROWS = 4
+_MOST_DOTS = 120
+"""Points of a line, evenly chosen from all: more of them cannot be told apart."""
 _LOG_FROM = 1000.0
 """Largest over smallest value from which a curve needs a log axis."""
 _SAME = 0.02
@@ -163,7 +166,8 @@ def _line(points: Sequence[PointResult], factor: str, metric: str) -> list[tuple
         and isinstance(point.levels.get(factor), int | float)
         and math.isfinite(point.estimates[metric].value)
     ]
-    return sorted(found, key=lambda pair: pair[0])
+    found.sort(key=lambda pair: pair[0])
+    return [found[place] for place in evenly(len(found), _MOST_DOTS)]
 
 
 def _role(choice: FigureChoice, metric: str, place: int) -> Role:

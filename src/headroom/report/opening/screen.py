@@ -112,8 +112,8 @@ def opening_of(result: StudyResult) -> Opening:
     problems: list[str] = []
     words = words_or_none(result)
     drafts = list(_drafts(result, words, problems)) if words else []
-    lead = next((draft for draft in drafts if draft.key == LEAD), None)
-    others = _without_repetition([draft for draft in drafts if draft is not lead], lead, words)
+    lead = next((draft for draft in drafts if draft.key == LEAD), None) or _promoted(drafts)
+    others = _without_repetition([one for one in drafts if lead and one.key != lead.key], lead, words)
     last = len(others) - 1 if len(others) % 2 else -1
     widths = [WHOLE_PX if place == last else HALF_PX for place in range(len(others))]
     answer = words.answer if words else Sentence((Span(result.title),))
@@ -209,6 +209,14 @@ def _draft(result: StudyResult, choice: FigureChoice, told: FigureWords, key: st
     )
 
 
+def _promoted(drafts: Sequence[_Draft]) -> _Draft | None:
+    """Return the first figure in the place of the decisive one, with its title in its caption."""
+    if not drafts:
+        return None
+    first = drafts[0]
+    return replace(first, caption=f"{_text(first.title)}. {first.caption}".strip())
+
+
 def _without_repetition(
     drafts: Sequence[_Draft], lead: _Draft | None, words: AnswerWords | None
 ) -> list[_Draft]:
@@ -239,7 +247,7 @@ def _panel(draft: _Draft, width: float = HALF_PX) -> Panel:
     left_out = wide.left_out[:_MOST_LABELS]
     unnamed = f"Not named: {join_words(left_out)}." if left_out else ""
     return Panel(
-        key=draft.key if draft.key != LEAD else "answer-figure",
+        key=draft.key,
         question=draft.question,
         title=draft.title,
         wide=wide.svg,
