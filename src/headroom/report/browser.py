@@ -125,6 +125,7 @@ class Browser:
         width: int = 1280,
         height: int = 900,
         picture: Path | None = None,
+        zoom: float = 1.0,
         action: str = "",
         is_printed: bool = False,
         unfolds: bool = False,
@@ -141,6 +142,8 @@ class Browser:
             Window (CSS pixels).
         picture
             Where to write a PNG of the whole page, None for no picture.
+        zoom
+            Pixels of the picture for each px of the page.
         action
             JavaScript to run once the figures are drawn; the page is then awaited again.
         unfolds
@@ -162,7 +165,7 @@ class Browser:
             self._evaluate(action, session=tab)
             seen = json.loads(self._evaluate(_STATE, session=tab))
         if picture:
-            self._take_picture(picture, width=width, session=tab)
+            self._take_picture(picture, width=width, zoom=zoom, session=tab)
         events = [event for event in self._events if event.get("sessionId") == tab]
         requests = {
             event["params"]["requestId"]: url
@@ -191,14 +194,14 @@ class Browser:
         self._call("Emulation.setDeviceMetricsOverride", size, session=session)
         return session
 
-    def _take_picture(self, path: Path, *, width: int, session: str) -> None:
+    def _take_picture(self, path: Path, *, width: int, zoom: float, session: str) -> None:
         metrics = self._call("Page.getLayoutMetrics", session=session)
         clip = {
             "x": 0,
             "y": 0,
             "width": width,
             "height": metrics["cssContentSize"]["height"],
-            "scale": 1,
+            "scale": zoom,
         }
         options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         shot = self._call("Page.captureScreenshot", options, session=session)

@@ -196,7 +196,7 @@ def test_a_figure_that_fails_leaves_a_caution(monkeypatch: pytest.MonkeyPatch) -
         raise ZeroDivisionError
 
     monkeypatch.delenv("HEADROOM_DEBUG")
-    monkeypatch.setattr("headroom.report.opening.screen.figure_of", broken)
+    monkeypatch.setattr("headroom.report.opening.drafts.figure_of", broken)
     page = render_page(study(model_experiment()))
     assert "could not be drawn" in _opening(page).split("Take care")[1]
     assert page.count("<svg") == 0
