@@ -170,7 +170,7 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
     level: Level | None
     """Highest level that was tried."""
     part: Part | None
-    """The busiest one, at that level if it is there; None if no shares are known."""
+    """The busiest one at any point; None if no shares are known."""
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):
@@ -369,14 +369,6 @@ class Settings(_Statement, frozen=True, kw_only=True, tag="settings"):
     """Of the first setting of each goal, in turn: its value for every goal."""
 
 
-class ClaimsChecked(_Statement, frozen=True, kw_only=True, tag="claims"):
-    """Counts of the claims."""
-
-    holds: int
-    differs: int
-    undecided: int
-
-
 class PrintedNumbers(_Statement, frozen=True, kw_only=True, tag="printed"):
     """How far the results are from the numbers that a publication prints."""
 
@@ -403,7 +395,6 @@ Statement: TypeAlias = (
     | Changes
     | Busiest
     | Settings
-    | ClaimsChecked
     | PrintedNumbers
 )
 
@@ -480,6 +471,7 @@ CautionCode: TypeAlias = Literal[
     "failed",
     "no_results",
     "disturbed",
+    "remark",
     "little",
     "imprecise",
     "short_runs",
@@ -487,13 +479,12 @@ CautionCode: TypeAlias = Literal[
     "unpaired",
     "assumed",
     "fitted",
-    "loaded",
     "outlier",
 ]
-"""A quick variant; failed runs; points without results; disturbed runs; Little's law fails; a
-precision was not reached; runs too short for their intervals; no intervals; compared runs stood
-apart; numbers of a model are assumed; or fitted to what it is compared with; other programs ran at
-the start; one run is far from the others."""
+"""A quick variant; failed runs; points without results; disturbed runs; the system says why its
+results may mislead; Little's law fails; a precision was not reached; runs too short for their
+intervals; no intervals; compared runs stood apart; numbers of a model are assumed; or fitted to
+what it is compared with; one run is far from the others."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
@@ -503,18 +494,19 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
     total: int = 0
     share: float | None = None
-    """The worst: of `failed` none, of `imprecise` a half-width, of `disturbed` and `loaded` what
-    was taken."""
+    """The worst: of `imprecise` a half-width, of `disturbed` what was taken."""
     wanted: float | None = None
     metric: str = ""
     unit: str = "1"
     value: float | None = None
-    """Of `outlier`: the run; of `loaded`: load average at the start."""
+    """Of `outlier`: the run."""
     low: float | None = None
     """Of `outlier`: the others."""
     high: float | None = None
     name: str = ""
     """Of `disturbed`: the cause, as `Disturbed.cause`."""
+    message: str = ""
+    """Of `remark`: the words of the system."""
     levels: Setting = {}
     """Of `outlier` and `imprecise`: the point."""
 

@@ -126,7 +126,7 @@ def run(
             help="Double each exhausted resource at each simulated point, as the study says.",
         ),
     ] = True,
-    is_whole: options.Whole = False,
+    shows_all: options.ShowsAll = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -173,7 +173,7 @@ def run(
     if as_json:
         write_json("study-result", stored_form(result))
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
-    elif is_whole:
+    elif shows_all:
         render_study(shown, result_console(color), reused=outcome.reused_measurements)
     else:
         print_answer(shown, result_console(color), named, reused=outcome.reused_measurements)

@@ -38,7 +38,7 @@ def show(
         float | None,
         typer.Option("--current", help="Level of the load today: the headroom counts from it."),
     ] = None,
-    is_whole: options.Whole = False,
+    shows_all: options.ShowsAll = False,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
@@ -51,7 +51,7 @@ def show(
         limits=limit,
         load=load,
         current=current,
-        is_whole=is_whole,
+        shows_all=shows_all,
     )
     screens = KeptScreens.of(study, words, console, quick=quick)
     kept = None if as_json else screens.get()
@@ -74,7 +74,7 @@ def show(
         write_json("study-result", stored_form(found.result))
         return
     named = Named.of(study, quick=quick, seed=seed, settings=settings)
-    text = text_of(found.result, console, named, point=point, is_whole=is_whole)
+    text = text_of(found.result, console, named, point=point, shows_all=shows_all)
     console.file.write(text)
     if found.is_plain:
         screens.put(text, watch, found.journal)

@@ -85,12 +85,12 @@ def is_simulated(plan: Plan) -> bool:
 
 
 def text_of(
-    result: StudyResult, console: Console, named: Named, *, point: str | None, is_whole: bool
+    result: StudyResult, console: Console, named: Named, *, point: str | None, shows_all: bool
 ) -> str:
     """Return the console output for a study, all of it or its answer, or for one of its points."""
     key = None if point is None else session.point_key(result, point)
     with console.capture() as captured:
-        if is_whole or key is not None:
+        if shows_all or key is not None:
             render_study(result, console, point=key)
         else:
             print_answer(result, console, named)
@@ -125,5 +125,5 @@ def keep_text(
 ) -> None:
     """Keep what `headroom show` is going to print of a study that has just been run."""
     if is_simulated(plan) and not defects_met():
-        text = text_of(result, console, named, point=None, is_whole=False)
+        text = text_of(result, console, named, point=None, shows_all=False)
         screens.put(text, watch, journal_stamp(session.journal_of(plan)))

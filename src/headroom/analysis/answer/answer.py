@@ -16,7 +16,6 @@ import msgspec
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_at
 from headroom.analysis.answer.claims import (
-    claims_checked,
     counts_of,
     prediction_of,
     printed_numbers,
@@ -190,8 +189,6 @@ def _follows(
     else:
         found.append(_changes(study, experiment, statement))
         found.append(saturated_of(experiment) if isinstance(statement, Target) else None)
-    if study.claims and not isinstance(statement, Comparison | Limit) and experiment is not None:
-        found.append(None if any(found) else claims_checked(study.claims))
     return [one for one in found if one is not None]
 
 

@@ -284,12 +284,13 @@ def _limit_without_axis(
 
 
 def _no_limit(experiment: ExperimentResult, judged: Sequence[PointResult]) -> NoLimit:
+    parts = [part for point in judged if (part := busiest_at(point)) is not None]
     axis = axis_of(experiment)
-    if axis is None:
-        return NoLimit(level=None, part=busiest_at(judged[-1]))
-    curve = curves_of(experiment, axis)[0]
-    top = next((point for point in reversed(curve.points) if point.bottleneck), judged[-1])
-    return NoLimit(level=curve.level(top), part=busiest_at(top))
+    level = None
+    if axis is not None:
+        top = max(float(point.levels[axis.name]) for point in judged)
+        level = Level(factor=axis.name, unit=axis.unit, value=top)
+    return NoLimit(level=level, part=max(parts, key=_share, default=None))
 
 
 def busiest_at(point: PointResult) -> Part | None:

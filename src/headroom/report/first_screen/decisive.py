@@ -34,6 +34,8 @@ _MAX_SQUARES = 40
 _MIN_LINES = 6
 _MIN_LINES_OF_CLAIMS = 9
 _MAX_TITLE = 44
+_MAX_MIXED = 12
+"""Points of several curves that one table shows."""
 _SIGNS = {"holds": "■", "differs": "✗", "undecided": "?", "left out": "."}
 _ORDER = ("holds", "differs", "undecided", "left out")
 
@@ -74,6 +76,9 @@ def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bo
         for point in experiment.points
         if all(point.levels.get(name) == level for name, level in where.items())
     ]
+    if len(points) > _MAX_MIXED:  # Several curves would hide each other.
+        last = setting_of(experiment, points[-1], but=figure.factor)
+        points = [one for one in points if setting_of(experiment, one, but=figure.factor) == last]
     points.sort(key=lambda point: float(point.levels[figure.factor]))
     held = {name for name in setting_of(experiment, points[0]) if name not in where}
     held -= {figure.factor}

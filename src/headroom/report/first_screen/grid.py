@@ -208,9 +208,10 @@ def chosen_rows(count: int, at_most: int, important: Sequence[int]) -> list[int 
     """
     if count <= at_most:
         return list(range(count))
-    near = [row + step for step in (0, -1, 1, -2, 2) for row in important]
+    nearest = [row + step for step in (0, -1) for row in important]
+    near = [row + step for step in (1, -2, 2) for row in important]
     kept: list[int] = []
-    for row in (*near, 0, count - 1, 1, count - 2, *range(2, count)):
+    for row in (*nearest, 0, count - 1, *near, 1, count - 2, *range(2, count)):
         if 0 <= row < count and row not in kept:
             longer = sorted([*kept, row])
             if len(_with_gaps(longer, count)) <= at_most:

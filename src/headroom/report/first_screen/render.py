@@ -78,7 +78,7 @@ def render_first_screen(
         _Block("page", writer.item("Page", _page(result, folder), style="dim")),
     ]
     for line in writer.composed(blocks, result):
-        writer.screen.print(line)
+        writer.screen.print(writer.finished(line))
 
 
 def _follow_texts(words: AnswerWords) -> list[str]:
@@ -198,20 +198,22 @@ class _Writer:
             table = found.grid.lines(
                 chosen_rows(found.grid.count, max(rows, 1), found.important), self.width
             )
-            lines += [Text(), *(self._cleaned(line) for line in table[:room])]
+            lines += [Text(), *table[:room]]
         lines.append(Text())
         for block in kept:
             if block not in top:
                 lines += block.lines
         return lines[:MAX_LINES]
 
-    def _cleaned(self, line: Text) -> Text:
-        """Return a line of a table as the console can show it, its styles kept."""
+    def finished(self, line: Text) -> Text:
+        """Return a line as the console can show it, no wider than that, its styles kept."""
         if line.plain == self.clean(line.plain):
+            line.truncate(self.width)
             return line
         clean = Text()
         for segment in line.render(self.screen.console):
             clean.append(self.clean(segment.text), style=segment.style)
+        clean.truncate(self.width)
         return clean
 
 

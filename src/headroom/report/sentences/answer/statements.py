@@ -12,7 +12,6 @@ from headroom.analysis.answer_evidence import (
     Bounded,
     Busiest,
     Changes,
-    ClaimsChecked,
     Comparison,
     Disturbed,
     Equal,
@@ -420,30 +419,20 @@ def _settings(found: Settings) -> str:
     return f"{AS_IS}{'; '.join(rows)}"
 
 
-def _claims(found: ClaimsChecked) -> str:
-    total = found.holds + found.differs + found.undecided
-    if found.holds == total:
-        return f"all {total} claims hold" if total > 1 else "the only claim holds"
-    return counts_words(found.holds, found.differs, found.undecided, noun="claim")
-
-
-def counts_words(holds: int, differs: int, undecided: int, *, noun: str = "") -> str:
+def counts_words(holds: int, differs: int, undecided: int) -> str:
     """Return how many claims hold, differ and are undecided.
 
     Examples
     --------
-    >>> counts_words(6, 1, 6), counts_words(1, 0, 0, noun="claim")
-    ('6 hold, 1 differs, 6 are undecided', '1 claim holds')
+    >>> counts_words(6, 1, 6), counts_words(1, 0, 0)
+    ('6 hold, 1 differs, 6 are undecided', '1 holds')
     """
     words = [
         (holds, "holds", "hold"),
         (differs, "differs", "differ"),
         (undecided, "is undecided", "are undecided"),
     ]
-    told = [(count, one if count == 1 else many) for count, one, many in words if count]
-    heads = [count_noun(count, noun) if noun else f"{count:,}" for count, _ in told[:1]]
-    heads += [f"{count:,}" for count, _ in told[1:]]
-    return ", ".join(f"{head} {verb}" for head, (_, verb) in zip(heads, told, strict=True))
+    return ", ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in words if n)
 
 
 def _printed(found: PrintedNumbers) -> str:
@@ -471,6 +460,5 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Changes: _changes,
     Busiest: _busiest,
     Settings: _settings,
-    ClaimsChecked: _claims,
     PrintedNumbers: _printed,
 }
