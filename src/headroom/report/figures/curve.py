@@ -27,7 +27,7 @@ _BELOW_LEFT: tuple[Side, ...] = ("left", "above left", "below left", "below")
 
 def draw_curve(curve: Curve, canvas: Canvas) -> None:
     """Draw `curve`."""
-    names = [broken(line.label, _NAME_SHARE * canvas.width) for line in curve.lines]
+    names = [broken(line.label, _NAME_SHARE * canvas.width, is_bold=True) for line in curve.lines]
     has_names = len(curve.lines) > 1
     has_zones = bool(curve.limited_by or curve.before or curve.saturated)
     frame = frame_of(

@@ -19,7 +19,9 @@ from headroom.report.layout import environment, template_text
 from headroom.report.measured_when import moment
 from headroom.report.opening.drafts import COLUMN_WORDS, drafts_of
 from headroom.report.sentences.answer.answer import Chip, words_or_none
+from headroom.report.sentences.answer.cautions import caution_words
 from headroom.report.sentences.answer.sentence import Span
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
 
 _POLICY = (
@@ -93,11 +95,17 @@ def _card(entry: Entry, at: Path) -> Card:
         columns=[COLUMN_WORDS[one] for one in dict.fromkeys(e.column for e in result.experiments)],
         is_quick=result.is_quick,
         chips=words.chips if words else [],
-        caution=words.cautions[0] if words and words.cautions else "",
+        caution=_caution(result),
         date=moment(result.generated),
         wide=wide,
         narrow=narrow,
     )
+
+
+def _caution(result: StudyResult) -> str:
+    """Return the most important caution; that of a quick variant has a chip of its own."""
+    found = result.answer.cautions if result.answer else []
+    return next((capital(caution_words(one)) for one in found if one.code != "quick"), "")
 
 
 def _drawn(result: StudyResult) -> tuple[Markup, Markup]:

@@ -21,6 +21,7 @@ from headroom.report.opening.scales import (
     level_words,
     scale_of,
     setting_words,
+    shared_words,
     short,
     times,
     title_of,
@@ -150,12 +151,13 @@ def _metric_words(metric: str, among: Sequence[str]) -> str:
     >>> parts = ["station.database.utilization", "pool.connections.utilization"]
     >>> _metric_words(parts[0], parts), _metric_words("response_s_p95", ["response_s_p95"])
     ('database', 'response time p95')
+    >>> _metric_words("response_s_p95", ["response_s_mean", "response_s_p95"])
+    'p95'
     """
-    kind, _, rest = metric.partition(".")
-    endings = {one.rpartition(".")[2] for one in among}
-    if kind in {"station", "pool", "class"} and len(endings) == 1 and len(among) > 1:
-        return rest.rpartition(".")[0]
-    return label_metric(metric)
+    label = label_metric(metric)
+    shared = shared_words(among)
+    own = [word for word in label.split(" ") if word not in shared]
+    return " ".join(own) if len(among) > 1 and own else label
 
 
 def _line(points: Sequence[PointResult], factor: str, metric: str) -> list[tuple[float, Estimate]]:

@@ -34,18 +34,31 @@ def scale_of(estimates: Sequence[Estimate]) -> Scale:
 
 
 def title_of(metrics: Sequence[str], scale: Scale) -> str:
-    """Return the title of a value axis.
+    """Return the title of a value axis: the quantity that all metrics share, with its unit.
 
     Examples
     --------
     >>> title_of(["throughput"], Scale(1.0, "/s")), title_of(["cpu.utilization"], Scale(100, "%"))
     ('throughput (per s)', 'cpu.utilization')
     >>> title_of(["response_s_mean", "response_s_p95"], Scale(1000.0, "ms"))
-    'ms'
+    'response time (ms)'
+    >>> title_of(["station.cpu.utilization", "station.disk.utilization"], Scale(100, "%"))
+    'busy'
     """
     if len(metrics) > 1:
-        return "busy" if is_share(metrics[0]) else scale.label
+        if is_share(metrics[0]):
+            return "busy"
+        shared = shared_words(metrics)
+        words = [word for word in label_metric(metrics[0]).split(" ") if word in shared]
+        unit = f"({scale.label})" if scale.label else ""
+        return " ".join(filter(None, [*words, unit]))
     return label_metric(metrics[0]) if scale.label == "%" else axis_title(metrics[0], scale)
+
+
+def shared_words(metrics: Sequence[str]) -> set[str]:
+    """Return the words that the labels of all metrics have."""
+    labels = [set(label_metric(metric).split(" ")) for metric in metrics]
+    return set.intersection(*labels) if labels else set()
 
 
 def value_axis(values: Iterable[float], title: str, scale: Scale, *, is_log: bool = False) -> Axis:

@@ -13,6 +13,7 @@ from headroom.analysis.evidence import MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.report.figures.draw import HALF_PX, LEAD_PX, NARROW_PX, WHOLE_PX, draw
 from headroom.report.opening.drafts import COLUMN_WORDS, LEAD, Draft, drafts_of
+from headroom.report.opening.evidence import MOST_BESIDE
 from headroom.report.sentences.answer.answer import (
     AnswerWords,
     Chip,
@@ -25,7 +26,7 @@ from headroom.report.words import count_noun, join_words
 
 MOST_PANELS = 8
 """Figures in addition to the decisive one."""
-MOST_BESIDE, MOST_IN_TABLE, MOST_CAUTIONS = 3, 6, 3
+MOST_IN_TABLE, MOST_CAUTIONS = 6, 3
 _MOST_LABELS = 3
 
 
