@@ -140,8 +140,10 @@ def log_axis(values: Sequence[float], title: str, *, suffix: str = "") -> Axis:
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) <= MOST_TICKS:
             break
-    else:
-        ticks = ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+    if len(ticks) < 2:  # noqa: PLR2004 - the axis spans less than a power
+        ticks = [tick for tick in linear_axis([low, high], "", from_zero=False).ticks if tick > 0]
+    ticks = ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
     return Axis(title=title, low=low, high=high, ticks=tuple(ticks), is_log=True, suffix=suffix)
 
 
