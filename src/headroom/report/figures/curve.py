@@ -168,7 +168,7 @@ def _draw_marks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         if not mark.lines:
             continue
         first, *rest = mark.lines
-        width = min(_WORDS_PX, 0.45 * canvas.width)
+        width = min(_WORDS_PX, 0.55 * canvas.width)
         lines = [
             *(
                 Words(text=text, tone=mark.role, is_bold=True)
