@@ -158,6 +158,9 @@ def test_a_starter_study_runs_as_it_is_written(
     shown = headroom("show", study, "--quick")
     assert shown.returncode == 0
     assert shown.stdout == run.stdout
+    lines = run.stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
 
 
 def test_every_claim_of_the_starter_model_holds(
@@ -352,7 +355,7 @@ count = 6
     )
     run = headroom("run", study)
     assert run.returncode == 1, run.stderr
-    assert "6 of 12 runs failed" in run.stdout
+    assert "3 of 12 runs failed" in run.stdout
     assert "surely-no-such-program" in headroom("show", study, "--all").stdout
     assert results(study)["done"] == 6
 

@@ -149,7 +149,7 @@ def with_what_ifs(result: ExperimentResult, *tried: WhatIfResult) -> ExperimentR
 
 
 def purchases() -> ExperimentResult:
-    """Return what purchases bring at 400 users, against two servers and 20 connections."""
+    """Return purchases at 400 users, in addition to two servers and 20 connections."""
     rows = [
         ("nothing", 20, 2, 228.0),
         ("connections", 40, 2, 228.2),
@@ -225,7 +225,10 @@ def claim(name: str, verdict: Verdict, *, source: str = "", **fields: Any) -> Cl
 
 def of_paper(holds: int, differs: int, undecided: int = 0, *, printed: bool = False) -> StudyResult:
     """Return a study whose claims come from a paper."""
-    verdicts: list[Verdict] = ["holds"] * holds + ["differs"] * differs + ["undecided"] * undecided
+    counts: list[tuple[Verdict, int]] = [
+        ("holds", holds), ("differs", differs), ("undecided", undecided),
+    ]  # fmt: skip
+    verdicts = [verdict for verdict, count in counts for _ in range(count)]
     value = PrintedPoint({"users": 100}, 12.0) if printed else None
     claims = [
         claim(str(number), verdict, source="paper by Kim, figure 1", printed=value)

@@ -58,7 +58,7 @@ class Shown:
         What changes with its journal; None while that is being written.
     is_plain
         Whether the text depends on files and the environment alone: no measurement, which counts
-        on some machines and not on others; no fit; nothing to be said besides.
+        on some machines and not on others; no fit; no notes.
     """
 
     result: StudyResult
@@ -123,7 +123,7 @@ def keep_text(
     watch: Watch,
     console: Console,
 ) -> None:
-    """Keep what `headroom show` is going to print of a study that has just been run."""
+    """Keep the text that `headroom show` is going to print after a run."""
     if is_simulated(plan) and not defects_met():
         text = text_of(result, console, named, point=None, shows_all=False)
         screens.put(text, watch, journal_stamp(session.journal_of(plan)))

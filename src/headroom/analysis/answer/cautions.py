@@ -1,7 +1,7 @@
 """Reasons to take care, the most important first.
 
 Invariant: each one names a number that says so, and comes only where that number is there: a
-warning that appears on every result is a warning that nobody reads.
+warning that appears on every result is a warning without readers.
 """
 
 import re
@@ -69,7 +69,7 @@ def disturbed_runs(experiment: ExperimentResult) -> tuple[int, Disturbance | Non
 
 
 def _remarks(study: StudyResult) -> Iterator[Caution]:
-    """Yield what systems say of their runs that may mislead, the most frequent first."""
+    """Yield the remarks of systems on runs that may mislead, the most frequent first."""
     points = [point for one in study.experiments for point in one.points if point.estimates]
     said = Counter(_TIMES.sub("", remark) for point in points for remark in set(point.remarks))
     for message, count in said.most_common(_MAX_REMARKS):
@@ -77,6 +77,9 @@ def _remarks(study: StudyResult) -> Iterator[Caution]:
 
 
 def _failed(study: StudyResult) -> Iterator[Caution]:
+    left = study.planned - study.done - study.failed
+    if left > 0:
+        yield Caution(code="runs_left", count=left, total=study.planned)
     if study.failed:
         yield Caution(code="failed", count=study.failed, total=study.planned)
 

@@ -1,4 +1,4 @@
-"""What the claims say together: a reproduction, a prediction, or counts.
+"""The claims taken together: a reproduction, a prediction, or counts.
 
 Most claims with a published value come from a paper where their `source` begins with that word: the
 study then asks whether the paper holds. A study whose claims are about errors of predictions, or

@@ -11,7 +11,7 @@ from headroom.analysis.results import ExperimentResult, Factor, PointResult
 
 
 def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
-    """Return the factors that tell the points apart.
+    """Return the factors that distinguish the points.
 
     Of factors that move together the first is enough where it is a word with a level of its own
     for each row; the others are then its explanation.
@@ -73,7 +73,7 @@ def has_words(experiment: ExperimentResult) -> bool:
 
 
 def setting_of(experiment: ExperimentResult, point: PointResult, *, but: str = "") -> Setting:
-    """Return the levels that tell a point apart, without those of the factor `but`."""
+    """Return the levels that distinguish a point, without those of the factor `but`."""
     return _levels_of(point, _setting_names(experiment, but))
 
 
@@ -82,7 +82,7 @@ def _levels_of(point: PointResult, names: Sequence[str]) -> Setting:
 
 
 def _setting_names(experiment: ExperimentResult, but: str) -> list[str]:
-    """Return the factors that tell points apart, without `but` and what moves with it."""
+    """Return the factors that distinguish points, without `but` and what moves with it."""
     moving = {but, *_partners(experiment, but)}
     telling = telling_factors(experiment.factors)
     return [one.name for one in telling if len(set(one.levels)) > 1 and one.name not in moving]

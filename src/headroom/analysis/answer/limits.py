@@ -1,4 +1,4 @@
-"""What limits an experiment, from where on: bottlenecks, saturation, and the study's own limits.
+"""The limits of an experiment: bottlenecks, saturation, and those that its study sets.
 
 Invariant: a part is said to limit from a level on only if it limits at every judged level from
 there; a knee is its level only if its interval reaches to both levels around the change.
@@ -166,7 +166,7 @@ def _steadied_by(points: Sequence[PointResult]) -> list[AppliedChange]:
 
 
 def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimit | None:
-    """Return which part limits, from which level on; None if nothing is known of that."""
+    """Return which part limits, from which level on; None if unknown."""
     judged = [point for point in experiment.points if point.bottleneck is not None]
     if not judged:
         return None

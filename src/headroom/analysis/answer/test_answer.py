@@ -20,7 +20,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from tests.support.example_answers import (
     THROUGHPUT,
     WALL,
@@ -57,6 +57,11 @@ def _failed() -> StudyResult:
     return plain(replace(sweep(), points=[*sweep().points[:-1], bad]), failed=10)
 
 
+def _unfinished() -> ExperimentResult:
+    *first, last = sweep().points
+    return replace(sweep(), points=[*first, replace(last, done=5)])
+
+
 def _ramp(*, full: int) -> StudyResult:
     """Return a ramp of which the last `full` levels are saturated."""
     free = sweep(limits_from=None).points[: 5 - full]
@@ -77,7 +82,11 @@ def _rows(verdict: str, ratio: float = 0.5) -> StudyResult:
 
 
 KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
-    "runs are left": (lambda: plain(sweep(), is_complete=False), "incomplete"),
+    "runs are left": (lambda: plain(_unfinished(), is_complete=False), "incomplete"),
+    "runs of another experiment are left": (
+        lambda: plain(sweep(), replace(_unfinished(), name="other"), is_complete=False),
+        "limit",
+    ),
     "a point failed": (_failed, "incomplete"),
     "nothing was run": (plain, "incomplete"),
     "most runs were disturbed": (lambda: plain(disturbed(sweep(), runs=6)), "disturbed"),
@@ -111,7 +120,7 @@ KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
 }
 
 
-def _lines():  # noqa: ANN202
+def _lines() -> ExperimentResult:
     return measured([point({"lines": one}, {WALL: one / 1e6}) for one in (50_000, 400_000)])
 
 
@@ -243,7 +252,8 @@ def test_a_comparison_counts_the_level_from_its_better_side() -> None:
     assert 1.0 < found.ratio.low < found.ratio.value == pytest.approx(2.0)
     worse = answered(_rows("worse", 2.0)).statement
     assert isinstance(worse, Comparison)
-    assert (worse.first, worse.ratio.value) == ({"target": "disk"}, pytest.approx(2.0))
+    assert worse.first == {"target": "disk"}
+    assert worse.ratio.value == pytest.approx(2.0)
     same = answered(_rows("same", 1.0)).statement
     assert isinstance(same, Equal)
     assert same.same_within == 0.05

@@ -23,7 +23,7 @@ from headroom.quantities import (
     half_width_of,
 )
 from headroom.report.first_screen.grid import Grid, GridColumn
-from headroom.report.sentences.answer.names import level_words, setting_words
+from headroom.report.sentences.answer.names import head_words, level_words, setting_words
 from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
 from headroom.report.tables import column_scale
 from headroom.report.words import label_metric
@@ -98,8 +98,7 @@ def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bo
 
 def _head(experiment: ExperimentResult, factor: str) -> str:
     unit = next((one.unit for one in experiment.factors if one.name == factor), "1")
-    name = factor.replace("_", " ")
-    return name if unit in {"", "1"} else f"{name} ({unit})"
+    return head_words(factor, unit)
 
 
 def _levels(points: Sequence[PointResult], factor: str) -> list[str]:
@@ -193,7 +192,7 @@ def _grid(
     behind = [_response(points, name) for name in others]
     limits = [_limit(point) for point in points]
     if any(limit != "-" for limit in limits):
-        behind.append(GridColumn("limits", limits, style="dark_orange", is_kept=True))
+        behind.append(GridColumn("limits", limits, style="orange3", is_kept=True))
     return Grid(
         columns=[*labels, _response(points, metric, is_kept=True)],
         bars=_bars(points, metric),

@@ -186,7 +186,7 @@ def _rule(text: str, width: int, *, is_unicode: bool) -> Text:
     sign = "─" if is_unicode else "-"
     label = fitted(text, max(width - 6, 1))
     tail = sign * max(width - cell_len(label) - 4, 0)
-    return Text(f"{sign}{sign} {label} {tail}", style="dark_orange")
+    return Text(f"{sign}{sign} {label} {tail}", style="orange3")
 
 
 def chosen_rows(count: int, at_most: int, important: Sequence[int]) -> list[int | None]:

@@ -1,8 +1,8 @@
 """Print the first screen: question, answer, table, claims, how sure, care, and where the rest is.
 
 Invariant: at most `MAX_LINES` lines, none wider than the console; the sentences are those of the
-page. What does not fit is left out in a stated order; the answer, what follows from it, and where
-the rest is never are.
+page. Blocks that do not fit are left out in a stated order, but never the answer, its first
+consequence, and where the rest is.
 """
 
 import textwrap

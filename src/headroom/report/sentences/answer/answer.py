@@ -10,8 +10,10 @@ from headroom.analysis.answer_evidence import Answer, Disturbed, FigureChoice, I
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.report.sentences.answer.cautions import caution_words, sureness_words
+from headroom.report.sentences.answer.limits import MAX_REASON, incomplete_reason
 from headroom.report.sentences.answer.sentence import Sentence, plain
 from headroom.report.sentences.answer.statements import counts_words, statement_sentence
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import label_metric
 
 _COLUMNS = {"measure": "measured", "model": "simulated"}
@@ -19,7 +21,6 @@ _QUESTIONS = {
     "carries": "How much does it carry?",
     "which_part": "Which part runs out first?",
     "what_to_change": "Which change helps?",
-    "claims": "Which claims hold?",
     "printed": "Are the printed numbers met?",
     "predicts": "How good are the predictions?",
     "over_time": "How does it go over time?",
@@ -58,8 +59,8 @@ class AnswerWords:
     claims: str
     """All chips as one clause; empty without claims."""
     exceptions: list[tuple[str, str]]
-    """Verdict and text of each claim that differs or is undecided, but for what the quick variant
-    leaves out."""
+    """Verdict and text of each claim that differs or is undecided, except those that the quick
+    variant leaves out."""
     sureness: str
     cautions: list[str]
 
@@ -101,7 +102,9 @@ def _follows(answer: Answer) -> list[Sentence]:
         measured = [statement_sentence(one, start="As measured: ") for one in answer.follows]
         return [*measured, Sentence.of("Stop what disturbs, then repeat with --fresh.")][:2]
     if isinstance(answer.statement, Incomplete):
-        return [Sentence.of(_what_to_do(answer.statement))]
+        reason = incomplete_reason(answer.statement)
+        told = [f"{capital(reason)}."] if len(reason) > MAX_REASON else []
+        return [Sentence.of(text) for text in (*told, _what_to_do(answer.statement))]
     return [statement_sentence(statement) for statement in answer.follows]
 
 

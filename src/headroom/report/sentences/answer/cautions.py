@@ -29,6 +29,7 @@ def caution_words(found: Caution) -> str:
     metric = label_metric(found.metric) if found.metric else ""
     return {
         "quick": f"quick variant: {count_noun(count, 'run')}",
+        "runs_left": f"{count:,} of {count_noun(total, 'run')} are left",
         "failed": f"{count:,} of {count_noun(total, 'run')} failed",
         "no_results": f"{of_points} have no results",
         "disturbed": (
