@@ -83,7 +83,7 @@ def height_of_squares(squares: Squares, width: float) -> float:
 
 
 def draw_squares(squares: Squares, canvas: Canvas) -> None:
-    """Draw a square for each claim, with words beside what does not hold."""
+    """Draw a square for each claim, with words next to exceptions."""
     room = _label_width(squares, canvas.width)
     top = 2.0
     for one in _laid(squares, canvas.width):

@@ -84,7 +84,7 @@ def _drafted(
 
 
 def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -> str:
-    """Return what a mark of a figure means, in one or two short sentences."""
+    """Return the meaning of the marks of a figure, in short sentences."""
     experiment = next((one for one in result.experiments if one.name == choice.experiment), None)
     if choice.kind == "claims" and choice.question != "printed":
         return "A square for each claim. Hover for its text and value."
