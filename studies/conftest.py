@@ -48,5 +48,7 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         )
         left = [*Path(disk).iterdir(), *Path(memory).iterdir()]
         assert left == [], done.stderr
-    results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
-    return QuickRun(code=done.returncode, results=results, said=done.stdout)
+    written = copy / "results" / "quick"
+    results = json.loads((written / "results.json").read_text("utf-8"))
+    page = written / "report.html"
+    return QuickRun(code=done.returncode, results=results, said=done.stdout, page=page)

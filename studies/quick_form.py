@@ -2,12 +2,17 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headroom.errors import ExitCode
+from headroom.report.browser import open_browser
+from headroom.report.extent import PAGE_BYTES_AT_MOST
 from headroom.report.first_screen.render import MAX_LINES
+from headroom.report.test_page_in_browser import browser_or_skip
+from tests.support.first_screen import PHONE_PX, SMALL_PX, WIDE_PX, first_screen_problems
 
 WIDTH = 80
 """Columns of the terminal in which a quick form runs."""
@@ -23,6 +28,8 @@ class QuickRun:
     """Content of results.json."""
     said: str
     """Standard output."""
+    page: Path
+    """The report."""
 
     def experiment(self, name: str) -> dict[str, Any]:
         """Return the results of an experiment."""
@@ -114,3 +121,16 @@ class QuickForm:
             return
         does_hold = set(quick.verdicts().values()) == {"holds"}
         assert quick.code == (ExitCode.DONE if does_hold else ExitCode.CLAIMS_DIFFER)
+
+    def test_the_page_keeps_the_rules_of_the_first_screen(self, quick: QuickRun) -> None:
+        browser_or_skip()
+        assert quick.page.stat().st_size <= PAGE_BYTES_AT_MOST
+        with open_browser() as browser:
+            found = [
+                *first_screen_problems(browser, quick.page, width=WIDE_PX, scheme="light"),
+                *first_screen_problems(browser, quick.page, width=PHONE_PX, scheme="dark"),
+                *first_screen_problems(
+                    browser, quick.page, width=SMALL_PX, scheme="light", unfolds=True
+                ),
+            ]
+        assert found == []

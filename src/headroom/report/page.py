@@ -46,7 +46,14 @@ from headroom.report.comparisons import comparisons_table
 from headroom.report.course_table import course_table
 from headroom.report.crossovers import crossovers_table
 from headroom.report.derived import derived_figures, derived_tables
-from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.extent import (
+    PAGE_BYTES_AT_MOST,
+    SHARES,
+    Extent,
+    extents_of,
+    is_whole,
+)
+from headroom.report.figures.roles import page_rules as figure_rules
 from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
 from headroom.report.laws import BASIS_WORDS, basis_sentences, law_table
@@ -54,6 +61,7 @@ from headroom.report.layout import environment, template_text
 from headroom.report.measured_when import moment
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.opening.screen import opening_of
 from headroom.report.predictions import predictions_table
 from headroom.report.profiles import profile_pictures
 from headroom.report.replication_table import replication_table
@@ -80,16 +88,10 @@ _LIBRARIES = ("vega", "vega-lite", "vega-embed")
 _HERE = files("headroom.report")
 _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
-_CLASS_ROWS = 200
-"""Rows of a table by class that a page holds at least."""
-_ANSWERS = 6
-"""Claims that do not hold which the top of a page shows."""
-_SHORT_STUDY, _SHORT_CLAIMS = 4, 20
-"""Experiments, and claims, up to which a page shows all that it has unfolded."""
+_MOST_FOLDS = 6
+"""Experiments that have a folded line each; more of them are folded together."""
 _PACKED_FROM = 100_000
 """Letters of JSON from which on a page carries it packed."""
-_SHORT_TITLE = 18
-"""Letters of a title that the navigation shows whole."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -100,7 +102,6 @@ class ExperimentView:
     name: str
     anchor: str
     title: str
-    short_title: str
     column: str
     facts: list[tuple[str, str]]
     subtitle: str
@@ -132,6 +133,7 @@ class ExperimentView:
     profiles: Sequence[tuple[str, Markup]]
     residuals: Table | None
     parameters: Table | None
+    lacks_picture: bool
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
     artefacts: list[ShownArtefact]
@@ -156,13 +158,26 @@ def render_page(result: StudyResult) -> str:
     >>> "<title>An empty study" in render_page(result)
     True
     """
-    extents = extents_of(result)
+    shares = SHARES if not is_whole(result) else (None, *SHARES)
+    pages = (
+        _page(result, extents_of(result, share=share), is_whole=share is None) for share in shares
+    )
+    page = ""
+    for page in pages:
+        if len(page.encode()) <= PAGE_BYTES_AT_MOST:
+            break
+    return page
+
+
+def _page(result: StudyResult, extents: Sequence[Extent], *, is_whole: bool) -> str:
+    """Return a page of which each experiment has an extent."""
     views = [
-        view_of(e, extent, result.claims)
-        for e, extent in zip(result.experiments, extents, strict=True)
+        view_of(experiment, extent, result.claims, before=_before(result, experiment))
+        for experiment, extent in zip(result.experiments, extents, strict=True)
     ]
     predictions = prediction_figures(result.claims)
-    libraries = [_library(name) for name in _LIBRARIES]
+    has_figures = bool(predictions) or any(view.figures or view.details for view in views)
+    library = _libraries() if has_figures else ""
     script = template_text("page.js")
     return (
         environment()
@@ -178,41 +193,49 @@ def render_page(result: StudyResult) -> str:
             claim_reason=claim_reason,
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
-            policy=_policy([*libraries, script]),
+            policy=_policy([library, script] if library else [script]),
             style=_style(views),
-            libraries=[Markup(library) for library in libraries],  # noqa: S704
+            opening=opening_of(result),
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
-            answers=_not_holding(result)[:_ANSWERS],
-            answers_left_out=len(_not_holding(result)[_ANSWERS:]),
-            is_whole=is_whole(result),
-            is_long=len(views) > _SHORT_STUDY or len(result.claims) > _SHORT_CLAIMS,
+            is_whole=is_whole,
+            is_long=len(views) > _MOST_FOLDS,
+            points=sum(len(experiment.points) for experiment in result.experiments),
             data={
                 "figures": embedded(
                     embed_json(_figure_data(result, views, predictions), is_drawn=True)
                 ),
                 "results": embedded(
-                    embed_json(
-                        stored_form(result if is_whole(result) else _drawn_of(result, views))
-                    )
+                    embed_json(stored_form(result if is_whole else _drawn_of(result, views)))
                 ),
+                **({"library": _packed(library)} if library else {}),
             },
-            has_figures=bool(predictions) or any(view.figures or view.details for view in views),
+            has_figures=has_figures,
         )
     )
 
 
+def _before(result: StudyResult, experiment: ExperimentResult) -> ExperimentResult | None:
+    """Return the first experiment of the same system, if that is another one."""
+    first = next(one for one in result.experiments if one.system == experiment.system)
+    return None if first is experiment else first
+
+
 def _style(views: Iterable[ExperimentView]) -> Markup:
     rules = page_rules() if any(view.model for view in views) else ""
-    return Markup(template_text("page.css") + rules)  # noqa: S704 - files of this package
+    return Markup(template_text("page.css") + figure_rules() + rules)  # noqa: S704 - files of this package
 
 
 def view_of(
-    experiment: ExperimentResult, extent: Extent, claims: Sequence[ClaimResult] = ()
+    experiment: ExperimentResult,
+    extent: Extent,
+    claims: Sequence[ClaimResult] = (),
+    *,
+    before: ExperimentResult | None = None,
 ) -> ExperimentView:
-    """Return the template data of one experiment."""
+    """Return the template data of one experiment, with parameters that differ from `before`."""
     closer = with_series(
         closer_points(experiment, at_most=extent.details),
         at_most=extent.series,
@@ -221,7 +244,12 @@ def view_of(
     failures = _failures(experiment)
     artefacts, artefacts_left_out = shown_artefacts(experiment)
     drawn = Drawn()
-    model = drawn.part("the picture of the model", lambda: model_figure(experiment))
+    has_model = experiment.model is not None and extent.has_picture
+    model = (
+        drawn.part("the picture of the model", lambda: model_figure(experiment))
+        if has_model
+        else None
+    )
     figures = [
         *drawn.figures("forest", lambda: forest_figures(experiment, marks=extent.marks)),
         *drawn.figures("trade-off", lambda: tradeoff_figures(experiment, marks=extent.marks)),
@@ -237,7 +265,6 @@ def view_of(
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
         title=experiment.title or experiment.name,
-        short_title=_short_title(experiment),
         column=_COLUMN_WORDS[experiment.column],
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
@@ -251,7 +278,7 @@ def view_of(
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
-        class_tables=class_tables(experiment, at_most=max(extent.resource_rows, _CLASS_ROWS)),
+        class_tables=class_tables(experiment, at_most=extent.class_rows),
         course=course_table(experiment),
         over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
@@ -270,7 +297,8 @@ def view_of(
         candidates=candidates_table(experiment),
         profiles=profile_pictures(experiment),
         residuals=residual_table(experiment, at_most=extent.rows),
-        parameters=parameters_table(experiment),
+        parameters=parameters_table(experiment, before),
+        lacks_picture=experiment.model is not None and not extent.has_picture,
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),
         seeds=_seeds(experiment.points[: extent.rows], experiment),
@@ -296,16 +324,6 @@ class Drawn:
         return list(self.part(f"the {kind} figures", draw) or [])
 
 
-def _short_title(experiment: ExperimentResult) -> str:
-    """Return the text in the navigation: the title if it is short, else the name.
-
-    A name is an identifier; its underscores and dashes are blanks to a reader.
-    """
-    if experiment.title and len(experiment.title) <= _SHORT_TITLE:
-        return experiment.title
-    return re.sub(r"[_-]+", " ", experiment.name)
-
-
 def _subtitle(experiment: ExperimentResult) -> str:
     parts = [f"System {experiment.system}", count_noun(len(experiment.points), "point")]
     if experiment.replications:
@@ -321,7 +339,7 @@ def _choice_note(shown: int, experiment: ExperimentResult) -> str:
 
 
 def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResult:
-    """Return of the results what the script of the page draws: the pictures of a few points."""
+    """Return the part of the results that the script draws: the pictures of a few points."""
     experiments = [
         msgspec.structs.replace(
             experiment,
@@ -338,12 +356,12 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
 
 
 def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
-    """Return the essentials and all facts; those of single experiments stand with them."""
+    """Return the essentials and all facts; those of single experiments are listed with these."""
     return essentials(facts), flatten({k: v for k, v in facts.items() if k not in {"facts", "id"}})
 
 
 def _distinct(views: Iterable[tuple[Rows, Rows]]) -> list[tuple[Rows, Rows]]:
-    """Return each view of an environment once: sessions on one machine tell the same."""
+    """Return each view of an environment once: sessions on one machine repeat it."""
     found: list[tuple[Rows, Rows]] = []
     for view in views:
         if view not in found:
@@ -437,14 +455,14 @@ def embedded(json: Markup) -> Embedded:
     """
     if len(json) < _PACKED_FROM:
         return Embedded(json, is_packed=False)
-    packed = gzip.compress(json.encode(), mtime=0)
+    return _packed(str(json))
+
+
+@cache
+def _packed(text: str) -> Embedded:
+    """Return a text as base64 of gzip, in which no sign means anything to HTML."""
+    packed = gzip.compress(text.encode(), mtime=0)
     return Embedded(Markup(base64.b64encode(packed).decode()), is_packed=True)  # noqa: S704
-
-
-def _not_holding(result: StudyResult) -> list[ClaimResult]:
-    """Return the claims that differ, then those that are undecided."""
-    order = ("differs", "undecided")
-    return [one for verdict in order for one in result.claims if one.verdict == verdict]
 
 
 @cache
@@ -454,6 +472,12 @@ def _library(name: str) -> str:
     if "</script" in text.lower() or "<!--" in text:
         raise AssertionError(f"{name}.min.js cannot stand inside a script element")
     return text
+
+
+@cache
+def _libraries() -> str:
+    """Return the chart library as the one script that the page adds when a figure is unfolded."""
+    return "\n;\n".join(map(_library, _LIBRARIES))
 
 
 def _licence(name: str) -> str:
