@@ -1,0 +1,157 @@
+"""Who else uses the processors: other programs, the host, quotas."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from headroom.experiment.machine.calibration import DISTURBED
+from headroom.experiment.machine.machine_facts import ROOT, container, cpu, read_text
+from headroom.experiment.machine.machine_watch import BUSY_WAIT, PREFIX, busy_words
+from headroom.experiment.protocol.finding import Finding
+
+STEAL_SHARE = 0.01
+"""Share of processor time since the start of the machine from which a host is a busy one."""
+_STEAL = 7
+
+
+def load(root: Path = ROOT) -> Finding:
+    """Check whether other programs use the processors now."""
+    words = busy_words(root)
+    if not words:
+        return Finding(check="load", state="a processor is free", verdict="fine")
+    state = words.removeprefix("this machine is ").partition("; other")[0]
+    return Finding(
+        check="load",
+        state=state,
+        verdict="costs accuracy",
+        effect="Measured programs wait for a processor. Replications that lose "
+        f"{BUSY_WAIT:.0%} of the processors to others are marked as disturbed.",
+        cure="stop other programs; `top` names them",
+    )
+
+
+def steal(root: Path = ROOT) -> Finding:
+    """Check how much processor time the host of a virtual machine took since the start."""
+    first = (read_text(root / "proc/stat") or "").partition("\n")[0].split()
+    ticks = [int(word) for word in first[1:] if word.isdigit()]
+    busy = sum(ticks[:3]) + sum(ticks[5 : _STEAL + 1]) if len(ticks) > _STEAL else 0
+    if not busy:
+        return Finding(check="stolen time", state="not published here", verdict="unknown")
+    share = ticks[_STEAL] / busy
+    state = f"{share:.1%} of the requested processor time since the start of the machine"
+    facts: dict[str, float | str | bool] = {"steal_ratio": share}
+    if share < STEAL_SHARE:
+        return Finding(check="stolen time", state=state, verdict="fine", facts=facts)
+    return Finding(
+        check="stolen time",
+        state=state,
+        verdict="costs accuracy",
+        effect="The host runs other machines meanwhile, and no program here can notice when. "
+        "Wall times get longer; means suffer less than high percentiles.",
+        cure="use a machine with dedicated processors, or measure at night",
+        facts=facts,
+    )
+
+
+def processors(root: Path = ROOT, usable: int | None = None) -> Finding:
+    """Check how many processors there are, and whether a quota stops programs."""
+    count = usable or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    limits = container(root)
+    share = limits.get("cpu_count_max")
+    words = f"{count} usable" if count > 1 else "one usable"
+    facts: dict[str, float | str | bool] = {"usable_count": count}
+    if share is not None and share < count:
+        return Finding(
+            check="processors",
+            state=f"{words}, but a quota of {share:g}",
+            verdict="costs accuracy",
+            effect="Once the quota of a period (100 ms by default) is used up, every thread stops "
+            "until the next: response times of tens of milliseconds appear from nowhere.",
+            cure=f"raise the quota, e.g. docker --cpus {count} or systemd CPUQuota={count}00%",
+            facts={**facts, "quota_count": share},
+        )
+    if count == 1:
+        return Finding(
+            check="processors",
+            state=words,
+            verdict="costs accuracy",
+            effect="A load generator and its server take the processor from each other, and so "
+            "does every other program.",
+            cure="use a machine with two processors or more",
+            facts=facts,
+        )
+    return Finding(check="processors", state=words, verdict="fine", facts=facts)
+
+
+def virtual_machine(root: Path = ROOT) -> Finding:
+    """Check whether this is a virtual machine."""
+    is_virtual = cpu(root).get("is_virtual")
+    if is_virtual is None:
+        return Finding(check="virtual machine", state="not published here", verdict="unknown")
+    if not is_virtual:
+        return Finding(check="virtual machine", state="no", verdict="fine")
+    names = (read_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name"))
+    named = " ".join(name for name in names if name)
+    return Finding(
+        check="virtual machine",
+        state=f"yes ({named})" if named else "yes",
+        verdict="costs accuracy",
+        effect="Neighbours on the same host share its caches, memory and disks, and page tables "
+        "have two levels. Results hold for such machines; differences between days may be the "
+        "host's.",
+        cure="interleave what you compare, in one study",
+    )
+
+
+def steadiness(ratios: Mapping[str, float]) -> Finding:
+    """Check how steady known work is: median over fastest pass, by kind, measured just now."""
+    worst = max(ratios.values())
+    slower = ", ".join(f"{kind} {ratio - 1:.0%}" for kind, ratio in ratios.items())
+    facts: dict[str, float | str | bool] = {f"{k}_ratio": ratio for k, ratio in ratios.items()}
+    state = f"known work takes longer than at its fastest by: {slower} (median)"
+    if worst < 1 + DISTURBED:
+        return Finding(check="steadiness", state=state, verdict="fine", facts=facts)
+    return Finding(
+        check="steadiness",
+        state=state,
+        verdict="costs accuracy",
+        effect="Something changes the speed of this machine right now. Differences below that "
+        "size need many replications.",
+        cure="see the other checks; then run `headroom doctor` again",
+        facts=facts,
+    )
+
+
+def throttling(counters: Mapping[str, float]) -> Finding | None:
+    """Check whether a quota stopped this process during the last second; None without a quota."""
+    periods = counters.get(f"{PREFIX}quota_periods", 0.0)
+    stopped = counters.get(f"{PREFIX}throttled_periods", 0.0)
+    if not periods:
+        return None
+    return Finding(
+        check="throttling",
+        state=f"stopped in {stopped:.0f} of {periods:.0f} periods of the quota just now",
+        verdict="costs accuracy" if stopped else "fine",
+        effect="The quota is used up by what runs in this container already." if stopped else "",
+        cure="raise the quota, or stop other programs of the container" if stopped else "",
+    )
+
+
+def mitigations(root: Path = ROOT) -> Finding:
+    """Name the mitigations of processor flaws: a fact, no fault."""
+    flaws = cpu(root).get("mitigations", {})
+    active = [
+        re.sub(r"^Mitigation: ", "", text).partition(";")[0]
+        for text in flaws.values()
+        if text.startswith("Mitigation")
+    ]
+    if not flaws:
+        return Finding(check="mitigations", state="none reported", verdict="fine")
+    return Finding(
+        check="mitigations",
+        state=f"{len(active)} active, {len(flaws) - len(active)} flaws without",
+        verdict="fine",
+        effect="They make system calls and switches of processes slower. Compare only machines "
+        "with the same ones; the report lists them.",
+    )

@@ -1,0 +1,41 @@
+"""What `headroom doctor` finds: one check of this machine, its verdict and its cure.
+
+A layer registers checks of its own under the entry point group ``headroom.checks``: a function
+without arguments that returns a list of findings, changes nothing and needs no rights.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+GROUP = "headroom.checks"
+
+Verdict: TypeAlias = Literal["prevents", "costs accuracy", "unknown", "fine"]
+"""Worst first; `unknown`: this machine does not publish it."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of a machine.
+
+    Parameters
+    ----------
+    check
+        What was looked at: ``"clock source"``.
+    state
+        What was found, with its value.
+    verdict
+        What it does to measurements.
+    effect
+        Which measurements it affects and how, with a figure if there is one.
+    cure
+        A command or an advice; empty if nothing is to be done.
+    facts
+        Values behind the state, for programs; names include the unit.
+    """
+
+    check: str
+    state: str
+    verdict: Verdict
+    effect: str = ""
+    cure: str = ""
+    facts: dict[str, float | str | bool] = {}
