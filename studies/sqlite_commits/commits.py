@@ -93,7 +93,8 @@ def main() -> None:
                 "name a folder on a disk: --set experiment.fixed.target=/var/tmp"
             )
         found = measure(folder / "data.sqlite", **chosen)
-        print(json.dumps({**found, "file_system": file_system, "sqlite": sqlite3.sqlite_version}))
+        versions = {"file_system": file_system, "sqlite": sqlite3.sqlite_version}
+        sys.stdout.write(f"{json.dumps({**found, **versions})}\n")
     finally:
         shutil.rmtree(folder)
 

@@ -45,7 +45,8 @@ def doctor(
     if not folder.is_dir():
         raise StudyError(f"{folder} is not a folder", cure="name the folder of your studies")
     found = examine(folder)
-    worst = next((one.verdict for one in found if one.verdict != "unknown"), "fine")
+    known: list[Verdict] = [one.verdict for one in found if one.verdict != "unknown"]
+    worst = known[0] if known else "fine"
     machine = machine_in_words()
     if as_json:
         write_json("examination", Examination(machine=machine, verdict=worst, findings=found))

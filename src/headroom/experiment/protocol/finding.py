@@ -4,6 +4,7 @@ A layer registers checks of its own under the entry point group ``headroom.check
 without arguments that returns a list of findings, changes nothing and needs no rights.
 """
 
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -39,3 +40,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     effect: str = ""
     cure: str = ""
     facts: dict[str, float | str | bool] = {}
+
+
+Check: TypeAlias = Callable[[], list[Finding]]
+"""What a layer registers."""

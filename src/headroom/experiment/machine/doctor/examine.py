@@ -1,6 +1,5 @@
 """All checks of a machine, those of the layers included, worst first."""
 
-from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import get_args
@@ -10,7 +9,7 @@ from headroom.experiment.machine.calibration import relative_times
 from headroom.experiment.machine.doctor import frequency, resources, sharing
 from headroom.experiment.machine.machine_watch import watched
 from headroom.experiment.protocol import plug_ins
-from headroom.experiment.protocol.finding import GROUP, Finding, Verdict
+from headroom.experiment.protocol.finding import GROUP, Check, Finding, Verdict
 
 WORST_FIRST: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -63,7 +62,7 @@ def _of_layers() -> list[Finding]:
 
 
 def _of_layer(name: str, entry: EntryPoint) -> list[Finding]:
-    check: Callable[[], list[Finding]] = plug_ins.load(entry, kind="check")
+    check: Check = plug_ins.load(entry, kind="check")
     return fallback(
         check,
         lambda reason: [Finding(check=name, state=f"failed: {reason}", verdict="unknown")],

@@ -11,9 +11,6 @@ import pytest
 
 from headroom.experiment.machine.doctor import examine, frequency, resources, sharing
 from headroom.experiment.protocol.finding import Finding
-from headroom.systems.memory_probe.check import check_counters
-from headroom.systems.storage.blocks.check import check_interfaces
-from headroom.systems.storage.blocks.interfaces import Interfaces
 
 CPU = "sys/devices/system/cpu"
 POLICY = f"{CPU}/cpu0/cpufreq"
@@ -22,6 +19,7 @@ QUIET = {"proc/loadavg": "0.10 0.10 0.10 1/1 1", "proc/pressure/cpu": "some avg1
 BUSY = {"proc/loadavg": "9.00 9.00 9.00 1/1 1", "proc/pressure/cpu": "some avg10=60.00 total=1"}
 MEMORY = "MemTotal: 1000 kB\nMemAvailable: {left} kB\nSwapTotal: 500 kB\nSwapFree: {swap} kB\n"
 GROUP = {"proc/self/cgroup": "0::/box", "sys/fs/cgroup/cgroup.controllers": "cpu"}
+COSTS = "costs accuracy"
 Check = Callable[[Path], Finding]
 
 CASES: list[tuple[Check, dict[str, str], str, str]] = [
@@ -44,13 +42,13 @@ CASES: list[tuple[Check, dict[str, str], str, str]] = [
             f"{CPU}/cpu1/cpufreq/scaling_governor": "performance",
             f"{CPU}/cpu1/cpufreq/cpuinfo_max_freq": "4000000",
         },
-        "costs accuracy",
+        COSTS,
         "from 0.8 to 4.0 GHz, a factor of 5.0",
     ),
     (frequency.boost, {}, "unknown", ""),
     (frequency.boost, {f"{CPU}/intel_pstate/no_turbo": "1"}, "fine", ""),
     (frequency.boost, {f"{CPU}/cpufreq/boost": "0"}, "fine", ""),
-    (frequency.boost, {f"{CPU}/cpufreq/boost": "1"}, "costs accuracy", "first runs of a session"),
+    (frequency.boost, {f"{CPU}/cpufreq/boost": "1"}, COSTS, "first runs of a session"),
     (
         frequency.boost,
         {
@@ -59,45 +57,45 @@ CASES: list[tuple[Check, dict[str, str], str, str]] = [
             f"{POLICY}/cpuinfo_max_freq": "3000000",
             f"{POLICY}/cpuinfo_min_freq": "1000000",
         },
-        "costs accuracy",
+        COSTS,
         "by up to 50%",
     ),
-    (frequency.hardware_threads, {f"{CPU}/smt/active": "1"}, "costs accuracy", "slow each other"),
+    (frequency.hardware_threads, {f"{CPU}/smt/active": "1"}, COSTS, "slow each other"),
     (frequency.hardware_threads, {f"{CPU}/smt/active": "0"}, "fine", ""),
     (frequency.power_supply, {}, "fine", ""),
-    (frequency.power_supply, {"sys/class/power_supply/AC/online": "0"}, "costs accuracy", "clock"),
+    (frequency.power_supply, {"sys/class/power_supply/AC/online": "0"}, COSTS, "clock"),
     (frequency.power_supply, {"sys/class/power_supply/AC/online": "1"}, "fine", ""),
     (sharing.load, QUIET, "fine", ""),
-    (sharing.load, BUSY, "costs accuracy", "lose 5% of the processors"),
+    (sharing.load, BUSY, COSTS, "lose 5% of the processors"),
     (sharing.steal, {}, "unknown", ""),
     (sharing.steal, {"proc/stat": STAT.format(steal=0)}, "fine", ""),
-    (sharing.steal, {"proc/stat": STAT.format(steal=500)}, "costs accuracy", "percentiles"),
+    (sharing.steal, {"proc/stat": STAT.format(steal=500)}, COSTS, "percentiles"),
     (sharing.virtual_machine, {"proc/cpuinfo": "flags : fpu sse"}, "fine", ""),
     (sharing.virtual_machine, {"proc/cpuinfo": "Features : fp"}, "unknown", ""),
-    (sharing.virtual_machine, {"proc/cpuinfo": "flags : hypervisor"}, "costs accuracy", "host"),
+    (sharing.virtual_machine, {"proc/cpuinfo": "flags : hypervisor"}, COSTS, "host"),
     (sharing.mitigations, {f"{CPU}/vulnerabilities/a": "Mitigation: X; Y"}, "fine", ""),
     (lambda root: sharing.processors(root, 4), {}, "fine", ""),
-    (lambda root: sharing.processors(root, 1), {}, "costs accuracy", "load generator"),
+    (lambda root: sharing.processors(root, 1), {}, COSTS, "load generator"),
     (
         lambda root: sharing.processors(root, 4),
         {**GROUP, "sys/fs/cgroup/box/cpu.max": "150000 100000"},
-        "costs accuracy",
+        COSTS,
         "every thread stops",
     ),
     (resources.free_memory, {}, "unknown", ""),
     (resources.free_memory, {"proc/meminfo": MEMORY.format(left=600, swap=500)}, "fine", ""),
-    (resources.free_memory, {"proc/meminfo": MEMORY.format(left=50, swap=500)}, "costs accuracy", ""),
-    (resources.free_memory, {"proc/meminfo": MEMORY.format(left=600, swap=400)}, "costs accuracy", ""),
+    (resources.free_memory, {"proc/meminfo": MEMORY.format(left=50, swap=500)}, COSTS, "swapped"),
+    (resources.free_memory, {"proc/meminfo": MEMORY.format(left=600, swap=400)}, COSTS, "swapped"),
     (
         resources.huge_pages,
         {"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]"},
-        "costs accuracy",
+        COSTS,
         "TLB",
     ),
     (
         resources.huge_pages,
         {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never"},
-        "costs accuracy",
+        COSTS,
         "in the middle of a run",
     ),
     (
@@ -110,11 +108,11 @@ CASES: list[tuple[Check, dict[str, str], str, str]] = [
     (
         resources.nodes,
         {f"sys/devices/system/node/node{n}/cpulist": "0" for n in (0, 1)},
-        "costs accuracy",
+        COSTS,
         "another node",
     ),
     (lambda root: resources.clock_source(root, lambda: 5e-8), {}, "fine", ""),
-    (lambda root: resources.clock_source(root, lambda: 1e-6), {}, "costs accuracy", "two readings"),
+    (lambda root: resources.clock_source(root, lambda: 1e-6), {}, COSTS, "two readings"),
 ]  # fmt: skip
 
 
@@ -182,26 +180,6 @@ def test_unsteady_work_and_a_quota_that_bites_are_found() -> None:
     assert found is not None
     assert found.verdict == "costs accuracy"
     assert sharing.throttling({}) is None
-
-
-@pytest.mark.parametrize(("setting", "cure"), [("0", "seccomp"), ("2", "sysctl")])
-def test_a_refused_ring_is_named_with_its_cause(setting: str, cure: str, tmp_path: Path) -> None:
-    path = tmp_path / "proc/sys/kernel/io_uring_disabled"
-    path.parent.mkdir(parents=True)
-    path.write_text(setting)
-    refused = Interfaces(refusals={"io_uring": "not permitted", "threads": "not asked"})
-    (found,) = check_interfaces(tmp_path, refused)
-    assert found.verdict == "costs accuracy"
-    assert cure in found.cure
-
-
-def test_counters_are_judged_by_what_can_be_read(tmp_path: Path) -> None:
-    allowed: dict[str, float | str] = {"cycles": 1.0, "llc_misses": "this machine has none"}
-    (some,) = check_counters(tmp_path, allowed)
-    assert (some.verdict, some.state[:6]) == ("fine", "cycles")
-    (none,) = check_counters(tmp_path, {"cycles": "not permitted: see perf_event_paranoid"})
-    assert none.verdict == "costs accuracy"
-    assert "sysctl kernel.perf_event_paranoid" in none.cure
 
 
 def test_the_worst_comes_first_on_this_machine(tmp_path: Path) -> None:

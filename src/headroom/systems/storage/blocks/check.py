@@ -1,4 +1,4 @@
-"""The storage layer's part of `headroom doctor`: is io_uring available, and what does it save?"""
+"""The storage layer's part of `headroom doctor`: whether io_uring is available, and its cost."""
 
 from pathlib import Path
 
