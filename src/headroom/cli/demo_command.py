@@ -16,8 +16,8 @@ from headroom.experiment.study.shipped import copy_shipped
 
 SIMULATED, MEASURED = "quickstart", "sqlite_commits"
 _IN_MEMORY = ("tmpfs", "ramfs")
-_ON_DISK = (Path("/var/tmp"), Path.home())  # noqa: S108 - a new folder is made in it
-"""Folders to try if the demo itself is in memory."""
+_ON_DISK = Path("/var/tmp")  # noqa: S108 - a new folder is made in it
+"""Where SQLite commits if the demo itself is in memory."""
 
 
 def demo(
@@ -54,14 +54,14 @@ def _prepare(study: Path) -> None:
 
 def _where_to_commit(study: Path, *, quiet: bool) -> tuple[str, ...]:
     """Say which disk the commits go to; return the settings for one if the study is in memory."""
-    for place in (study, *_ON_DISK):
+    for place in (study, _ON_DISK):
         mount = mount_of(place)
         if mount is None or mount.type not in _IN_MEMORY:
             disk = "" if mount is None else f" ({mount.type} on {mount.source})"
             session.note(f"SQLite commits to {place}{disk}", quiet=quiet)
             return () if place == study else (f"experiment.fixed.target={place}",)
     raise EnvironmentUnfitError(
-        f"{study}, {' and '.join(map(str, _ON_DISK))} are in memory, where a commit costs nothing",
+        f"{study} and {_ON_DISK} are in memory, where a commit costs nothing",
         cure="name a folder on a disk: headroom demo /path/on/disk",
     )
 
