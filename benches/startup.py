@@ -1,8 +1,8 @@
 """Start-up time and installed size of command line libraries: `python -m benches.startup`.
 
 Each library gets the same small program: a version, and a command with typed options. They are
-installed into folders of their own, so this needs a package index. Times are processor time (s),
-medians of interleaved starts, beside an empty Python and beside Headroom itself.
+installed into separate folders, so this needs a package index. Times are processor time (s),
+medians of interleaved starts, with an empty Python and Headroom itself for comparison.
 """
 
 import os

@@ -19,7 +19,7 @@ def version() -> str:
 
 
 def disagreements(tag: str) -> list[str]:
-    """Return what says something else than Cargo.toml: the tag, and files that repeat it.
+    """Return each difference to Cargo.toml: of the tag, and of files that repeat the version.
 
     Examples
     --------

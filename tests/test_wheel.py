@@ -24,7 +24,7 @@ from tests.test_tidy import installed_with
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ("rm", "true")
-"""All that the demo may find on the PATH besides Headroom itself."""
+"""All that the demo may find on the PATH, apart from Headroom itself."""
 NOT_SHIPPED = re.compile(r"(^|/)(test_[^/]*|conftest\.py|results/.*|pictures/.*|.*\.rs|tests/.*)$")
 LARGEST_WHEEL_BYTES = 6_000_000
 

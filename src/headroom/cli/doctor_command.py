@@ -1,4 +1,4 @@
-"""`headroom doctor`: what spoils measurements on this machine, and the cure."""
+"""`headroom doctor`: causes of bad measurements on this machine, each with a hint."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ _STYLES: dict[Verdict, str] = {"prevents": "red", "costs accuracy": "yellow", "f
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """What `headroom doctor --json` prints."""
+    """Content of `headroom doctor --json`."""
 
     machine: str
     verdict: Verdict
@@ -38,7 +38,7 @@ def doctor(
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Say what spoils measurements on this machine, and the cure; changes nothing.
+    """Name the causes of bad measurements on this machine, each with a hint; changes nothing.
 
     Exits with 5 if something prevents measurements, else with 0.
     """
@@ -68,7 +68,7 @@ def machine_in_words() -> str:
 def lines(machine: str, found: Sequence[Finding], *, width: int) -> Iterator[tuple[str, str]]:
     """Yield the answer first, then each check: style and text, at most `width` wide.
 
-    A hint is one line, however long, because its commands are to be copied.
+    A hint is always one line, because users copy its commands.
     """
     yield "", f"This machine: {machine}"
     yield "bold", _answer(found)

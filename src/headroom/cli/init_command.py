@@ -23,12 +23,12 @@ DEFAULT = "model"
 
 
 def _likes() -> dict[str, str]:
-    """Return what a starter can be like: name -> starter."""
+    """Return the names for `--like`: name -> starter."""
     return {like: name for name in starter_names() for like in find_starter(name).variants()}
 
 
 def _with(name: str, system: str) -> str:
-    """Return the starter that has a variant; refuse a name that nobody knows."""
+    """Return the starter that has a variant; refuse an unknown name."""
     likes = _likes()
     if name not in likes:
         raise StudyError(f"unknown machine {name!r}", cure=f"choose one of {', '.join(likes)}")

@@ -1,4 +1,4 @@
-"""What `headroom doctor` finds: one check of this machine, its verdict and its cure.
+"""A finding of `headroom doctor`: one check of this machine, its verdict and a hint.
 
 A layer registers checks of its own under the entry point group ``headroom.checks``: a function
 without arguments that returns a list of findings, changes nothing and needs no rights.
@@ -21,15 +21,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     check
-        What was looked at: ``"clock source"``.
+        Subject of the check: ``"clock source"``.
     state
-        What was found, with its value.
+        Result, with its value.
     verdict
-        What it does to measurements.
+        Consequence for measurements.
     effect
         Which measurements it affects and how, with a figure if there is one.
     cure
-        A command or an advice; empty if nothing is to be done.
+        A command or an advice; empty if there is nothing to do.
     facts
         Values behind the state, for programs; names include the unit.
     """
@@ -43,4 +43,4 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Check: TypeAlias = Callable[[], list[Finding]]
-"""What a layer registers."""
+"""A check that a layer registers."""

@@ -1,5 +1,5 @@
-"""What spoils measurements on this machine, and the cure: the checks behind `headroom doctor`.
+"""The checks behind `headroom doctor`: causes of bad measurements on this machine.
 
-Invariant: checks read, and change nothing; none needs rights. What a machine does not publish is
-`unknown`, never guessed.
+Invariant: checks read and change nothing; none needs rights. A fact that this machine does not
+publish is `unknown`, never guessed.
 """

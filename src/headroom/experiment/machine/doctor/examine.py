@@ -15,7 +15,7 @@ WORST_FIRST: tuple[Verdict, ...] = get_args(Verdict)
 
 
 def examine(folder: Path) -> list[Finding]:
-    """Return what affects measurements on this machine, with the studies of a folder.
+    """Return the findings of all checks; `folder` holds the studies, and its disk is checked.
 
     Takes about a second, in which known work is timed.
 

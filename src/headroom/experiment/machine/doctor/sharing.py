@@ -66,7 +66,7 @@ def processors(root: Path = ROOT, usable: int | None = None) -> Finding:
             check="processors",
             state=f"{words}, but a quota of {share:g}",
             verdict="costs accuracy",
-            effect="Once the quota of a period (100 ms by default) is used up, every thread stops "
+            effect="Once the quota of a period (100 ms by default) is spent, every thread stops "
             "until the next: response times of tens of milliseconds appear from nowhere.",
             cure=f"raise the quota, e.g. docker --cpus {count} or systemd CPUQuota={count}00%",
             facts={**facts, "quota_count": share},
@@ -124,7 +124,7 @@ def steadiness(ratios: Mapping[str, float]) -> Finding:
 
 
 def throttling(counters: Mapping[str, float]) -> Finding | None:
-    """Check whether a quota stopped this process during the last second; None without a quota."""
+    """Check whether a quota stopped this process during the last second; None if there is none."""
     periods = counters.get(f"{PREFIX}quota_periods", 0.0)
     stopped = counters.get(f"{PREFIX}throttled_periods", 0.0)
     if not periods:
@@ -133,7 +133,7 @@ def throttling(counters: Mapping[str, float]) -> Finding | None:
         check="throttling",
         state=f"stopped in {stopped:.0f} of {periods:.0f} periods of the quota just now",
         verdict="costs accuracy" if stopped else "fine",
-        effect="The quota is used up by what runs in this container already." if stopped else "",
+        effect="Programs in this container spend the quota already." if stopped else "",
         cure="raise the quota, or stop other programs of the container" if stopped else "",
     )
 

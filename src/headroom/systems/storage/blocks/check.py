@@ -8,7 +8,7 @@ from headroom.systems.storage.blocks.interfaces import Interfaces
 
 _REASONS = {
     1: "kernel.io_uring_disabled = 1: only for root and one group",
-    2: "kernel.io_uring_disabled = 2: for nobody",
+    2: "kernel.io_uring_disabled = 2: for no program",
 }
 
 
