@@ -1,13 +1,12 @@
 """Who else uses the processors: other programs, the host, quotas."""
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from headroom.experiment.machine.calibration import DISTURBED
 from headroom.experiment.machine.machine_facts import ROOT, container, cpu, read_text
-from headroom.experiment.machine.machine_watch import BUSY_WAIT, PREFIX, busy_words
+from headroom.experiment.machine.machine_watch import BUSY_WAIT, PREFIX, busy_words, usable_cpus
 from headroom.experiment.protocol.finding import Finding
 
 STEAL_SHARE = 0.01
@@ -56,7 +55,7 @@ def steal(root: Path = ROOT) -> Finding:
 
 def processors(root: Path = ROOT, usable: int | None = None) -> Finding:
     """Check how many processors there are, and whether a quota stops programs."""
-    count = usable or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else [0])
+    count = usable or len(usable_cpus())
     limits = container(root)
     share = limits.get("cpu_count_max")
     words = f"{count} usable" if count > 1 else "one usable"
