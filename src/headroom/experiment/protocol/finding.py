@@ -42,5 +42,26 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, float | str | bool] = {}
 
 
+Facts: TypeAlias = dict[str, float | str | bool]
+
+
+def fine(check: str, state: str, facts: Facts | None = None) -> Finding:
+    """Return the finding of a check that passed."""
+    return Finding(check=check, state=state, verdict="fine", facts=facts or {})
+
+
+def unknown(check: str) -> Finding:
+    """Return the finding of a check whose facts this machine does not publish."""
+    return Finding(check=check, state="not published here", verdict="unknown")
+
+
+def costs(check: str, state: str, *, effect: str, hint: str, facts: Facts | None = None) -> Finding:
+    """Return the finding of a check that costs accuracy: what it affects, and a hint."""
+    verdict: Verdict = "costs accuracy"
+    return Finding(
+        check=check, state=state, verdict=verdict, effect=effect, cure=hint, facts=facts or {}
+    )
+
+
 Check: TypeAlias = Callable[[], list[Finding]]
 """A check that a layer registers."""

@@ -7,7 +7,6 @@ from typing import get_args
 from headroom.defects import fallback
 from headroom.experiment.machine.calibration import relative_times
 from headroom.experiment.machine.doctor import frequency, resources, sharing
-from headroom.experiment.machine.machine_watch import watched
 from headroom.experiment.protocol import plug_ins
 from headroom.experiment.protocol.finding import GROUP, Check, Finding, Verdict
 
@@ -24,20 +23,15 @@ def examine(folder: Path) -> list[Finding]:
     >>> {"load", "clock source", "disk space"} <= {one.check for one in examine(Path())}
     True
     """
-    with watched() as watch:
-        ratios = relative_times()
-    throttling = sharing.throttling(watch.counters)
     own = [
-        sharing.steadiness(ratios),
+        sharing.steadiness(relative_times()),
         sharing.load(),
         sharing.processors(),
-        *([] if throttling is None else [throttling]),
         sharing.virtual_machine(),
         sharing.steal(),
         frequency.policy(),
         frequency.boost(),
         frequency.hardware_threads(),
-        frequency.power_supply(),
         sharing.mitigations(),
         resources.free_memory(),
         resources.huge_pages(),

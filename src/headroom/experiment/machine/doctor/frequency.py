@@ -4,7 +4,7 @@ from pathlib import Path
 
 from headroom.experiment.machine.calibration import DISTURBED
 from headroom.experiment.machine.machine_facts import ROOT, read_int, read_text
-from headroom.experiment.protocol.finding import Finding
+from headroom.experiment.protocol.finding import Finding, costs, fine, unknown
 
 _CPU = "sys/devices/system/cpu"
 
@@ -41,19 +41,18 @@ def policy(root: Path = ROOT) -> Finding:
     named += f", energy preference {', '.join(preferences)}" if preferences else ""
     # With a preference the processor itself chooses, and the governor is only a bound.
     if governors == ["performance"] or preferences == ["performance"]:
-        return Finding(check="frequency policy", state=named, verdict="fine")
+        return fine("frequency policy", named)
     ends = _frequencies_ghz(root)
     span = ""
     if ends is not None and ends[1] > ends[0] > 0:
         low, high = ends
         span = f": from {low:.1f} to {high:.1f} GHz, a factor of {high / low:.1f}"
-    return Finding(
-        check="frequency policy",
-        state=named,
-        verdict="costs accuracy",
+    return costs(
+        "frequency policy",
+        named,
         effect="The clock follows the load, so short runs and light loads are timed at a low "
         f"clock{span}. It affects all measured times.",
-        cure="sudo cpupower frequency-set --governor performance",
+        hint="sudo cpupower frequency-set --governor performance",
         facts={} if ends is None else {"frequency_ghz_min": ends[0], "frequency_ghz_max": ends[1]},
     )
 
@@ -67,19 +66,18 @@ def boost(root: Path = ROOT) -> Finding:
     elif (on := read_int(switch)) is not None:
         is_on, cure = on == 1, f"echo 0 | sudo tee /{switch.relative_to(root)}"
     else:
-        return Finding(check="boost", state="not published here", verdict="unknown")
+        return unknown("boost")
     if not is_on:
-        return Finding(check="boost", state="off", verdict="fine")
+        return fine("boost", "off")
     base = read_int(root / _CPU / "cpu0/cpufreq/base_frequency")
     ends = _frequencies_ghz(root)
     gain = f", by up to {ends[1] * 1e6 / base - 1:.0%}" if base and ends else ""
-    return Finding(
-        check="boost",
-        state="on",
-        verdict="costs accuracy",
+    return costs(
+        "boost",
+        "on",
         effect="The clock rises while few cores work and the processor is cool"
         f"{gain}: the first runs of a session are faster, and a run depends on its neighbours.",
-        cure=cure,
+        hint=cure,
     )
 
 
@@ -87,31 +85,14 @@ def hardware_threads(root: Path = ROOT) -> Finding:
     """Check whether two hardware threads share a core."""
     active = read_int(root / _CPU / "smt/active")
     if active is None:
-        return Finding(check="hardware threads", state="not published here", verdict="unknown")
+        return unknown("hardware threads")
     if not active:
-        return Finding(check="hardware threads", state="one for each core", verdict="fine")
-    return Finding(
-        check="hardware threads",
-        state="several share a core",
-        verdict="costs accuracy",
+        return fine("hardware threads", "one for each core")
+    return costs(
+        "hardware threads",
+        "several share a core",
         effect="Two busy threads of a core slow each other down, and measured processor time "
         "rises with them. It affects loads with more threads than cores, and any run with a busy "
         "neighbour.",
-        cure=f"echo off | sudo tee /{_CPU}/smt/control",
-    )
-
-
-def power_supply(root: Path = ROOT) -> Finding:
-    """Check whether a battery supplies the machine."""
-    mains = sorted((root / "sys/class/power_supply").glob("*/online"))
-    known = [online for path in mains if (online := read_int(path)) is not None]
-    if not known or any(known):
-        state = "mains" if known else "no battery is published"
-        return Finding(check="power supply", state=state, verdict="fine")
-    return Finding(
-        check="power supply",
-        state="battery",
-        verdict="costs accuracy",
-        effect="Laptops lower the clock on battery, more so as it empties. It affects all times.",
-        cure="plug in the power supply",
+        hint=f"echo off | sudo tee /{_CPU}/smt/control",
     )

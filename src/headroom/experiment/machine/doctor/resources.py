@@ -10,7 +10,7 @@ from headroom.experiment.machine.environment import core_facts
 from headroom.experiment.machine.machine_facts import ROOT, clock, container, memory, numa
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.machine.storage_facts import storage
-from headroom.experiment.protocol.finding import Finding, Verdict
+from headroom.experiment.protocol.finding import Facts, Finding, Verdict, costs, fine, unknown
 from headroom.quantities import format_quantity
 
 SCARCE_MEMORY = 0.1
@@ -37,24 +37,23 @@ def free_memory(root: Path = ROOT) -> Finding:
     known = memory(root)
     total, available = known.get("total_bytes"), known.get("available_bytes")
     if not total or available is None:
-        return Finding(check="memory", state="not published here", verdict="unknown")
+        return unknown("memory")
     bound = min(total, container(root).get("memory_bytes_max", total))
     swapped = known.get("swap_bytes", 0) - known.get("swap_free_bytes", 0)
     state = f"{_bytes(available)} of {_bytes(total)} available"
     state += f", a limit of {_bytes(bound)}" if bound < total else ""
     state += f", {_bytes(swapped)} swapped out" if swapped else ""
-    facts: dict[str, float | str | bool] = {
+    facts: Facts = {
         "available_bytes": available, "total_bytes": total, "swapped_bytes": swapped,
     }  # fmt: skip
     if available >= SCARCE_MEMORY * total and swapped < _SWAPPED * total:
-        return Finding(check="memory", state=state, verdict="fine", facts=facts)
-    return Finding(
-        check="memory",
-        state=state,
-        verdict="costs accuracy",
+        return fine("memory", state, facts)
+    return costs(
+        "memory",
+        state,
         effect="A program whose pages were swapped out waits for the disk, about 0.1 ms a page on "
         "flash and 10 ms on a disk; caches of files shrink. It affects everything.",
-        cure="stop programs with much memory, then: sudo swapoff -a && sudo swapon -a",
+        hint="stop programs with much memory, then: sudo swapoff -a && sudo swapon -a",
         facts=facts,
     )
 
@@ -63,22 +62,21 @@ def huge_pages(root: Path = ROOT) -> Finding:
     """Check whether programs can get huge pages."""
     policy = memory(root).get("transparent_huge_pages")
     if policy is None:
-        return Finding(check="huge pages", state="not published here", verdict="unknown")
+        return unknown("huge pages")
     state = f"transparent huge pages: {policy}"
     if policy == "madvise":
-        return Finding(check="huge pages", state=state, verdict="fine")
+        return fine("huge pages", state)
     effects = {
         "never": "Random accesses to more memory than the TLB covers walk page tables, and "
         "`headroom memory probe` cannot show what huge pages would gain.",
         "always": "The kernel may join pages in the middle of a run, so memory use and times "
         "change as programs age.",
     }
-    return Finding(
-        check="huge pages",
-        state=state,
-        verdict="costs accuracy",
+    return costs(
+        "huge pages",
+        state,
         effect=effects.get(policy, ""),
-        cure="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        hint="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
     )
 
 
@@ -86,14 +84,13 @@ def nodes(root: Path = ROOT) -> Finding:
     """Check whether memory has several distances."""
     count = numa(root).get("node_count", 1)
     if count == 1:
-        return Finding(check="memory nodes", state="one", verdict="fine")
-    return Finding(
-        check="memory nodes",
-        state=f"{count} (NUMA)",
-        verdict="costs accuracy",
+        return fine("memory nodes", "one")
+    return costs(
+        "memory nodes",
+        f"{count} (NUMA)",
         effect="A run is slower if its memory is on another node than its processor, and chance "
         "decides that. `headroom memory probe` measures by how much.",
-        cure="numactl --cpunodebind=0 --membind=0 headroom run STUDY",
+        hint="numactl --cpunodebind=0 --membind=0 headroom run STUDY",
     )
 
 
@@ -183,7 +180,7 @@ def disk_space(folder: Path, root: Path = ROOT) -> Finding:
         verdict = "costs accuracy"
         effect = "Nearly full file systems and flash devices write more slowly, and unevenly."
         cure = "free some space before you measure storage or databases"
-    facts: dict[str, float | str | bool] = {"free_bytes": free, "size_bytes": size, "type": kind}
+    facts: Facts = {"free_bytes": free, "size_bytes": size, "type": kind}
     return Finding(
         check="disk space", state=state, verdict=verdict, effect=effect, cure=cure, facts=facts
     )

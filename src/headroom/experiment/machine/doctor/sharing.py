@@ -6,8 +6,8 @@ from pathlib import Path
 
 from headroom.experiment.machine.calibration import DISTURBED
 from headroom.experiment.machine.machine_facts import ROOT, container, cpu, read_text
-from headroom.experiment.machine.machine_watch import BUSY_WAIT, PREFIX, busy_words, usable_cpus
-from headroom.experiment.protocol.finding import Finding
+from headroom.experiment.machine.machine_watch import BUSY_WAIT, busy_words, usable_cpus
+from headroom.experiment.protocol.finding import Facts, Finding, costs, fine, unknown
 
 STEAL_SHARE = 0.01
 """Share of processor time since the start of the machine from which a host is a busy one."""
@@ -18,15 +18,14 @@ def load(root: Path = ROOT) -> Finding:
     """Check whether other programs use the processors now."""
     words = busy_words(root)
     if not words:
-        return Finding(check="load", state="a processor is free", verdict="fine")
+        return fine("load", "a processor is free")
     state = words.removeprefix("this machine is ").partition("; other")[0]
-    return Finding(
-        check="load",
-        state=state,
-        verdict="costs accuracy",
+    return costs(
+        "load",
+        state,
         effect="Measured programs wait for a processor. Replications that lose "
         f"{BUSY_WAIT:.0%} of the processors to others are marked as disturbed.",
-        cure="stop other programs; `top` names them",
+        hint="stop other programs; `top` names them",
     )
 
 
@@ -36,19 +35,18 @@ def steal(root: Path = ROOT) -> Finding:
     ticks = [int(word) for word in first[1:] if word.isdigit()]
     busy = sum(ticks[:3]) + sum(ticks[5 : _STEAL + 1]) if len(ticks) > _STEAL else 0
     if not busy:
-        return Finding(check="stolen time", state="not published here", verdict="unknown")
+        return unknown("stolen time")
     share = ticks[_STEAL] / busy
     state = f"{share:.1%} of the requested processor time since the start of the machine"
-    facts: dict[str, float | str | bool] = {"steal_ratio": share}
+    facts: Facts = {"steal_ratio": share}
     if share < STEAL_SHARE:
-        return Finding(check="stolen time", state=state, verdict="fine", facts=facts)
-    return Finding(
-        check="stolen time",
-        state=state,
-        verdict="costs accuracy",
+        return fine("stolen time", state, facts)
+    return costs(
+        "stolen time",
+        state,
         effect="The host runs other machines meanwhile, and no program here can notice when. "
         "Wall times get longer; means suffer less than high percentiles.",
-        cure="use a machine with dedicated processors, or measure at night",
+        hint="use a machine with dedicated processors, or measure at night",
         facts=facts,
     )
 
@@ -59,47 +57,44 @@ def processors(root: Path = ROOT, usable: int | None = None) -> Finding:
     limits = container(root)
     share = limits.get("cpu_count_max")
     words = f"{count} usable" if count > 1 else "one usable"
-    facts: dict[str, float | str | bool] = {"usable_count": count}
+    facts: Facts = {"usable_count": count}
     if share is not None and share < count:
-        return Finding(
-            check="processors",
-            state=f"{words}, but a quota of {share:g}",
-            verdict="costs accuracy",
+        return costs(
+            "processors",
+            f"{words}, but a quota of {share:g}",
             effect="Once the quota of a period (100 ms by default) is spent, every thread stops "
             "until the next: response times of tens of milliseconds appear from nowhere.",
-            cure=f"raise the quota, e.g. docker --cpus {count} or systemd CPUQuota={count}00%",
+            hint=f"raise the quota, e.g. docker --cpus {count} or systemd CPUQuota={count}00%",
             facts={**facts, "quota_count": share},
         )
     if count == 1:
-        return Finding(
-            check="processors",
-            state=words,
-            verdict="costs accuracy",
+        return costs(
+            "processors",
+            words,
             effect="A load generator and its server take the processor from each other, and so "
             "does every other program.",
-            cure="use a machine with two processors or more",
+            hint="use a machine with two processors or more",
             facts=facts,
         )
-    return Finding(check="processors", state=words, verdict="fine", facts=facts)
+    return fine("processors", words, facts)
 
 
 def virtual_machine(root: Path = ROOT) -> Finding:
     """Check whether this is a virtual machine."""
     is_virtual = cpu(root).get("is_virtual")
     if is_virtual is None:
-        return Finding(check="virtual machine", state="not published here", verdict="unknown")
+        return unknown("virtual machine")
     if not is_virtual:
-        return Finding(check="virtual machine", state="no", verdict="fine")
+        return fine("virtual machine", "no")
     names = (read_text(root / "sys/class/dmi/id" / name) for name in ("sys_vendor", "product_name"))
     named = " ".join(name for name in names if name)
-    return Finding(
-        check="virtual machine",
-        state=f"yes ({named})" if named else "yes",
-        verdict="costs accuracy",
+    return costs(
+        "virtual machine",
+        f"yes ({named})" if named else "yes",
         effect="Neighbours on the same host share its caches, memory and disks, and page tables "
         "have two levels. Results hold for such machines; differences between days may be the "
         "host's.",
-        cure="interleave what you compare, in one study",
+        hint="interleave what you compare, in one study",
     )
 
 
@@ -107,33 +102,17 @@ def steadiness(ratios: Mapping[str, float]) -> Finding:
     """Check how steady known work is: median over fastest pass, by kind, measured just now."""
     worst = max(ratios.values())
     slower = ", ".join(f"{kind} {ratio - 1:.0%}" for kind, ratio in ratios.items())
-    facts: dict[str, float | str | bool] = {f"{k}_ratio": ratio for k, ratio in ratios.items()}
+    facts: Facts = {f"{k}_ratio": ratio for k, ratio in ratios.items()}
     state = f"known work takes longer than at its fastest by: {slower} (median)"
     if worst < 1 + DISTURBED:
-        return Finding(check="steadiness", state=state, verdict="fine", facts=facts)
-    return Finding(
-        check="steadiness",
-        state=state,
-        verdict="costs accuracy",
+        return fine("steadiness", state, facts)
+    return costs(
+        "steadiness",
+        state,
         effect="Something changes the speed of this machine right now. Differences below that "
         "size need many replications.",
-        cure="see the other checks; then run `headroom doctor` again",
+        hint="see the other checks; then run `headroom doctor` again",
         facts=facts,
-    )
-
-
-def throttling(counters: Mapping[str, float]) -> Finding | None:
-    """Check whether a quota stopped this process during the last second; None if there is none."""
-    periods = counters.get(f"{PREFIX}quota_periods", 0.0)
-    stopped = counters.get(f"{PREFIX}throttled_periods", 0.0)
-    if not periods:
-        return None
-    return Finding(
-        check="throttling",
-        state=f"stopped in {stopped:.0f} of {periods:.0f} periods of the quota just now",
-        verdict="costs accuracy" if stopped else "fine",
-        effect="Programs in this container spend the quota already." if stopped else "",
-        cure="raise the quota, or stop other programs of the container" if stopped else "",
     )
 
 
@@ -146,7 +125,7 @@ def mitigations(root: Path = ROOT) -> Finding:
         if text.startswith("Mitigation")
     ]
     if not flaws:
-        return Finding(check="mitigations", state="none reported", verdict="fine")
+        return fine("mitigations", "none reported")
     return Finding(
         check="mitigations",
         state=f"{len(active)} active, {len(flaws) - len(active)} flaws without",

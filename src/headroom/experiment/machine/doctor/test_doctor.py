@@ -62,9 +62,6 @@ CASES: list[tuple[Check, dict[str, str], str, str]] = [
     ),
     (frequency.hardware_threads, {f"{CPU}/smt/active": "1"}, COSTS, "slow each other"),
     (frequency.hardware_threads, {f"{CPU}/smt/active": "0"}, "fine", ""),
-    (frequency.power_supply, {}, "fine", ""),
-    (frequency.power_supply, {"sys/class/power_supply/AC/online": "0"}, COSTS, "clock"),
-    (frequency.power_supply, {"sys/class/power_supply/AC/online": "1"}, "fine", ""),
     (sharing.load, QUIET, "fine", ""),
     (sharing.load, BUSY, COSTS, "lose 5% of the processors"),
     (sharing.steal, {}, "unknown", ""),
@@ -172,14 +169,9 @@ def test_a_core_without_optimisation_prevents(monkeypatch: pytest.MonkeyPatch) -
     assert "cannot be loaded" in resources.build().state
 
 
-def test_unsteady_work_and_a_quota_that_bites_are_found() -> None:
+def test_unsteady_work_is_found() -> None:
     assert sharing.steadiness({"processor": 1.01, "memory": 1.02}).verdict == "fine"
     assert sharing.steadiness({"processor": 1.2, "memory": 1.0}).verdict == "costs accuracy"
-    quota = {"machine_quota_periods": 9.0, "machine_throttled_periods": 3.0}
-    found = sharing.throttling(quota)
-    assert found is not None
-    assert found.verdict == "costs accuracy"
-    assert sharing.throttling({}) is None
 
 
 def test_the_worst_comes_first_on_this_machine(tmp_path: Path) -> None:
