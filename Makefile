@@ -3,7 +3,7 @@
 # PYTHON=/path/to/python3 chooses the interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo check test bench format docs pictures clean
+.PHONY: help build demo wheel check test bench format docs pictures clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -11,8 +11,11 @@ help: ## list these commands
 build: ## build Headroom into .venv/ (the other commands do it by themselves)
 	@scripts/build
 
-demo: build ## simulate a model and measure real programs; ends with two report pages
+demo: build ## simulate a web shop and measure SQLite; ends with two report pages
 	@scripts/demo
+
+wheel: ## build the wheel and the source distribution into dist/ (Linux: for old systems, by zig)
+	@scripts/wheel
 
 check: ## layout, lint, types and tests of what you changed, in a minute
 	@scripts/build test
@@ -44,4 +47,4 @@ pictures: ## take the pictures of the documents anew (needs Chromium)
 	@.venv/bin/python -m scripts.make_pictures
 
 clean: ## remove everything that was built; results of studies stay
-	@rm -rf .venv target build src/headroom/_core*.so .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv target build dist src/headroom/_core*.so .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

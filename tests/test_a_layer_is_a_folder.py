@@ -23,6 +23,7 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 import typer
 
+from headroom.experiment.protocol.finding import Finding
 from headroom.experiment.protocol.reference import Reference
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
@@ -94,6 +95,12 @@ def stir(times: int = 3) -> None:
     typer.echo("stir " * times)
 
 
+def check() -> list[Finding]:
+    """One finding."""
+    return [Finding(check="kettle", state="cold", verdict="costs accuracy", effect="Tea.",
+                    cure="boil it")]
+
+
 STARTER = Starter(folder=Path(__file__).with_name("starter"))
 REFERENCE = Reference(example={"cups": 2}, title="Metrics of the toy")
 '''
@@ -129,6 +136,8 @@ cooling = toy_layer:cooling
 toy = toy_layer:STARTER
 [headroom.commands]
 stir = toy_layer:stir
+[headroom.checks]
+kettle = toy_layer:check
 [headroom.reference]
 toy = toy_layer:REFERENCE
 """
@@ -175,6 +184,11 @@ def test_its_starter_runs_in_both_columns(installed: Path) -> None:
     stirred = [point["estimates"]["stirred"]["value"] for point in measured["points"]]
     assert stirred == [3.0, 6.0]
     assert len(modelled["points"]) == 2
+
+
+def test_its_check_is_one_of_the_doctor(installed: Path) -> None:
+    said = _headroom(installed, "doctor").stdout
+    assert "  kettle: cold\n    Tea.\n    hint: boil it\n" in said
 
 
 def test_its_section_is_in_the_results_and_one_that_cannot_be_drawn_says_why(

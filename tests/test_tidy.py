@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from benches.run import ON_THEIR_OWN
+from headroom.version import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "headroom"
@@ -123,10 +124,11 @@ def test_the_package_imports_only_what_an_installation_brings() -> None:
         for name in imported_modules(path)
     }
     providers = packages_distributions()
-    installed = installed_with("headroom")
+    installed = installed_with(DISTRIBUTION)
     foreign = imported - set(sys.stdlib_module_names) - {"headroom"}
     assert "numpy" in foreign
     assert not [name for name in sorted(foreign) if not installed & set(providers.get(name, ()))]
+    assert not installed & {"pydantic", "attrs"}, "msgspec is the only validator"
 
 
 def installed_with(name: str) -> set[str]:
@@ -298,7 +300,7 @@ def test_every_python_dependency_has_an_allowed_licence() -> None:
 
 
 def test_our_own_licence_is_what_the_files_say() -> None:
-    assert distribution("headroom").metadata["License-Expression"] == "MIT OR Apache-2.0"
+    assert distribution(DISTRIBUTION).metadata["License-Expression"] == "MIT OR Apache-2.0"
     assert "MIT License" in (ROOT / "LICENSE-MIT").read_text(encoding="utf-8")
     assert "Version 2.0, January 2004" in (ROOT / "LICENSE-APACHE").read_text(encoding="utf-8")
 

@@ -2,6 +2,9 @@
 
 from importlib.metadata import version as _installed_version
 
+DISTRIBUTION = "headroom-lab"
+"""Name on the package index, where another project is called headroom."""
+
 
 def version() -> str:
     """Return the version of Headroom, e.g. ``"0.1.0"``.
@@ -11,4 +14,4 @@ def version() -> str:
     >>> version().count(".")
     2
     """
-    return _installed_version("headroom")
+    return _installed_version(DISTRIBUTION)

@@ -18,6 +18,7 @@ from headroom.experiment.protocol import plug_ins
 from headroom.version import version
 
 COMMANDS = {
+    "demo": ("demo_command", "demo"),
     "run": ("run_command", "run"),
     "status": ("inspect_commands", "status"),
     "show": ("show_command", "show"),
@@ -28,6 +29,7 @@ COMMANDS = {
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
     "init": ("init_command", "init"),
+    "doctor": ("doctor_command", "doctor"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),
 }

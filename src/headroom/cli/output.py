@@ -1,17 +1,18 @@
 """Consoles and JSON documents: which output goes where, and when it is coloured.
 
 `NO_COLOR` and `--color` control colours; by default they depend on the terminal. JSON documents
-carry their kind and format version, so that a program can reject unknown formats.
+carry their kind and format version, so that a program can reject unknown formats. Every command
+loads this module, so the libraries behind it are loaded by the first console or document.
 """
 
 import os
 import sys
 import textwrap
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DOCUMENT_FORMAT = 1
 _NARROWEST = 20
@@ -28,17 +29,17 @@ class ColorMode(StrEnum):
     NEVER = "never"
 
 
-def result_console(mode: ColorMode = ColorMode.AUTO) -> Console:
+def result_console(mode: ColorMode = ColorMode.AUTO) -> "Console":
     """Return the console of stdout: results only."""
     return _console(mode, is_error=False)
 
 
-def error_console(mode: ColorMode = ColorMode.AUTO) -> Console:
+def error_console(mode: ColorMode = ColorMode.AUTO) -> "Console":
     """Return the console of stderr: progress, warnings, errors."""
     return _console(mode, is_error=True)
 
 
-def _console(mode: ColorMode, *, is_error: bool) -> Console:
+def _console(mode: ColorMode, *, is_error: bool) -> "Console":
     chosen = _mode_from_environment() if mode is ColorMode.AUTO else mode
     console = _console_of(chosen, is_error=is_error)
     if chosen is ColorMode.ALWAYS and console.is_dumb_terminal:
@@ -54,7 +55,9 @@ def _console_of(
     is_error: bool,
     color_system: Literal["auto", "standard"] = "auto",
     height: int | None = None,
-) -> Console:
+) -> "Console":
+    from rich.console import Console  # noqa: PLC0415 - takes longer than all of `--version`
+
     return Console(
         stderr=is_error,
         soft_wrap=is_error,
@@ -67,7 +70,7 @@ def _console_of(
     )
 
 
-def print_lines(console: Console, text: str) -> None:
+def print_lines(console: "Console", text: str) -> None:
     """Print a sentence: wrapped and indented on a terminal, elsewhere as the one line that it is.
 
     Words are never broken, so that a path can be copied.
@@ -94,6 +97,8 @@ def _mode_from_environment() -> ColorMode:
 
 def write_json(kind: str, content: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write one JSON document to stdout: its `kind`, the envelope's `format`, the `content`."""
+    import msgspec  # noqa: PLC0415 - as above
+
     document = {"kind": kind, "format": DOCUMENT_FORMAT, "content": msgspec.to_builtins(content)}
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     sys.stdout.write("\n")

@@ -10,6 +10,9 @@ from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.shipped import shipped_names
+from headroom.experiment.study.study_file import load_study
 
 
 @pytest.fixture(autouse=True)
@@ -98,3 +101,62 @@ def test_a_refused_job_file_makes_no_folder(tmp_path: Path) -> None:
 def test_from_goes_with_no_other_starter(tmp_path: Path) -> None:
     argv = ["init", str(tmp_path / "study"), "--from", "a.fio", "--system", "storage"]
     assert CliRunner().invoke(app, argv).exit_code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_copy_of_a_shipped_study_is_whole(name: str, tmp_path: Path) -> None:
+    """Its files are found: the plan of a study loads its models. Tests and results stay behind."""
+    copy = tmp_path / "mine"
+    answer = CliRunner().invoke(app, ["init", str(copy), "--from", name])
+    assert answer.exit_code == ExitCode.DONE, answer.output
+    assert answer.stdout == f"wrote {copy}/study.toml; next: headroom run {copy}\n"
+    assert make_plan(load_study(copy), quick=True).experiments
+    left = {path.name for path in copy.rglob("*")}
+    assert not [
+        file for file in left if file.startswith("test_") or file in {"results", "pictures"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "hint"),
+    [
+        ("disk_chek", "no study `disk_chek` ships", "did you mean 'disk_check'?"),
+        ("nowhere.fio", "nowhere.fio", ""),
+        ("jobs/nowhere", "nowhere", ""),
+        (".", "this is a folder", "headroom init --list"),
+    ],
+)
+def test_a_source_that_is_neither_study_nor_file_is_refused(
+    source: str, message: str, hint: str
+) -> None:
+    answer = CliRunner().invoke(app, ["init", "mine", "--from", source])
+    assert answer.exit_code == ExitCode.USAGE, answer.output
+    assert message in " ".join(answer.stderr.split())
+    assert hint in " ".join(answer.stderr.split())
+    assert not Path("mine").exists()
+
+
+def test_a_file_wins_over_a_study_of_its_name() -> None:
+    Path("quickstart").write_text("[a]\nsize=1m\nthinktime=7\n")
+    answer = CliRunner().invoke(app, ["init", "mine", "--from", "quickstart"])
+    assert "`thinktime=7`" in answer.stderr
+
+
+def test_the_list_of_studies_needs_no_folder() -> None:
+    document = json.loads(CliRunner().invoke(app, ["init", "--list", "--json"]).stdout)
+    assert document["kind"] == "shipped-studies"
+    assert {"name": "quickstart", "title": "What should the web shop buy next?"} in document[
+        "content"
+    ]
+    nothing = CliRunner().invoke(app, ["init"])
+    assert nothing.exit_code == ExitCode.USAGE
+    assert "the folder of the new study is missing" in nothing.stderr
+    assert CliRunner().invoke(app, ["init", "mine", "--json"]).exit_code == ExitCode.USAGE
+
+
+def test_a_folder_with_files_is_never_written_to() -> None:
+    Path("mine").mkdir()
+    Path("mine/note").write_text("")
+    answer = CliRunner().invoke(app, ["init", "mine", "--from", "quickstart"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert [path.name for path in Path("mine").iterdir()] == ["note"]

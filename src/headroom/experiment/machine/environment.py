@@ -87,7 +87,7 @@ def _software() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "python_compiler": platform.python_compiler(),
         **{name: release for name in _PACKAGES if (release := _package_version(name))},
-        **_core_facts(),
+        **core_facts(),
     }
     threads = {name: os.environ[name] for name in _THREAD_LIMITS if name in os.environ}
     return {**facts, **({"thread_limits": threads} if threads else {})}
@@ -100,7 +100,7 @@ def _package_version(name: str) -> str | None:
         return None
 
 
-def _core_facts() -> dict[str, str]:
+def core_facts() -> dict[str, str]:
     """Return how the compiled core was built, as far as known."""
     try:
         core = import_module("headroom._core")

@@ -17,6 +17,7 @@ _MEMINFO_KEYS = {
     "MemTotal": "total_bytes",
     "MemAvailable": "available_bytes",
     "SwapTotal": "swap_bytes",
+    "SwapFree": "swap_free_bytes",
     "HugePages_Total": "huge_page_count",
     "Hugepagesize": "huge_page_bytes",
 }

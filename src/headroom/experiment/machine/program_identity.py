@@ -26,6 +26,8 @@ _LIBRARIES = ("numpy", "scipy", "msgspec")
 PACKAGE = Path(__file__).resolve().parents[2]
 """Folder of the installed program."""
 _NOT_CODE = (".md", ".rs", ".pyc")
+_NOT_PROGRAM = ("__pycache__", "studies")
+"""Folders: shipped studies are copied, and results are written among those of a checkout."""
 _SETTLED_NS = 50_000_000
 """Age (ns) from which the times of a file reveal every later change: clocks of files are coarse."""
 
@@ -89,7 +91,7 @@ def _files(folder: Path) -> Iterator[Path]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
-                if entry.name != "__pycache__":
+                if entry.name not in _NOT_PROGRAM:
                     yield from _files(Path(entry.path))
             elif not entry.name.startswith("test_") and not entry.name.endswith(_NOT_CODE):
                 yield Path(entry.path)

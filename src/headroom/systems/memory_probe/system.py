@@ -20,6 +20,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Matrix, Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory import native
+from headroom.systems.memory_probe.check import counters_here
 
 COUNTERS = {
     "cycles": "Cycles of the processor",
@@ -142,12 +143,9 @@ class MemoryProbe:
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return which counters this machine has."""
-        found = native.chase(
-            bytes=1 << 12, stride_bytes=64, pages="small", chains=1, rounds=1, round_s=1e-5, seed=1
-        )["counters"]
         return {
             f"counter {name}": value if isinstance(value, str) else "present"
-            for name, value in found.items()
+            for name, value in counters_here().items()
         }
 
     def check_point(self, config: Mapping[str, Value]) -> None:
