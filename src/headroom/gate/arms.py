@@ -27,10 +27,15 @@ NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 AGAIN = "_again"
 """Ends the experiments of the base that run a second time in each block: A against A."""
 PROCESSOR = Metric(
-    name="processor_s", unit="s", better="low", description="Processor time, own code and kernel"
+    name="processor_time_s",
+    unit="s",
+    better="low",
+    description="Processor time, own code and kernel",
 )
 """Sum of the metrics `user_s` and `system_s` of a command."""
-COMMAND_METRICS = ("wall_s", "processor_s", "peak_memory_bytes")
+COMMAND_METRICS = ("wall_s", "processor_time_s", "peak_memory_bytes")
+WRITTEN = ("comparison.html", "comparison.json")
+"""Page and document that `headroom compare --keep` writes beside the study."""
 _EXIT_CODES = 256
 
 
@@ -209,6 +214,7 @@ def _experiment(name: str, command: Command, setup: Mapping[str, Any]) -> dict[s
         "name": "command",
         "argv": [_literal(word) for word in command.argv],
         "folder": _literal(str(command.folder)),
+        "ignore": list(WRITTEN),
         "set_up": [[_literal(word) for word in words] for words in command.prepare],
         **setup,
     }

@@ -32,15 +32,18 @@ def why_not_again(stored: Sequence[Stored]) -> str:
         return "the results do not lie in the folder of their study"
     if any(experiment.column != "measure" for experiment in stored[1].result.experiments):
         return "simulations give the same result again"
-    for one in stored:
-        state = one.facts.get("repository", {})
-        if not state.get("commit") or commit_of(folder, state["commit"]) is None:
-            return f'the commit of "{one.label}" is not known here'
-        if state.get("is_changed"):
-            return f'"{one.label}" was measured with uncommitted changes'
-        if gap := machine_here().difference(Machine.of(one.facts)):
-            return f'"{one.label}" was measured on another machine ({gap})'
-    return ""
+    return next(filter(None, (_why_not(one, folder) for one in stored)), "")
+
+
+def _why_not(stored: Stored, folder: Path) -> str:
+    """Return why one side cannot be measured again, empty if it can."""
+    state = stored.facts.get("repository", {})
+    if not state.get("commit") or commit_of(folder, state["commit"]) is None:
+        return f'the commit of "{stored.label}" is not known here'
+    if state.get("is_changed"):
+        return f'"{stored.label}" was measured with uncommitted changes'
+    gap = machine_here().difference(Machine.of(stored.facts))
+    return gap and f'"{stored.label}" was measured on another machine ({gap})'
 
 
 def study_of(stored: Stored) -> Path | None:

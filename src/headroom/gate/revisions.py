@@ -7,6 +7,7 @@ out: their parameters would differ by chance alone.
 Invariant: the points of two arms have the same seeds, and nothing of a checkout outlives its arms.
 """
 
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.protocol.system import Metric
+from headroom.experiment.protocol.system import Column, Metric
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.seeds import point_key
@@ -127,6 +128,9 @@ def arms_of_studies(
         if (points := tuple(point for point in one.points if point.key in kept))
     )
     plan = replace(plans["A"], experiments=experiments)
+    if all(experiment.system.column is Column.MEASURE for experiment in experiments):
+        # The order of the runs follows from the seed: a gate needs another one each time.
+        plan = replace(plan, seed=secrets.randbits(32))
     return Arms(
         plan=plan,
         arms=arms,

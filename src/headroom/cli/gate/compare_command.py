@@ -14,14 +14,13 @@ from headroom.cli.gate.progress import Rounds
 from headroom.cli.gate.subjects import Asked, compared, folder_for
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import ExitCode, StudyError
+from headroom.gate.arms import WRITTEN
 from headroom.gate.compare import Question
 from headroom.gate.meaning import share_of
 from headroom.gate.measuring import Effort
 from headroom.gate.result import ComparisonResult
 from headroom.report.compared.page import render_comparison_page
 from headroom.report.compared.terminal import render_comparison
-
-PAGE_NAME, DOCUMENT_NAME = "comparison.html", "comparison.json"
 
 
 def compare(
@@ -58,7 +57,7 @@ def compare(
         list[str] | None,
         typer.Option(
             "--metric",
-            help="Metric to compare; repeatable [commands: wall_s, processor_s, "
+            help="Metric to compare; repeatable [commands: wall_s, processor_time_s, "
             "peak_memory_bytes; studies: the responses].",
         ),
     ] = None,
@@ -192,10 +191,10 @@ def _show(
     else:
         render_comparison(result, result_console(color))
     if keep is not None:
-        page = keep / PAGE_NAME
+        page = keep / WRITTEN[0]
         page.write_text(render_comparison_page(result), encoding="utf-8")
         text = msgspec.json.format(msgspec.json.encode(result), indent=2)
-        (keep / DOCUMENT_NAME).write_bytes(text + b"\n")
+        (keep / WRITTEN[1]).write_bytes(text + b"\n")
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from headroom.gate.result import Row
-from headroom.quantities import choose_scale, format_plain, format_ratio, format_scaled
+from headroom.quantities import choose_scale, format_given, format_ratio, format_scaled
 from headroom.report.compared.sentences import label_place, verdict_word
 from headroom.report.words import label_metric
 
@@ -60,10 +60,7 @@ def draw_ratios(rows: Sequence[Row], labels: dict[str, str], *, same_within: flo
         ).format(x=zone[0], y=_TOP, w=zone[1] - zone[0], h=height - _TOP - _BOTTOM),
         _stroke(across(1.0), _TOP, across(1.0), height - _BOTTOM, "var(--soft)", dash="3 3"),
     ]
-    for number in range(_TICKS):
-        share = 2.0 * number / (_TICKS - 1) - 1.0
-        ratio = math.exp(share * reach / 1.08)
-        parts.append(_text(across(ratio), height - 12.0, _tick(ratio)))
+    parts += [_text(across(one), height - 12.0, _tick(one)) for one in ratio_ticks(reach)]
     for number, row in enumerate(shown):
         y = _TOP + (number + 0.5) * _LINE
         name = ", ".join(
@@ -150,9 +147,29 @@ def _points(
         )
 
 
+def ratio_ticks(reach: float) -> list[float]:
+    """Return round ratios on a logarithmic axis that reaches to exp(reach) either way.
+
+    Examples
+    --------
+    >>> [round(tick, 3) for tick in ratio_ticks(0.12)]
+    [0.9, 0.95, 1.0, 1.05, 1.1]
+    >>> ratio_ticks(3.0)
+    [0.0625, 0.25, 1.0, 4.0, 16.0]
+    """
+    if reach > math.log(2.0):
+        step = 2.0 ** math.ceil(reach / math.log(2.0) / (_TICKS - 2))
+        ticks = [step**power for power in (-2, -1, 0, 1, 2)]
+    else:
+        size = 10.0 ** math.floor(math.log10(reach / 2.0))
+        step = max(size * times for times in (1, 2, 5) if size * times <= reach / 2.0)
+        ticks = [1.0 + step * number for number in (-2, -1, 0, 1, 2)]
+    return [tick for tick in ticks if abs(math.log(tick)) <= reach]
+
+
 def _tick(ratio: float) -> str:
     if 0.5 < ratio < 2.0:  # noqa: PLR2004 - as in sentences
-        return f"{format_plain((ratio - 1.0) * 100.0, decimals=1)}%"
+        return f"{format_given(round((ratio - 1.0) * 100.0, 6), '1')}%"
     return format_ratio(ratio, None, None)
 
 

@@ -153,9 +153,10 @@ def gate_sentences(result: ComparisonResult) -> list[str]:
 
 def _gate_verdict(gate: Gate) -> str:
     bound = format_limit(gate.threshold)
-    regressions = sum(one.verdict == "regression" for one in gate.suspicions)
+    count = sum(one.verdict == "regression" for one in gate.suspicions)
+    regressions = count_noun(count, "regression")
     return {
-        "regression": f"{count_noun(regressions, 'regression')} of possibly {bound} or more.",
+        "regression": f"{regressions}: surely worse, possibly by {bound} or more.",
         "passed": f"No regression of {bound} or more was found.",
         "missing": "The gate cannot pass: results are missing.",
         "unconfirmed": "The gate cannot pass: a suspicion could not be measured again.",
