@@ -18,10 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from headroom.experiment.protocol.run import FloatArray
-from headroom.experiment.runner.progress import Progress
 from headroom.gate.arms import Command
 from headroom.gate.changes import changes_of
 from headroom.gate.compare import Question, compare_commands
@@ -204,12 +202,7 @@ def real_gates(count: int, blocks: int = BLOCKS) -> RealGates:
     for number in range(count):
         print(f"   gate {number + 1} of {count}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            result = compare_commands(
-                [command, command],
-                Path(folder),
-                question=question,
-                new_progress=lambda: Progress(Console(stderr=True), is_quiet=True),
-            )
+            result = compare_commands([command, command], Path(folder), question=question)
         gate = result.gate
         suspected += gate is not None and bool(gate.suspicions)
         alarms += gate is not None and gate.verdict == "regression"

@@ -75,7 +75,7 @@ def compare_commands(
     folder: Path,
     *,
     question: Question | None = None,
-    new_progress: Callable[[], Progress],
+    new_progress: Callable[[], Progress] | None = None,
     **options: object,
 ) -> ComparisonResult:
     """Run commands in blocks, in random order, and compare each with the first.
@@ -89,7 +89,7 @@ def compare_commands(
     question
         What to find out, and how long to measure.
     new_progress
-        Returns the progress to inform.
+        Returns the progress of a round; None: silent.
     options
         Those of `arms_of_commands`: `metrics`, `warm_up`, `time_limit_s`, `ignore_failure`.
 
@@ -100,7 +100,14 @@ def compare_commands(
     """
     asked = (question or Question()).checked()
     arms = arms_of_commands(commands, folder, is_twice=asked.threshold is not None, **options)  # type: ignore[arg-type]  # as documented
-    return compare_arms(arms, folder, question=asked, new_progress=new_progress, kind="commands")
+    progress = new_progress or _silent
+    return compare_arms(arms, folder, question=asked, new_progress=progress, kind="commands")
+
+
+def _silent() -> Progress:
+    from rich.console import Console  # noqa: PLC0415 - takes long to load; programs alone need it
+
+    return Progress(Console(stderr=True), is_quiet=True)
 
 
 def compare_arms(

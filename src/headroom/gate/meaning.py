@@ -139,7 +139,9 @@ def command_of(text: str, folder: Path | None = None) -> Meaning:
             cure=f"write {shlex.quote(f'sh -c {shlex.quote(text)}')}, which measures the shell too",
         )
     if folder is None and shutil.which(argv[0]) is None:
-        place = f" (nor is `{text}` a folder of results)" if len(argv) == 1 else ""
+        revision = argv[0].partition(":")[0] if ":" in argv[0] else ""
+        other = f"`{revision}` a revision" if revision else f"`{text}` a folder of results"
+        place = f" (nor is {other})" if len(argv) == 1 else ""
         raise StudyError(
             f"there is no program `{argv[0]}`{place}",
             cure=f"check PATH, or name it by its path; results are a study's folder, "

@@ -20,6 +20,7 @@ import msgspec
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Column, Metric
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.seeds import point_key
 from headroom.experiment.study.study_file import load_study
@@ -100,6 +101,12 @@ def arms_of_studies(
     is_twice
         Run the base twice in each block, for the noise of the machine.
     """
+    for root, revision in zip(roots, revisions, strict=True):
+        if not (root / revision.path / STUDY_NAME).is_file():
+            raise StudyError(
+                f"there is no {revision.path / STUDY_NAME} at {revision.label}",
+                cure="name the folder of a study that both commits have",
+            )
     seed = None
     plans: dict[str, Plan] = {}
     for name, root, revision in zip(NAMES, roots, revisions, strict=False):

@@ -151,7 +151,8 @@ def compare_results(
         forced=bool(forbidding),
         left_out=left_out,
         cautions=[
-            f'"{one.label}" is not complete.' for one in stored if not one.result.is_complete
+            *(f'"{one.label}" is not complete.' for one in stored if not one.result.is_complete),
+            *_drift(stored),
         ],
         generated=datetime.now(UTC).isoformat(timespec="seconds"),
         headroom_version=version(),
@@ -173,6 +174,16 @@ def differences_of(base: Stored, other: Stored) -> list[Difference]:
             forbids=True) if gap else None)  # fmt: skip
     found += [_fact(base.facts, other.facts, *place) for place in _FACTS]
     return [difference for difference in found if difference is not None]
+
+
+def _drift(stored: Sequence[Stored]) -> list[str]:
+    """Return that a drift of the machine between measurements counts as a difference."""
+    if all(one.column != "measure" for result in stored for one in result.result.experiments):
+        return []
+    return [
+        "The results were measured at different times: a drift of the machine looks like a "
+        "difference, or hides one. Revisions of a study are measured side by side."
+    ]
 
 
 def _form(result: StudyResult) -> str:

@@ -74,7 +74,11 @@ def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:
         raise StudyError(
             f"{len(names)} names for {len(texts)} subjects", cure="give each --name once"
         )
-    return [*names, *texts[len(names) :]]
+    labels = [*names, *texts[len(names) :]]
+    return [
+        label if labels.count(label) == 1 else f"{label} ({number})"
+        for number, label in enumerate(labels, start=1)
+    ]
 
 
 def _commands(
@@ -89,7 +93,8 @@ def _commands(
             cure="give one for all, or one for each in order",
         )
     each = list(prepare) if len(prepare) == len(found) else [*prepare] * len(found)
-    words = [[command_of(line, folders[0]).argv] for line in each] or [()] * len(found)
+    words: list[list[tuple[str, ...]]] = [[command_of(line, folders[0]).argv] for line in each]
+    words = words or [[] for _ in found]
     return [
         Command(argv=one.argv, label=label, folder=folder, prepare=before)
         for one, label, folder, before in zip(found, labels, folders, words, strict=True)

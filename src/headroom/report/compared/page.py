@@ -3,8 +3,6 @@
 Invariant: reads `ComparisonResult` only; the page holds no script and loads nothing.
 """
 
-from collections.abc import Sequence
-
 from markupsafe import Markup
 
 from headroom.gate.result import ComparisonResult, Row
@@ -102,7 +100,7 @@ def _table(result: ComparisonResult) -> Table:
     return Table("All rows", heads, rows, note)
 
 
-def _cells(row: Row, labels: dict[str, str]) -> Sequence[Cell]:
+def _cells(row: Row, labels: dict[str, str]) -> list[Cell]:
     return [
         Cell(labels.get(row.arm, row.arm), is_head=True),
         Cell(label_place(row)),

@@ -4,6 +4,7 @@ Invariant: restates `ComparisonResult`; no sentence says more than an interval o
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from headroom.analysis.results import PointResult
@@ -96,14 +97,12 @@ def answer_sentences(result: ComparisonResult) -> list[str]:
 
 
 def _counts(result: ComparisonResult) -> str:
-    words = {}
-    for row in result.rows:
-        words[row.verdict] = words.get(row.verdict, 0) + 1
+    counts = Counter(row.verdict for row in result.rows)
     if not result.rows:
         return "Nothing can be compared."
     zone = format_limit(result.same_within)
-    named = {"same": f"the same within {zone}"}
-    parts = [f"{count} {named.get(verdict, verdict)}" for verdict, count in words.items()]
+    named: dict[str, str] = {"same": f"the same within {zone}"}
+    parts = [f"{count} {named.get(verdict, verdict)}" for verdict, count in counts.items()]
     base, other = result.arms[0].label, result.arms[1].label
     return (
         f'"{other}" against "{base}", {count_noun(len(result.rows), "row")}: {join_words(parts)}.'
