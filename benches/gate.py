@@ -26,7 +26,7 @@ from headroom.gate.compare import Question, compare_commands
 from headroom.gate.judging import row_of_pairs
 from headroom.gate.measuring import Effort
 from headroom.gate.result import Row
-from headroom.gate.threshold import BLOCKS, gate_of
+from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, gate_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "gate.json"
 GATES, POWERED, SERIES = 10_000, 2_000, 2_000
@@ -130,9 +130,11 @@ class RealGates:
     blocks: int
 
 
-def _row(draw: Draw, random: np.random.Generator, number: int, effect: float) -> Row:
+def _row(
+    draw: Draw, random: np.random.Generator, number: int, effect: float, *, times: int = 1
+) -> Row:
     """Return the row of one look: runs in the order of time, random order within blocks."""
-    runs = draw(random, 2 * BLOCKS).reshape(BLOCKS, 2)
+    runs = draw(random, 2 * times * BLOCKS).reshape(times * BLOCKS, 2)
     runs = random.permuted(runs, axis=1)
     like = Row(arm="B", base="A", levels={"n": number}, metric="wall_s", unit="s", better="low")
     return row_of_pairs(np.exp(runs[:, 0]) * (1.0 + effect), np.exp(runs[:, 1]), like=like)
@@ -156,7 +158,7 @@ def gates(noise: str, rows: int, *, effect: float = 0.0, count: int = GATES) -> 
 
     def again(suspected: Sequence[Row]) -> list[Row]:
         numbers = [int(row.levels["n"]) for row in suspected]
-        return [_row(draw, random, number, slowed[number]) for number in numbers]
+        return [_row(draw, random, number, slowed[number], times=AGAIN_TIMES) for number in numbers]
 
     for _ in range(count):
         looked = [_row(draw, random, number, slow) for number, slow in enumerate(slowed)]

@@ -7,6 +7,8 @@ Invariant: points of two arms at the same place of their lists are to be compare
 """
 
 import secrets
+import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +37,9 @@ PROCESSOR = Metric(
 """Sum of the metrics `user_s` and `system_s` of a command."""
 COMMAND_METRICS = ("wall_s", "processor_time_s", "peak_memory_bytes")
 WRITTEN = ("comparison.html", "comparison.json")
-"""Page and document that `headroom compare --keep` writes beside the study."""
+"""Page and document that `headroom compare --keep` writes next to the study."""
+_ALL = ["*"]
+"""Files that commands name and write are no inputs: only the programs must stay the same."""
 _EXIT_CODES = 256
 
 
@@ -204,8 +208,6 @@ def chosen_metrics(declared: Sequence[Metric], wanted: Sequence[str]) -> tuple[M
 
 
 def _about(command: Command) -> dict[str, str]:
-    import shlex  # noqa: PLC0415 - with its only user
-
     return {"command": shlex.join(command.argv)}
 
 
@@ -214,7 +216,8 @@ def _experiment(name: str, command: Command, setup: Mapping[str, Any]) -> dict[s
         "name": "command",
         "argv": [_literal(word) for word in command.argv],
         "folder": _literal(str(command.folder)),
-        "ignore": list(WRITTEN),
+        "ignore": _ALL,
+        "inputs": programs_of(command),
         "set_up": [[_literal(word) for word in words] for words in command.prepare],
         **setup,
     }
@@ -225,6 +228,15 @@ def _experiment(name: str, command: Command, setup: Mapping[str, Any]) -> dict[s
         "system": {key: value for key, value in system.items() if value != []},
         "replications": {"count": 10},
     }
+
+
+def programs_of(command: Command) -> list[str]:
+    """Return the paths of the programs that a command starts, as far as they are there."""
+    names = [command.argv[0], *(words[0] for words in command.prepare)]
+    paths = (
+        shutil.which(name if "/" not in name else str(command.folder / name)) for name in names
+    )
+    return [str(path) for path in dict.fromkeys(paths) if path is not None]
 
 
 def _literal(word: str) -> str:

@@ -5,7 +5,8 @@ largest standardized value over all places is compared with its distribution und
 the series. That distribution depends on the length alone, so the test is exact for any distribution
 of results that are exchangeable, and counts that the place was searched for. Where a change is
 found, both sides are tested again, each at its share of the level by length: a series without a
-change shows one with the probability `level`, whatever its length.
+change shows one with the probability `level`, whatever its length. At the end each change is tested
+once more between its neighbours.
 
 E-divisive means (Matteson and James, 2014), which Otava and others use, compares distances instead:
 it also sees changes of the spread, but one outlier moves it, and each of its steps is tested at
@@ -20,6 +21,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,7 +81,7 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
     []
     """
     series = np.asarray(values, dtype=np.float64)
-    found = dict(_splits(series, 0, level, series.size, level))
+    found = _pruned(series, sorted(_splits(series, 0, level, level)), level)
     places = sorted(found)
     ends = [0, *places, series.size]
     return [
@@ -88,18 +90,45 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
     ]
 
 
-def _splits(
-    series: FloatArray, offset: int, share: float, length: int, level: float
-) -> Iterator[tuple[int, float]]:
+def _splits(series: FloatArray, offset: int, share: float, level: float) -> Iterator[int]:
     """Yield the places at which a stretch splits, at its share of the level."""
     if series.size < 2 * SHORTEST:
         return
     place, p_value = _best_split(series, share)
     if p_value > share:
         return
-    yield offset + place, p_value
+    yield offset + place
     for part, start in ((series[:place], 0), (series[place:], place)):
-        yield from _splits(part, offset + start, level * part.size / length, length, level)
+        yield from _splits(part, offset + start, share * part.size / series.size, level)
+
+
+def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, float]:
+    """Return the places that are changes between their neighbours, moved to the best split there.
+
+    The first split of several steps may lie between them; it is no change once they are known.
+    """
+    while places:
+        ends = [0, *places, series.size]
+        tested = []
+        for start, stop in zip(ends, ends[2:], strict=False):
+            share = level * (stop - start) / series.size
+            place, p_value = _best_split(series[start:stop], share)
+            tested.append((p_value / share, start + place, p_value))
+        worst = max(tested)
+        if worst[0] > 1.0:
+            del places[tested.index(worst)]
+            continue
+        moved = [place for _, place, _ in tested]
+        if moved == places or not _are_apart(moved, series.size):
+            return dict(zip(places, (p for _, _, p in tested), strict=True))
+        places = moved
+    return {}
+
+
+def _are_apart(places: Sequence[int], length: int) -> bool:
+    """Return whether every stretch between places is long enough to be tested."""
+    ends = [0, *places, length]
+    return all(stop - start >= SHORTEST for start, stop in pairwise(ends))
 
 
 def _best_split(series: FloatArray, level: float) -> tuple[int, float]:

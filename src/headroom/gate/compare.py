@@ -20,7 +20,7 @@ from headroom.gate.arms import Arms, Command, Place, arms_of_commands
 from headroom.gate.judging import judged
 from headroom.gate.measuring import Effort, Measuring, Seen, described, errors_of
 from headroom.gate.result import ComparisonResult, Ranked, Row
-from headroom.gate.threshold import BLOCKS, Again, gate_of
+from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain, fewest_blocks, gate_of
 from headroom.version import version
 
 SAME_WITHIN = 0.02
@@ -120,6 +120,8 @@ def compare_arms(
 ) -> ComparisonResult:
     """Measure arms with a journal in `folder`, and compare each with the first."""
     asked = question.checked()
+    if asked.threshold is not None:
+        _check_blocks(arms, asked)
     with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no quick form
         if asked.fresh or asked.threshold is not None:
             mark_fresh(arms.plan, journal)
@@ -159,6 +161,18 @@ def compare_arms(
         )
 
 
+def _check_blocks(arms: Arms, asked: Question) -> None:
+    """Refuse a gate that could find nothing, however slow anything became."""
+    count = sum(len(place.metrics) for place in arms.places) * (len(arms.arms) - 1)
+    needed = fewest_blocks(count)
+    if (asked.effort.runs or BLOCKS) < needed:
+        raise StudyError(
+            f"--runs {asked.effort.runs} can never show a regression",
+            cure=f"{count} rows need {needed} blocks or more; with 25, 9 of 10 slowdowns as large "
+            "as the scatter of a run are found",
+        )
+
+
 def _check_runs(seen: Sequence[Seen]) -> None:
     errors = errors_of(seen)
     if errors:
@@ -168,16 +182,15 @@ def _check_runs(seen: Sequence[Seen]) -> None:
         )
 
 
-def _again(measuring: Measuring, asked: Question) -> Again:
-    """Return what measures suspected rows again, in as many new blocks."""
+def _again(measuring: Measuring, asked: Question) -> MeasureAgain:
+    """Return what measures suspected rows again, in new blocks."""
     count = asked.effort.runs or BLOCKS
 
     def again(suspected: Sequence[Row]) -> list[Row]:
         places = places_of(measuring.arms, suspected)
-        measuring.extend(2 * count, places=places)
-        rows = [
-            row for one in measuring.look(range(count, 2 * count), places) for row in one.rows()
-        ]
+        new = range(count, (1 + AGAIN_TIMES) * count)
+        measuring.extend(new.stop, places=places)
+        rows = [row for one in measuring.look(new, places) for row in one.rows()]
         return matched(suspected, judged(rows, same_within=asked.same_within))
 
     return again

@@ -103,13 +103,14 @@ def row_of_pairs(other: FloatArray, base: FloatArray, *, like: Row) -> Row:
     if min(float(other.min()), float(base.min())) <= 0.0:
         return _by_differences(filled, other - base)
     ratio = ratio_within_pairs(other, base)
+    if ratio.low is None:
+        return msgspec.structs.replace(filled, ratio=ratio.value, doubt="few_runs")
     return msgspec.structs.replace(
         filled,
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
         p_value=signed_rank_p(np.log(other / base)),
-        doubt="" if ratio.low is not None else "few_runs",
     )
 
 

@@ -18,7 +18,7 @@ from headroom.gate.measuring import Measuring
 from headroom.gate.result import Row
 from headroom.gate.revisions import Revision, arms_of_studies, built
 from headroom.gate.stored import Stored
-from headroom.gate.threshold import BLOCKS, Again
+from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain
 
 _RESULT_FOLDERS = ("results", "quick")
 
@@ -62,7 +62,7 @@ def again_at_commits(
     metrics: Sequence[str],
     build: Sequence[str],
     new_progress: Callable[[], Progress],
-) -> Again:
+) -> MeasureAgain:
     """Return what measures rows again, at the commits of both results, with a journal in `folder`.
 
     Parameters
@@ -82,7 +82,7 @@ def again_at_commits(
         Revision(label=one.label, commit=one.facts["repository"]["commit"], path=path)
         for one in stored
     ]
-    count = question.effort.runs or BLOCKS
+    count = AGAIN_TIMES * (question.effort.runs or BLOCKS)
 
     def again(suspected: Sequence[Row]) -> list[Row]:
         with (

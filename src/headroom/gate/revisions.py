@@ -9,7 +9,6 @@ Invariant: the points of two arms have the same seeds, and nothing of a checkout
 
 import secrets
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +27,8 @@ from headroom.gate.arms import AGAIN, NAMES, ArmPlan, Arms, Place, chosen_metric
 from headroom.gate.git import checkouts, git
 from headroom.gate.meaning import command_of
 
+_STDERR = 2
+"""Descriptor of the output of builds: results alone go to stdout."""
 _MAIN_RESPONSES = 3
 """Of a system whose study names no responses, the first metrics count."""
 
@@ -67,7 +68,7 @@ def built(
             for line in build:
                 argv = list(command_of(line, root).argv)
                 try:
-                    code = subprocess.run(argv, cwd=root, stdout=sys.stderr, check=False).returncode
+                    code = subprocess.run(argv, cwd=root, stdout=_STDERR, check=False).returncode
                 except OSError as error:
                     raise EnvironmentUnfitError(
                         f"`--build {line}` cannot start: {error.strerror}", cure="check its path"

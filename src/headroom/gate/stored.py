@@ -21,7 +21,7 @@ from headroom.gate.arms import NAMES
 from headroom.gate.compare import Question
 from headroom.gate.judging import judged, row_of_estimates
 from headroom.gate.result import Arm, ComparisonResult, Difference, Row
-from headroom.gate.threshold import Again, gate_of
+from headroom.gate.threshold import MeasureAgain, gate_of
 from headroom.version import version
 
 _FACTS = (
@@ -87,7 +87,7 @@ def compare_results(
     question: Question,
     metrics: Sequence[str] = (),
     force: bool = False,
-    again: Again | None = None,
+    again: MeasureAgain | None = None,
     why_not: str = "",
 ) -> ComparisonResult:
     """Compare results with the first one, point by point.

@@ -17,16 +17,18 @@ def test_series_without_a_change_show_one_no_more_often_than_stated() -> None:
     assert alarms <= stats.binom.isf(1e-5, 1_000, LEVEL)
 
 
-def test_two_changes_are_found_at_their_places() -> None:
-    series = noise(60, seed=4)
-    series[20:] *= 1.3
-    series[40:] *= 1.3
-    found = changes_of(series.tolist())
-    assert [change.place for change in found] == [20, 40]
-    assert all(
-        change.ratio is not None and (change.ratio.low or 0) <= 1.3 <= (change.ratio.high or 0)
-        for change in found
-    )
+def test_two_changes_are_found_near_their_places_with_intervals_that_hold() -> None:
+    near = missed = 0
+    for seed in range(50):
+        series = noise(60, seed=seed)
+        series[20:] *= 1.3
+        series[40:] *= 1.3
+        found = changes_of(series.tolist())
+        near += [round(change.place / 20) for change in found] == [1, 2]
+        ratios = [change.ratio for change in found if change.ratio is not None]
+        missed += sum(not (one.low or 0) <= 1.3 <= (one.high or 0) for one in ratios)
+    assert near >= 45
+    assert missed <= stats.binom.isf(1e-4, 100, 0.05)
 
 
 def test_one_outlier_is_no_change() -> None:

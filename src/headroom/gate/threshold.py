@@ -15,6 +15,7 @@ Invariant: a row without figures is missing, never passed.
 import math
 from collections.abc import Callable, Sequence
 
+from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.gate.judging import holm
 from headroom.gate.result import Gate, GateVerdict, Noise, Row, Suspicion
 
@@ -23,12 +24,14 @@ LEVEL = 0.01
 FIRST_LEVEL = 0.05
 """One-sided level of the first look at each row."""
 BLOCKS = 25
-"""Blocks of each look unless the user says otherwise."""
+"""Blocks of the first look unless the user says otherwise."""
+AGAIN_TIMES = 2
+"""The second look has so many times as many: few rows are looked at again."""
 _RANK_EFFICIENCY = 0.955
 """Of signed ranks, relative to Student's t, for normal values."""
 _NINE_IN_TEN = 1.2816
 
-Again = Callable[[Sequence[Row]], Sequence[Row]]
+MeasureAgain = Callable[[Sequence[Row]], Sequence[Row]]
 """Measures suspected rows again; returns them in the same order, from new runs alone."""
 
 
@@ -48,11 +51,25 @@ def again_level(rows: int) -> float:
     return min(LEVEL / (FIRST_LEVEL * max(rows, 1)), FIRST_LEVEL)
 
 
+def fewest_blocks(rows: int) -> int:
+    """Return the blocks with which a gate of so many rows can decide at all.
+
+    Examples
+    --------
+    >>> fewest_blocks(1), fewest_blocks(100)
+    (6, 6)
+    >>> fewest_blocks(10_000)
+    8
+    """
+    again = math.ceil(-math.log2(again_level(rows)) / AGAIN_TIMES)
+    return max(fewest_pairs(), again)
+
+
 def gate_of(
     rows: Sequence[Row],
     *,
     threshold: float,
-    again: Again | None,
+    again: MeasureAgain | None,
     missing: Sequence[str] = (),
     why_not: str = "",
 ) -> Gate:
