@@ -41,7 +41,7 @@ SHIFTS = (1.0, 2.0, 3.0)
 _FIRST_SEED = 16_000_000
 
 Draw = Callable[[np.random.Generator, int], FloatArray]
-"""Logarithms of the times of so many runs, one after the other."""
+"""Logarithms of the times of a number of consecutive runs."""
 
 
 def _lognormal(random: np.random.Generator, count: int) -> FloatArray:
@@ -316,11 +316,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--real", type=int, default=0, metavar="GATES", help="run real gates")
     chosen = parser.parse_args(arguments)
     if chosen.real:
+        measured = real_gates(chosen.real)
         gated, series, _ = load()
-        store(gated, series, [real_gates(chosen.real)])
+        store(gated, series, [measured])
     elif not chosen.table:
-        real = load()[2] if RESULTS.exists() else []
-        store(*simulated(), real)
+        found = simulated()
+        store(*found, load()[2] if RESULTS.exists() else [])
     gated, series, real = load()
     print(f"{gate_table(gated)}\n\n{real_table(real)}\n\n{series_table(series)}")
     return 0

@@ -3,7 +3,7 @@
 The runner puts one replication of every point of a plan into each block, in random order. Arms are
 experiments of one plan, so this order interleaves them, and the journal pairs them by block.
 
-Invariant: points of two arms at the same place of their lists are to be compared.
+Invariant: every place has a point of every arm.
 """
 
 import secrets
@@ -77,7 +77,7 @@ class ArmPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What is compared: the point of each arm, the base first, and the metrics.
+    """A unit of comparison: the point of each arm, the base first, and the metrics.
 
     Parameters
     ----------
@@ -201,9 +201,7 @@ def chosen_metrics(declared: Sequence[Metric], wanted: Sequence[str]) -> tuple[M
     known = {metric.name: metric for metric in declared}
     for name in wanted:
         if name not in known:
-            raise StudyError(
-                f"there is no metric `{name}`", cure=f"choose among {', '.join(known)}"
-            )
+            raise StudyError(f"no such metric: `{name}`", cure=f"choose among {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(wanted))
 
 

@@ -122,7 +122,7 @@ def compare_arms(
     asked = question.checked()
     if asked.threshold is not None:
         _check_blocks(arms, asked)
-    with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no quick form
+    with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no variant
         if asked.fresh or asked.threshold is not None:
             mark_fresh(arms.plan, journal)
         measuring = Measuring(
@@ -137,7 +137,8 @@ def compare_arms(
         gate = None
         if asked.threshold is not None and stopped != "interrupted":
             again = _again(measuring, asked) if stopped == "planned" else None
-            missing = [*arms.missing, *([] if again else ["blocks that --max-time cut off"])]
+            missing = [*arms.missing, *_lacking(arms, seen)]
+            missing += [] if again else ["blocks that --max-time cut off"]
             gate = gate_of(rows, threshold=asked.threshold, again=again, missing=missing)
             if measuring.is_interrupted:
                 stopped, gate = "interrupted", None
@@ -159,6 +160,13 @@ def compare_arms(
             generated=datetime.now(UTC).isoformat(timespec="seconds"),
             headroom_version=version(),
         )
+
+
+def _lacking(arms: Arms, seen: Sequence[Seen]) -> list[str]:
+    """Return the arms with failed runs: a gate does not pass without them."""
+    return [
+        f'{arm.failed} failed runs of "{arm.label}"' for arm in described(arms, seen) if arm.failed
+    ]
 
 
 def _check_blocks(arms: Arms, asked: Question) -> None:
@@ -183,7 +191,7 @@ def _check_runs(seen: Sequence[Seen]) -> None:
 
 
 def _again(measuring: Measuring, asked: Question) -> MeasureAgain:
-    """Return what measures suspected rows again, in new blocks."""
+    """Return the function that measures suspected rows again, in new blocks."""
     count = asked.effort.runs or BLOCKS
 
     def again(suspected: Sequence[Row]) -> list[Row]:
@@ -207,7 +215,7 @@ def places_of(arms: Arms, rows: Sequence[Row]) -> list[Place]:
 
 
 def matched(wanted: Sequence[Row], found: Sequence[Row]) -> list[Row]:
-    """Return the found row for each wanted one; one that is missing has no figures."""
+    """Return the found row for each wanted one; a missing one is empty."""
 
     def key(row: Row) -> str:
         return repr((row.arm, row.experiment, sorted(row.levels.items()), row.metric))

@@ -39,7 +39,7 @@ from headroom.gate.result import Row
 LEVEL = 0.05
 """Probability that any row of a comparison without differences shows one."""
 MOST_BLOCKS = 100_000
-"""Beyond so many blocks no number is named: the rows are as good as equal to the bound."""
+"""Above this no number of blocks is named: the ratio is practically at the bound."""
 _SIDES: Mapping[Direction, tuple[ComparisonVerdict, ComparisonVerdict]] = {
     "high": ("better", "worse"), "low": ("worse", "better"), "none": ("larger", "smaller"),
 }  # fmt: skip

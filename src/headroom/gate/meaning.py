@@ -1,4 +1,4 @@
-"""What an argument of `headroom compare` means: a result, a study at a revision, or a command.
+"""The meaning of an argument of `headroom compare`: result, study at a revision, or command.
 
 A path with results is a result, ``REVISION:PATH`` with a commit of this repository is a study at
 that revision, and everything else a command line.
@@ -143,7 +143,7 @@ def command_of(text: str, folder: Path | None = None) -> Meaning:
         other = f"`{revision}` a revision" if revision else f"`{text}` a folder of results"
         place = f" (nor is {other})" if len(argv) == 1 else ""
         raise StudyError(
-            f"there is no program `{argv[0]}`{place}",
+            f"no such program: `{argv[0]}`{place}",
             cure=f"check PATH, or name it by its path; results are a study's folder, "
             f"{RESULTS_NAME} or {PAGE_NAME}; REVISION:PATH is a study at a commit",
         )

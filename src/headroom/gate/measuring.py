@@ -133,7 +133,7 @@ class Measuring:
             clock.cancel()
         self.is_interrupted = outcome.interrupted and not self.is_late
         self.is_late = self.is_late and outcome.interrupted
-        if not self.blocks:  # Later rounds find the blocks of this one done, which is no news.
+        if not self.blocks:  # Later rounds always find the blocks of this one done.
             self.notes += outcome.notes
         self.blocks = max(self.blocks, blocks)
 
@@ -162,7 +162,7 @@ class Measuring:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was measured at a place: the point of each arm."""
+    """The measured point of each arm at a place."""
 
     place: Place
     points: Mapping[str, ComparedPoint]

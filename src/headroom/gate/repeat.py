@@ -63,7 +63,7 @@ def again_at_commits(
     build: Sequence[str],
     new_progress: Callable[[], Progress],
 ) -> MeasureAgain:
-    """Return what measures rows again, at the commits of both results, with a journal in `folder`.
+    """Return the function that measures rows again at both commits, with a journal in `folder`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def again_at_commits(
     def again(suspected: Sequence[Row]) -> list[Row]:
         with (
             built(study, revisions, build) as roots,
-            Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no quick form
+            Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no variant
         ):
             is_quick = stored[1].result.is_quick
             arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick)

@@ -27,7 +27,7 @@ class Arm(_Data, frozen=True, kw_only=True):
     label: str
     """As the user called it."""
     about: dict[str, str] = {}
-    """What identifies it: command, commit, date, machine."""
+    """Its identity: command, commit, date, machine."""
     done: int = 0
     """Runs that count."""
     failed: int = 0
@@ -56,7 +56,7 @@ class Row(_Data, frozen=True, kw_only=True):
     count: int = 0
     """Runs of the arm with fewer."""
     p_value: float | None = None
-    """Two-sided, of equality; None if nothing can be said."""
+    """Two-sided, of equality; None if unknown."""
     adjusted: float | None = None
     """The same, corrected for the number of rows (Holm)."""
     verdict: ComparisonVerdict = "undecided"
@@ -115,13 +115,13 @@ class Gate(_Data, frozen=True, kw_only=True):
     verdict: GateVerdict
     suspicions: list[Suspicion] = []
     missing: list[str] = []
-    """What has no figures on one side."""
+    """Points and metrics with results on one side only."""
     not_repeated: str = ""
     """Why suspicions were not measured again; empty if they were, or if there were none."""
 
 
 class Difference(_Data, frozen=True, kw_only=True):
-    """Something that differs between two results besides their figures."""
+    """A difference between two results apart from their metrics."""
 
     what: str
     base: str

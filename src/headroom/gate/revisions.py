@@ -27,6 +27,7 @@ from headroom.gate.arms import AGAIN, NAMES, ArmPlan, Arms, Place, chosen_metric
 from headroom.gate.git import checkouts, git
 from headroom.gate.meaning import command_of
 
+A_AGAIN = f"A{AGAIN}"
 _STDERR = 2
 """Descriptor of the output of builds: results alone go to stdout."""
 _MAIN_RESPONSES = 3
@@ -98,7 +99,7 @@ def arms_of_studies(
     metrics
         Metrics to compare; none: the responses of each experiment.
     quick
-        Take the quick form of the study.
+        Take the quick variant of the study.
     is_twice
         Run the base twice in each block, for the noise of the machine.
     """
@@ -115,8 +116,10 @@ def arms_of_studies(
         seed = plan.seed
         plans[name] = plan
         if is_twice and name == "A":
-            plans[name + AGAIN] = plan
+            plans[A_AGAIN] = plan
     parts = {name: _renamed(plan, name) for name, plan in plans.items()}
+    if A_AGAIN in parts:
+        parts[A_AGAIN] = _measured(parts[A_AGAIN])
     fitted = {e.spec.name for e in plans["A"].experiments if e.fit is not None}
     places, left_out, missing = _places(parts, metrics)
     left_out += [f"{name}, which is fitted from other experiments" for name in sorted(fitted)]
@@ -162,6 +165,11 @@ def _renamed(plan: Plan, arm: str) -> dict[str, PlannedExperiment]:
     }
 
 
+def _measured(part: dict[str, PlannedExperiment]) -> dict[str, PlannedExperiment]:
+    """Return the measured experiments: simulations have no noise of the machine."""
+    return {name: one for name, one in part.items() if one.system.column is Column.MEASURE}
+
+
 def _as_arm(experiment: PlannedExperiment, arm: str) -> PlannedExperiment:
     name = f"{arm}-{experiment.spec.name}"
     points = tuple(
@@ -194,7 +202,7 @@ def _places(
     places, missing = [], []
     for key, (experiment, point) in by_levels["A"].items():
         found = {arm: known[key] for arm, known in by_levels.items() if key in known}
-        if len(found) < len(parts):
+        if {*parts} - {*found, A_AGAIN}:
             missing.append(_label(key[0], point))
             continue
         chosen = _metrics(experiment, point, metrics)

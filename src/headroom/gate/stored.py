@@ -1,7 +1,6 @@
 """Compare results that were measured before: read, match, and refuse what is not comparable.
 
-Figures of another machine, of other parameters or of the other form of a study cannot be compared.
-Other differences, such as kernel and versions, are named: they may be the reason for a change.
+Results of another machine, of other parameters or of the other variant of a study are refused. Other differences, such as kernel and versions, are named: they may be the reason for a change.
 
 Invariant: a difference that forbids a comparison is either refused or recorded in the result.
 """
@@ -75,7 +74,7 @@ def read_stored(path: Path, *, label: str, quick: bool = False) -> Stored:
     if found is None:
         beside = f"; a page {PAGE_NAME} needs {RESULTS_NAME} in its folder"
         raise StudyError(
-            f"{path} has no results{' of its quick form' if quick else ''}",
+            f"{path} has no results{' of its quick variant' if quick else ''}",
             cure=f"run the study first: headroom run {path}{beside if path.is_file() else ''}",
         )
     return Stored(label=label, path=found, result=read_results(found))
@@ -118,7 +117,7 @@ def compare_results(
         rest = f" (and {len(forbidding) - 1} more differences)" if len(forbidding) > 1 else ""
         raise StudyError(
             f"not comparable: {first.what} differs: {first.base} against {first.other}{rest}",
-            cure="compare results of one machine, form and set of parameters; --force compares "
+            cure="compare results of one machine, variant and set of parameters; --force compares "
             "them and records it",
         )
     rows: list[Row] = []
@@ -132,7 +131,9 @@ def compare_results(
                 continue
             rows += _rows(name, match, metrics)
     if not rows:
-        raise StudyError("the results have no figures in common", cure="compare one study's")
+        raise StudyError(
+            "the results have no metric and point in common", cure="compare one study's"
+        )
     rows = judged(rows, same_within=question.same_within)
     gate = None
     if question.threshold is not None:
@@ -160,11 +161,11 @@ def compare_results(
 
 
 def differences_of(base: Stored, other: Stored) -> list[Difference]:
-    """Return what differs between two results besides their figures."""
+    """Return the differences between two results apart from their metrics."""
     one, two = base.result, other.result
     found = [
         _difference("study", one.name, two.name, forbids=True),
-        _difference("form", _form(one), _form(two), forbids=True),
+        _difference("variant", _variant(one), _variant(two), forbids=True),
         *_parameters(one, two),
     ]
     if any(experiment.column == "measure" for experiment in two.experiments):
@@ -186,7 +187,7 @@ def _drift(stored: Sequence[Stored]) -> list[str]:
     ]
 
 
-def _form(result: StudyResult) -> str:
+def _variant(result: StudyResult) -> str:
     return "quick" if result.is_quick else "full"
 
 
@@ -221,7 +222,7 @@ def _parameters(base: StudyResult, other: StudyResult) -> Iterator[Difference | 
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A point in both results; None where one lacks it."""
+    """A point in both results; None if one lacks it."""
 
     label: str
     experiment: ExperimentResult

@@ -6,10 +6,10 @@ level ``LEVEL / (FIRST_LEVEL * rows)``, at most `FIRST_LEVEL`, and may be as slo
 Both looks have different runs in random order, so a row without a difference fails both with at
 most ``LEVEL / rows``, and any of them with at most `LEVEL`, whatever noise the machine has.
 
-Where nothing can be measured again (results that lie in a file), the p-values of the first look,
+If a repetition is impossible (results in a file), the p-values of the first look,
 corrected by Holm's method, have to be below `LEVEL` on their own, and the answer says so.
 
-Invariant: a row without figures is missing, never passed.
+Invariant: a row without results never passes.
 """
 
 import math
@@ -26,7 +26,7 @@ FIRST_LEVEL = 0.05
 BLOCKS = 25
 """Blocks of the first look unless the user says otherwise."""
 AGAIN_TIMES = 2
-"""The second look has so many times as many: few rows are looked at again."""
+"""Blocks of the second look, in multiples of the first: it concerns few rows."""
 _RANK_EFFICIENCY = 0.955
 """Of signed ranks, relative to Student's t, for normal values."""
 _NINE_IN_TEN = 1.2816
@@ -52,7 +52,7 @@ def again_level(rows: int) -> float:
 
 
 def fewest_blocks(rows: int) -> int:
-    """Return the blocks with which a gate of so many rows can decide at all.
+    """Return the blocks with which a gate of `rows` rows can decide at all.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def gate_of(
     again
         Measures suspected rows again; None if that is impossible, and `why_not` says why.
     missing
-        What has no figures on one side; rows without figures are added.
+        Points with results on one side only; rows without results are added.
     """
     known = [row for row in rows if is_judged(row)]
     missing = [*missing, *(_name(row) for row in known if row.p_value is None)]
@@ -125,7 +125,7 @@ def _repeated(
 
 
 def _alone(known: Sequence[Row], threshold: float) -> list[Suspicion]:
-    """Return what one look shows at the level of the whole gate."""
+    """Return the regressions that one look shows at the level of the whole gate."""
     adjusted = holm([one_sided(row) for row in known])
     return [
         Suspicion(first=row, verdict="regression")
@@ -164,7 +164,7 @@ def slowdown(row: Row) -> tuple[float, float, float] | None:
 
 
 def one_sided(row: Row) -> float | None:
-    """Return the p-value of *not worse*; None if nothing can be said."""
+    """Return the p-value of *not worse*; None if unknown."""
     if row.p_value is None:
         return None
     is_larger = (row.value or 0.0) > (row.base_value or 0.0) if row.ratio is None else row.ratio > 1

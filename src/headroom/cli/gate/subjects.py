@@ -1,4 +1,4 @@
-"""What `headroom compare` compares: commands, results, or one thing at several commits."""
+"""The subjects of `headroom compare`: commands, results, or one thing at several commits."""
 
 import shlex
 import tempfile

@@ -144,12 +144,12 @@ def test_too_few_blocks_for_a_gate_are_missing_results_not_a_pass() -> None:
     [
         (["true"], "needs two"),
         (["true", "cost"], "`true` is a command, but `cost` is a result"),
-        (["nope", "true"], "no program `nope`"),
+        (["nope", "true"], "no such program: `nope`"),
         (["true | cat", "true"], "needs a shell"),
         (["sort '", "true"], "close the quotes"),
         (["true", "true", "--until", "x"], "not a share"),
         (["true", "true", "--until", "1%", "--fail-on-regression", "1%"], "exclude each other"),
-        (["true", "true", "--metric", "speed"], "no metric `speed`"),
+        (["true", "true", "--metric", "speed"], "no such metric: `speed`"),
         (["true", "true", *["--prepare", "true"] * 3], "3 --prepare for 2"),
         (["--rev", "HEAD", "true"], "two commits"),
         (["--rev", "HEAD", "--rev", "nope", "true"], "`nope` is not a revision"),
@@ -230,7 +230,7 @@ def test_results_that_are_not_comparable_are_refused_unless_forced() -> None:
     for other, what in (
         (changed("machine.json", cpu="another", fixed=1), "machine"),
         (changed("fixed.json", fixed=2), "parameter count.depth"),
-        (changed("quick.json", is_quick=True, fixed=1), "form"),
+        (changed("quick.json", is_quick=True, fixed=1), "variant"),
         (changed("named.json", name="other", fixed=1), "study"),
     ):
         refused = compare(base, other)

@@ -34,7 +34,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series of values in order, None where there is none."""
+    """A series of values in order; None for a missing one."""
 
     label: str
     values: Sequence[float | None]

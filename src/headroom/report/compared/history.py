@@ -69,7 +69,7 @@ def _where(series: HistorySeries) -> str:
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
-    """Return what to be careful of."""
+    """Return the cautions."""
     found = []
     remembering = sum(series.remembers for series in result.series)
     if remembering:

@@ -129,7 +129,7 @@ def _ranked(result: ComparisonResult, one: Ranked) -> str:
 
 
 def gate_sentences(result: ComparisonResult) -> list[str]:
-    """Return the decision of the gate, and what it rests on; empty without one."""
+    """Return the decision of the gate and its basis; empty if there is no gate."""
     gate = result.gate
     if gate is None:
         return []
@@ -193,7 +193,7 @@ def _noise(result: ComparisonResult, noise: Noise) -> str:
 
 
 def caution_sentences(result: ComparisonResult) -> list[str]:
-    """Return what to be careful of: disturbances, early ends, forced comparisons."""
+    """Return the cautions: disturbances, early ends, forced comparisons."""
     found = [f"{_STOPPED[result.stopped]}."] if result.stopped in _STOPPED else []
     found += _needed_sentences(result)
     for arm in result.arms:

@@ -43,7 +43,7 @@ def render_comparison(result: ComparisonResult, console: Console) -> None:
 
 
 def difference_sentences(result: ComparisonResult) -> list[str]:
-    """Return what differs between two results besides their figures."""
+    """Return the differences between two results apart from their metrics."""
     return [
         f"{one.what}: {one.base or 'unknown'} → {one.other or 'unknown'}"
         f"{' (not comparable)' if one.forbids else ''}"
