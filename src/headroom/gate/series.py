@@ -285,10 +285,11 @@ def _history(
             f"study {study!r} has no results of these metrics", cure="run the study first"
         )
     level = LEVEL / len(by_key)
+    has_names = len({experiment for experiment, _, _ in by_key}) > 1
     return HistoryResult(
         study=study,
         title=title,
-        series=[_series(group, level) for group in by_key.values()],
+        series=[_series(group, level, has_names=has_names) for group in by_key.values()],
         level=LEVEL,
         series_level=level,
         fewest=fewest_results(level),
@@ -297,13 +298,15 @@ def _history(
     )
 
 
-def _series(observations: Sequence[_Observation], level: float) -> HistorySeries:
+def _series(
+    observations: Sequence[_Observation], level: float, *, has_names: bool
+) -> HistorySeries:
     ordered = sorted((one.found for one in observations), key=lambda found: found.date)
     values = [found.value for found in ordered]
     changes = changes_of(values, level=level)
     first = observations[0]
     return HistorySeries(
-        experiment=first.key[0],
+        experiment=first.key[0] if has_names else "",
         levels=dict(first.levels),
         metric=first.key[2],
         unit=first.unit,

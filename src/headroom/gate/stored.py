@@ -1,6 +1,7 @@
 """Compare results that were measured before: read, match, and refuse what is not comparable.
 
-Results of another machine, of other parameters or of the other variant of a study are refused. Other differences, such as kernel and versions, are named: they may be the reason for a change.
+Results of another machine, of other parameters or of the other variant of a study are refused.
+Other differences, such as kernel and versions, are named: they may be the reason for a change.
 
 Invariant: a difference that forbids a comparison is either refused or recorded in the result.
 """

@@ -121,11 +121,12 @@ def draw_lines(lines: Sequence[Line], unit: str, metric: str, marks: Sequence[in
     for mark in marks:
         x = place(mark - 0.5, low)[0]
         parts.append(_stroke(x, _TOP, x, height - _BOTTOM, "var(--bad)", dash="5 3", width=1.5))
+    length = 26 if len(lines) > 1 else 80
     for number, line in enumerate(lines):
         colour = _STROKES[number % len(_STROKES)]
         parts += _points(line, place, colour)
         parts.append(
-            _text(_LEFT + 8.0 + 210.0 * (number % 4), height - 6.0, _short(line.label, 26),
+            _text(_LEFT + 8.0 + 210.0 * (number % 4), height - 6.0, _short(line.label, length),
                 anchor="start", colour=colour, tip=line.label)
         )  # fmt: skip
     return _svg(parts, height, f"{label_metric(metric)} in order")
@@ -198,5 +199,6 @@ def _text(
 def _svg(parts: Sequence[Markup], height: float, label: str) -> Markup:
     return Markup(
         '<svg viewBox="0 0 {w:.0f} {h:.0f}" width="{w:.0f}" role="img" aria-label="{label}" '
-        'style="max-width:100%;height:auto" font-size="12" fill="var(--soft)">{parts}</svg>'
+        'style="max-width:100%;min-width:36rem;height:auto" font-size="12" '
+        'fill="var(--soft)">{parts}</svg>'
     ).format(w=_WIDTH, h=height, label=label, parts=Markup("").join(parts))

@@ -12,10 +12,10 @@ from headroom.quantities import format_limit, format_quantity
 from headroom.report.columns import Column
 from headroom.report.compared.figure import Figure, Line, draw_lines
 from headroom.report.compared.page import static_page
-from headroom.report.compared.sentences import change_words
+from headroom.report.compared.sentences import change_words, label_place
 from headroom.report.screen import Screen
 from headroom.report.tables import Cell, Head, Table, rest_note
-from headroom.report.words import count_noun, label_levels, label_metric, title_metric
+from headroom.report.words import count_noun, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"
 _BARS_AT_MOST = 24
@@ -64,8 +64,8 @@ def is_worse(series: HistorySeries, change: LevelChange) -> bool:
 
 
 def _where(series: HistorySeries) -> str:
-    levels = ", ".join(f"{name} = {label_levels([value])}" for name, value in series.levels.items())
-    return f"{', '.join(filter(None, [series.experiment, levels]))}: "
+    place = label_place(series)
+    return f"{place}: " if place else ""
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
@@ -105,7 +105,7 @@ def render_history(result: HistoryResult, console: Console) -> None:
     is_unicode = console.encoding.lower().startswith("utf")
     screen.table(
         [
-            Column("Point", [_where(series).rstrip(": ") for series in shown]),
+            Column("Point", [label_place(series) or "all" for series in shown]),
             Column("Metric", [title_metric(series.metric) for series in shown]),
             *([Column("Course", [bars(series) for series in shown])] if is_unicode else []),
             Column("First", [_value(series, 0) for series in shown], is_number=True),
@@ -180,7 +180,7 @@ def _rows(series: HistorySeries) -> Sequence[list[Cell]]:
     changes = {change.place: change for change in series.changes}
     return [
         [
-            Cell(_where(series).rstrip(": "), is_head=True),
+            Cell(label_place(series), is_head=True),
             Cell(title_metric(series.metric), series.metric),
             Cell(found.date[:16], found.date),
             Cell(found.commit[:10]),

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import PointResult
 from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Ranked, Row, Suspicion
-from headroom.quantities import format_limit, format_plain, format_ratio
-from headroom.report.disturbances import disturbance_cautions
-from headroom.report.words import count_noun, join_words, label_levels, label_metric
+from headroom.gate.series import HistorySeries
+from headroom.quantities import format_level, format_limit, format_plain, format_ratio
+from headroom.report.disturbances import causes_of, disturbance_cautions
+from headroom.report.words import count_noun, join_words, label_metric
 
 _PERCENT_FROM, _PERCENT_TO = 0.5, 2.0
 """Ratios in between are printed as a change in per cent, others as a multiple."""
@@ -34,10 +35,10 @@ def label_arm(result: ComparisonResult, name: str) -> str:
     return f'"{next((arm.label for arm in result.arms if arm.name == name), name)}"'
 
 
-def label_place(row: Row | Noise) -> str:
+def label_place(row: Row | Noise | HistorySeries) -> str:
     """Return the experiment and the levels of a row; empty for commands."""
-    levels = ", ".join(f"{name} = {label_levels([level])}" for name, level in row.levels.items())
-    return ", ".join(filter(None, [row.experiment, levels]))
+    levels = [f"{name} = {format_level(level)}" for name, level in row.levels.items()]
+    return ", ".join(filter(None, [row.experiment, *levels]))
 
 
 def change_words(ratio: float, low: float | None, high: float | None) -> str:
@@ -200,7 +201,10 @@ def caution_sentences(result: ComparisonResult) -> list[str]:
         point = PointResult(
             key="", levels={}, done=arm.done, failed=arm.failed, disturbances=arm.disturbances
         )
-        found += [f'"{arm.label}": {said}' for said in disturbance_cautions(point)]
+        said = disturbance_cautions(point)
+        if said and result.kind != "commands":  # Replications of several points have equal numbers.
+            said = [f"some replications disturbed: {causes_of([point])}."]
+        found += [f'"{arm.label}": {one}' for one in said]
         if arm.failed:
             found.append(f'"{arm.label}": {count_noun(arm.failed, "run")} failed.')
     for noise in result.noise:

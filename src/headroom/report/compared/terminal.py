@@ -3,6 +3,8 @@
 Invariant: prints what `ComparisonResult` holds.
 """
 
+import re
+
 from rich.console import Console
 
 from headroom.gate.result import ComparisonResult, Row
@@ -45,10 +47,15 @@ def render_comparison(result: ComparisonResult, console: Console) -> None:
 def difference_sentences(result: ComparisonResult) -> list[str]:
     """Return the differences between two results apart from their metrics."""
     return [
-        f"{one.what}: {one.base or 'unknown'} → {one.other or 'unknown'}"
+        f"{one.what}: {_short(one.base)} in the base, {_short(one.other)}"
         f"{' (not comparable)' if one.forbids else ''}"
         for one in result.differences
     ]
+
+
+def _short(text: str) -> str:
+    """Return a value; of a hash its beginning."""
+    return text[:12] if re.fullmatch("[0-9a-f]{40}", text) else text or "unknown"
 
 
 def runs_sentence(result: ComparisonResult) -> str:
