@@ -44,9 +44,9 @@ READING = """## How to read it
 HISTORIES = f"""## Histories
 
 `headroom history` on {SERIES:,} series for each line, without a change, and with one in the middle
-whose size is 1, 2 or 3 times the scatter of 3% (sd). Exchangeable results raise no more false alarms
-than stated. Results that depend on those before them do (*drifting*, *autocorrelated*): the level of
-such a series moves, whatever the program does.
+whose size is 1, 2 or 3 times the scatter of 3% (sd). Exchangeable results raise no more false
+alarms than stated. Results that depend on those before them do (*drifting*, *autocorrelated*):
+the level of such a series moves, whatever the program does.
 """
 
 

@@ -9,6 +9,7 @@ from headroom.gate.result import ComparisonResult, Row
 from headroom.quantities import format_limit
 from headroom.report.compared.figure import ROWS_AT_MOST, Figure, Line, draw_lines, draw_ratios
 from headroom.report.compared.sentences import (
+    DOUBTS,
     answer_sentences,
     caution_sentences,
     gate_sentences,
@@ -109,6 +110,6 @@ def _cells(row: Row, labels: dict[str, str]) -> list[Cell]:
         Cell(value_text(row, row.value), repr(row.value), is_number=True),
         Cell(ratio_text(row), repr(row.ratio), is_number=True),
         Cell("" if row.adjusted is None else f"{row.adjusted:.2g}", is_number=True),
-        Cell(verdict_word(row), mark=row.verdict),
+        Cell(verdict_word(row), mark=row.verdict, remark=DOUBTS.get(row.doubt, "")),
         Cell(str(row.pairs or row.count), is_number=True),
     ]

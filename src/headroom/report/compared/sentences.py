@@ -22,7 +22,7 @@ _STOPPED = {
     "max_time": "the time was up before every interval was narrow enough",
     "interrupted": "interrupted: these are the results so far",
 }
-_DOUBTS = {
+DOUBTS = {
     "few_runs": "too few runs for an interval",
     "not_positive": "zeros have no ratio",
     "missing": "no results on one side",
@@ -74,7 +74,7 @@ def row_words(row: Row) -> str:
     """Return the verdict on a row as a clause."""
     metric = label_metric(row.metric)
     if row.ratio is None:
-        return f"{metric} {row.verdict} ({_DOUBTS.get(row.doubt, 'zeros have no ratio')})"
+        return f"{metric} {row.verdict} ({DOUBTS.get(row.doubt, 'zeros have no ratio')})"
     return f"{metric} {change_words(row.ratio, row.low, row.high)}, {verdict_word(row)}"
 
 
