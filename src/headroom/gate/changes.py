@@ -1,7 +1,7 @@
 """Change points of a series of results: where its level moved, with a stated error rate.
 
 For every place to split a series, the ranks of both sides are compared by Wilcoxon's statistic; the
-largest standardized value over all places is compared with its distribution under permutation of
+largest standardised value over all places is compared with its distribution under permutation of
 the series. That distribution depends on the length alone, so the test is exact for any distribution
 of results that are exchangeable, and counts that the place was searched for. Where a change is
 found, both sides are tested again, each at its share of the level by length: a series without a
@@ -10,7 +10,7 @@ once more between its neighbours.
 
 E-divisive means (Matteson and James, 2014), which Otava and others use, compares distances instead:
 it also sees changes of the spread, but one outlier moves it, and each of its steps is tested at
-the full level. Penalized methods such as PELT have no error rate at all: their penalty is a guess
+the full level. Penalised methods such as PELT have no error rate at all: their penalty is a guess
 of the noise. Results that depend on those before them (a machine that ages) are not exchangeable:
 `docs/reference/gates.md` says how often they raise false alarms.
 
@@ -134,7 +134,7 @@ def _are_apart(places: Sequence[int], length: int) -> bool:
 def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
     """Return the most likely place of a change, and its p-value."""
     ranks = _ranks(series)
-    statistics = _standardized(ranks[None, :])[0]
+    statistics = _standardised(ranks[None, :])[0]
     place = int(np.argmax(statistics))
     has_ties = np.unique(series).size < series.size
     count = int(min(max(_PERMUTATIONS, 20.0 / level), _MOST_PERMUTATIONS))
@@ -151,7 +151,7 @@ def _ranks(series: FloatArray) -> FloatArray:
     return mean_ranks
 
 
-def _standardized(ranks: FloatArray) -> FloatArray:
+def _standardised(ranks: FloatArray) -> FloatArray:
     """Return the size of Wilcoxon's statistic at each split; shape (rows, places)."""
     length = ranks.shape[1]
     before = np.arange(SHORTEST, length - SHORTEST + 1)
@@ -173,7 +173,7 @@ def _null_of(ranks: FloatArray, count: int) -> FloatArray:
     parts = []
     for start in range(0, count, rows):
         tiled = np.tile(ranks, (min(rows, count - start), 1))
-        parts.append(_standardized(random.permuted(tiled, axis=1)).max(axis=1))
+        parts.append(_standardised(random.permuted(tiled, axis=1)).max(axis=1))
     return np.concatenate(parts)
 
 

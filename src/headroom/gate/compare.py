@@ -197,7 +197,7 @@ def _again(measuring: Measuring, asked: Question) -> MeasureAgain:
     def again(suspected: Sequence[Row]) -> list[Row]:
         places = places_of(measuring.arms, suspected)
         new = range(count, (1 + AGAIN_TIMES) * count)
-        measuring.extend(new.stop, places=places)
+        measuring.extend(new.stop, measuring.left_s(asked.effort), places)
         rows = [row for one in measuring.look(new, places) for row in one.rows()]
         return matched(suspected, judged(rows, same_within=asked.same_within))
 

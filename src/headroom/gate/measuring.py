@@ -84,27 +84,28 @@ class Measuring:
     notes: list[str] = field(default_factory=list)
     is_interrupted: bool = False
     is_late: bool = False
+    start_s: float = field(default_factory=monotonic)
 
     def run(self, effort: Effort) -> Stopped:
         """Measure until sure; return why it stopped."""
-        start_s = monotonic()
         if effort.runs is not None:
-            self.extend(effort.runs, self._left_s(effort, start_s))
+            self.extend(effort.runs, self.left_s(effort))
             return self._why() or "planned"
         for look in looks(minimum=min(FEWEST_BLOCKS, effort.max_runs), maximum=effort.max_runs):
-            self.extend(look, self._left_s(effort, start_s))
+            self.extend(look, self.left_s(effort))
             if stopped := self._why():
                 return stopped
             if all(_is_sure(row, effort.until) for one in self.look() for row in one.rows()):
                 return "sure"
-            if effort.max_time_s is None and monotonic() - start_s > effort.patience_s:
+            if effort.max_time_s is None and monotonic() - self.start_s > effort.patience_s:
                 return "max_time"
         return "max_runs"
 
-    def _left_s(self, effort: Effort, start_s: float) -> float | None:
+    def left_s(self, effort: Effort) -> float | None:
+        """Return the time (s) that is left, None without a limit."""
         if effort.max_time_s is None:
             return None
-        return max(effort.max_time_s - (monotonic() - start_s), 0.0)
+        return max(effort.max_time_s - (monotonic() - self.start_s), 0.0)
 
     def _why(self) -> Stopped | None:
         if self.is_interrupted:
