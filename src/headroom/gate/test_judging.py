@@ -73,6 +73,14 @@ def test_values_without_a_ratio_are_judged_by_their_differences() -> None:
     assert judged([more], same_within=0.02)[0].verdict == "worse"
 
 
+def test_a_simulation_with_the_same_bits_is_the_same_however_wide_its_interval() -> None:
+    wide = estimate(1.0, 0.9)
+    assert judged([row_of_estimates(wide, wide, like=LIKE)], same_within=0.02)[0].verdict == "same"
+    other = estimate(1.0, 0.8)
+    row = row_of_estimates(wide, other, like=LIKE)
+    assert judged([row], same_within=0.02)[0].verdict == "undecided"
+
+
 @pytest.mark.parametrize(
     ("row", "doubt"),
     [

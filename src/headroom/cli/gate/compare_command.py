@@ -128,7 +128,7 @@ def compare(
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            help="Keep page, JSON document and runs there; the same command then resumes.",
+            help="Keep page and JSON document there; of commands the runs too, and the same command resumes.",
         ),
     ] = None,
     fresh: Annotated[

@@ -42,7 +42,7 @@ def label_place(row: Row | Noise | HistorySeries) -> str:
 
 
 def change_words(ratio: float, low: float | None, high: float | None) -> str:
-    """Return a ratio as a change in per cent, or as a multiple if it is large.
+    """Return a ratio as a change in per cent; as a multiple if it or its interval is large.
 
     Examples
     --------
@@ -56,7 +56,8 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     """
     if low == ratio == high == 1.0:
         return "equal in every run"
-    if not _PERCENT_FROM < ratio < _PERCENT_TO:
+    ends = [end for end in (low, ratio, high) if end is not None]
+    if not _PERCENT_FROM < min(ends) <= max(ends) < _PERCENT_TO:
         return format_ratio(ratio, low, high)
     sign = 1.0 if ratio >= 1.0 else -1.0
     word = "higher" if sign > 0.0 else "lower"
@@ -65,8 +66,8 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     size = abs(ratio - 1.0) * 100.0
     if low is None or high is None:
         return f"{format_plain(size, decimals=decimals)}% {word}"
-    ends = sorted((sign * (low - 1.0) * 100.0, sign * (high - 1.0) * 100.0))
-    shown = [f"{format_plain(end, decimals=decimals)}%" for end in ends]
+    bounds = sorted((sign * (low - 1.0) * 100.0, sign * (high - 1.0) * 100.0))
+    shown = [f"{format_plain(bound, decimals=decimals)}%" for bound in bounds]
     return f"{format_plain(size, decimals=decimals)}% {word} ({shown[0]} to {shown[1]})"
 
 
@@ -165,11 +166,12 @@ def _gate_verdict(gate: Gate) -> str:
 
 def _suspicion(result: ComparisonResult, one: Suspicion) -> str:
     row = one.again or one.first
+    runs = f"{row.pairs} new blocks" if row.pairs else f"{row.count} new runs of each"
     who = ", ".join(filter(None, [label_arm(result, row.arm), label_place(row)]))
     if one.verdict == "regression":
-        how = f"confirmed by {row.pairs} new blocks" if one.again else "by one look only"
+        how = f"confirmed by {runs}" if one.again else "by one look only"
     else:
-        how = {"cleared": f"suspected, and cleared by {row.pairs} new blocks"}.get(
+        how = {"cleared": f"suspected, and cleared by {runs}"}.get(
             one.verdict, "suspected, not confirmed"
         )
     change = "" if row.ratio is None else f" {change_words(row.ratio, row.low, row.high)}"
