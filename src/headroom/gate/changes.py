@@ -19,13 +19,12 @@ Invariant: adding a constant to a series, or multiplying it, changes no place.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
-from headroom.analysis.statistics.intervals import Interval
 from headroom.analysis.statistics.two_samples import shift_between
 from headroom.experiment.protocol.run import FloatArray
 
@@ -38,27 +37,21 @@ _CHUNK = 1_000_000
 _SEED = 20_140_101
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A change of the level of a series.
-
-    Parameters
-    ----------
-    place
-        Number (from 0) of the first result after it.
-    before, after
-        Medians of the results between this change and its neighbours.
-    ratio
-        Typical ratio after / before with its 95% interval; None if a value is not above zero.
-    p_value
-        Of no change within the stretch that it splits.
-    """
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the level of a series."""
 
     place: int
+    """Number (from 0) of the first result after it."""
     before: float
+    """Median of the results since the change before, or the start."""
     after: float
-    ratio: Interval | None
+    """Median of the results up to the next change, or the end."""
+    ratio: float | None = None
+    """Typical ratio after / before with its 95% interval; None if a value is not above zero."""
+    low: float | None = None
+    high: float | None = None
     p_value: float
+    """Of no change between its neighbours."""
 
 
 def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]:
@@ -75,7 +68,7 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
     --------
     >>> series = [10.1, 10.0, 9.9, 10.2, 10.0, 9.8, 10.1, 12.0, 12.2, 11.9, 12.1, 12.3, 12.0, 12.2]
     >>> change, = changes_of(series)
-    >>> change.place, change.before, change.after, round(change.ratio.value, 2)
+    >>> change.place, change.before, change.after, round(change.ratio, 2)
     (7, 10.0, 12.1, 1.21)
     >>> changes_of([10.0, 10.1, 9.9, 10.0])
     []
@@ -178,20 +171,13 @@ def _null_of(ranks: FloatArray, count: int) -> FloatArray:
 
 
 def _change(before: FloatArray, after: FloatArray, place: int, p_value: float) -> Change:
-    ratio = None
-    if min(float(before.min()), float(after.min())) > 0.0:
-        shift = shift_between(np.log(after), np.log(before))
-        ends = [None if end is None else math.exp(end) for end in (shift.low, shift.high)]
-        ratio = Interval(
-            value=math.exp(shift.value), low=ends[0], high=ends[1], method=shift.method
-        )
-    return Change(
-        place=place,
-        before=float(np.median(before)),
-        after=float(np.median(after)),
-        ratio=ratio,
-        p_value=p_value,
-    )
+    levels = {"before": float(np.median(before)), "after": float(np.median(after))}
+    if min(float(before.min()), float(after.min())) <= 0.0:
+        return Change(place=place, p_value=p_value, **levels)
+    shift = shift_between(np.log(after), np.log(before))
+    low, high = (None if end is None else math.exp(end) for end in (shift.low, shift.high))
+    ratio = math.exp(shift.value)
+    return Change(place=place, p_value=p_value, ratio=ratio, low=low, high=high, **levels)
 
 
 def fewest_results(level: float = LEVEL) -> int:

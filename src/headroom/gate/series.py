@@ -26,7 +26,7 @@ from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.runner.fresh import fresh_experiments
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.gate.arms import counted
-from headroom.gate.changes import LEVEL, changes_of, fewest_results
+from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
 from headroom.gate.judging import MOST_BLOCKS
 from headroom.version import version
 
@@ -45,20 +45,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     count: int
 
 
-class LevelChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the level of a series; see `headroom.gate.changes.Change`."""
-
-    place: int
-    date: str
-    commit: str
-    before: float
-    after: float
-    ratio: float | None
-    low: float | None
-    high: float | None
-    p_value: float
-
-
 class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one point over time."""
 
@@ -68,7 +54,7 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     better: Direction
     results: list[Found]
-    changes: list[LevelChange] = []
+    changes: list[Change] = []
     remembers: bool = False
     """Whether results depend on those before them, so that the error rate does not hold."""
 
@@ -312,20 +298,7 @@ def _series(
         unit=first.unit,
         better=first.better,
         results=ordered,
-        changes=[
-            LevelChange(
-                place=one.place,
-                date=ordered[one.place].date,
-                commit=ordered[one.place].commit,
-                before=one.before,
-                after=one.after,
-                ratio=None if one.ratio is None else one.ratio.value,
-                low=None if one.ratio is None else one.ratio.low,
-                high=None if one.ratio is None else one.ratio.high,
-                p_value=one.p_value,
-            )
-            for one in changes
-        ],
+        changes=changes,
         remembers=remembers(values, [one.place for one in changes]),
     )
 

@@ -128,7 +128,8 @@ def compare(
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            help="Keep page and JSON document there; of commands the runs too, and the same command resumes.",
+            help="Keep page and JSON document there; of commands the runs too, and the same "
+            "command resumes.",
         ),
     ] = None,
     fresh: Annotated[

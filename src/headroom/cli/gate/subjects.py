@@ -12,8 +12,8 @@ import msgspec
 
 from headroom.cli.gate.progress import Rounds
 from headroom.errors import StudyError
-from headroom.gate.arms import COMMAND_METRICS, Command, arms_of_commands
-from headroom.gate.compare import Question, compare_arms
+from headroom.gate.arms import COMMAND_METRICS, Command
+from headroom.gate.compare import Question, compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
 from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
 from headroom.gate.repeat import again_at_commits, why_not_again
@@ -102,19 +102,13 @@ def _commands(
 
 
 def _of_commands(commands: Sequence[Command], asked: Asked, folder: Path) -> ComparisonResult:
-    arms = arms_of_commands(
+    return compare_commands(
         commands,
-        folder,
-        metrics=asked.metrics or COMMAND_METRICS,
-        is_twice=asked.question.threshold is not None,
-        **asked.options,
-    )
-    return compare_arms(
-        arms,
         folder,
         question=asked.question,
         new_progress=asked.progress.next_round,
-        kind="commands",
+        metrics=asked.metrics or COMMAND_METRICS,
+        **asked.options,
     )
 
 

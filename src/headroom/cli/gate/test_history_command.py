@@ -90,7 +90,7 @@ def test_sessions_of_a_journal_are_a_series_with_its_change_and_commit() -> None
     assert len(found["results"]) == 21
     (change,) = [one for one in found["changes"] if one["place"] > 5]
     assert change["place"] == 13
-    assert change["commit"] == f"{12:040x}"
+    assert found["results"][13]["commit"] == f"{12:040x}"
     assert change["low"] <= 2.0 <= change["high"]
 
 

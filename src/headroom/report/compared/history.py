@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from headroom.gate.series import HistoryResult, HistorySeries, LevelChange
+from headroom.gate.changes import Change
+from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
 from headroom.report.columns import Column
 from headroom.report.compared.figure import Figure, Line, draw_lines
@@ -41,24 +42,25 @@ def _none(result: HistoryResult) -> str:
     return f"No change in {count_noun(len(result.series), 'series', 'series')}."
 
 
-def _change(series: HistorySeries, change: LevelChange) -> str:
+def _change(series: HistorySeries, change: Change) -> str:
     moved = (
         f"{format_quantity(change.before, series.unit, metric=series.metric)} to "
         f"{format_quantity(change.after, series.unit, metric=series.metric)}"
         if change.ratio is None
         else change_words(change.ratio, change.low, change.high)
     )
-    commit = f", commit {change.commit[:10]}" if change.commit else ""
+    first = series.results[change.place]
+    commit = f", commit {first.commit[:10]}" if first.commit else ""
     verdict = (
         "" if series.better == "none" else f" ({'worse' if is_worse(series, change) else 'better'})"
     )
     return (
-        f"{_where(series)}{label_metric(series.metric)} {moved} since {change.date[:16]}{commit}, "
+        f"{_where(series)}{label_metric(series.metric)} {moved} since {first.date[:16]}{commit}, "
         f"result {change.place + 1} of {len(series.results)}{verdict}."
     )
 
 
-def is_worse(series: HistorySeries, change: LevelChange) -> bool:
+def is_worse(series: HistorySeries, change: Change) -> bool:
     """Return whether a change went in the wrong direction."""
     return series.better != "none" and (change.after > change.before) == (series.better == "low")
 
