@@ -9,6 +9,7 @@ from pathlib import Path
 from scripts.reference.command_line import command_line
 from scripts.reference.comparisons import comparisons
 from scripts.reference.coverage import coverage
+from scripts.reference.gates import gates
 from scripts.reference.model_builder import model_builder
 from scripts.reference.predictions import predictions
 from scripts.reference.study_file import study_file
@@ -23,6 +24,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "model-builder.md": model_builder,
     "comparisons.md": comparisons,
     "coverage.md": coverage,
+    "gates.md": gates,
     "predictions.md": predictions,
 }
 """File name of every generated page -> what writes its text."""

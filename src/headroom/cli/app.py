@@ -24,6 +24,8 @@ COMMANDS = {
     "show": ("show_command", "show"),
     "report": ("inspect_commands", "report"),
     "list": ("inspect_commands", "list_studies"),
+    "compare": ("gate.compare_command", "compare"),
+    "history": ("gate.history_command", "history"),
     "what-if": ("what_if_command", "what_if"),
     "size": ("size_command", "size"),
     "solve": ("solve_command", "solve"),

@@ -22,7 +22,7 @@ def disturbance_cautions(point: PointResult) -> list[str]:
     if not point.disturbances:
         return []
     count = _concerned(point)
-    return [f"{count} of {count_noun(point.done, 'replication')} disturbed: {_causes([point])}."]
+    return [f"{count} of {count_noun(point.done, 'replication')} disturbed: {causes_of([point])}."]
 
 
 def disturbance_sentences(experiment: ExperimentResult) -> list[str]:
@@ -35,7 +35,7 @@ def disturbance_sentences(experiment: ExperimentResult) -> list[str]:
     where = f", at {len(disturbed)} of {count_noun(len(experiment.points), 'point')}"
     return [
         f"{count:,} of {count_noun(done, 'replication')} ({count / done:.0%}) ran on a disturbed "
-        f"machine{where if len(experiment.points) > 1 else ''}: {_causes(disturbed)}. Intervals "
+        f"machine{where if len(experiment.points) > 1 else ''}: {causes_of(disturbed)}. Intervals "
         "may be wider, and times longer, than on an idle machine: stop what disturbs, then run "
         "again with --fresh."
     ]
@@ -47,8 +47,8 @@ def _concerned(point: PointResult) -> int:
     )
 
 
-def _causes(points: Sequence[PointResult]) -> str:
-    """Return the causes at some points, each with its largest share."""
+def causes_of(points: Sequence[PointResult]) -> str:
+    """Return the causes at some points, each with its largest share, as a clause."""
     found: dict[str, float] = {}
     for one in (one for point in points for one in point.disturbances):
         found[one.kind] = max(found.get(one.kind, 0.0), one.share)

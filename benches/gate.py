@@ -1,0 +1,331 @@
+"""Error rates of gates and of histories: false alarms and power, simulated and real.
+
+`python -m benches.gate` simulates 10,000 gates without a difference for each kind of noise, with 1
+and with 20 rows each; 2,000 with a slowdown of one row; and series without and with a change. The
+shipped code decides. `--real 200` runs 200 gates of a real command against itself on this machine
+and adds them to the stored results; `--table` prints the stored tables instead.
+
+The runs of a simulated gate are consecutive: noise is drawn in the order of time, and the runs of
+a block take its values in random order, as `headroom compare` does.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from headroom.experiment.protocol.run import FloatArray
+from headroom.gate.arms import Command
+from headroom.gate.changes import changes_of
+from headroom.gate.compare import Question, compare_commands
+from headroom.gate.judging import row_of_pairs
+from headroom.gate.measuring import Effort
+from headroom.gate.result import Row
+from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, gate_of
+
+RESULTS = Path(__file__).resolve().parent / "results" / "gate.json"
+GATES, POWERED, SERIES = 10_000, 2_000, 2_000
+SUITES = (1, 20)
+EFFECTS = (0.02, 0.03, 0.05)
+THRESHOLD = 0.03
+SCATTER = 0.03
+"""Standard deviation of the logarithm of one run."""
+LENGTHS = (20, 50, 100)
+SHIFTS = (1.0, 2.0, 3.0)
+"""Sizes of a change, in standard deviations of one result."""
+_FIRST_SEED = 16_000_000
+
+Draw = Callable[[np.random.Generator, int], FloatArray]
+"""Logarithms of the times of a number of consecutive runs."""
+
+
+def _lognormal(random: np.random.Generator, count: int) -> FloatArray:
+    return np.log1p(np.exp(3.0 * SCATTER * random.normal(size=count)) / 2.0)
+
+
+def _drifting(random: np.random.Generator, count: int) -> FloatArray:
+    trend = random.uniform(-0.3, 0.3) * np.linspace(0.0, 1.0, count)
+    walk = 0.1 * np.cumsum(random.normal(size=count)) / np.sqrt(count)
+    drift: FloatArray = trend + walk + SCATTER * random.normal(size=count)
+    return drift
+
+
+def _bimodal(random: np.random.Generator, count: int) -> FloatArray:
+    slow = random.random(count) < 0.3  # noqa: PLR2004 - three runs in ten
+    modes: FloatArray = 0.15 * slow + SCATTER / 3.0 * random.normal(size=count)
+    return modes
+
+
+def _autocorrelated(random: np.random.Generator, count: int) -> FloatArray:
+    memory = 0.9
+    shocks = random.normal(size=count) * SCATTER * np.sqrt(1.0 - memory**2)
+    values = np.empty(count)
+    values[0] = SCATTER * random.normal()
+    for place in range(1, count):
+        values[place] = memory * values[place - 1] + shocks[place]
+    return values
+
+
+NOISES: Mapping[str, Draw] = {
+    "normal": lambda random, count: np.log1p(SCATTER * random.normal(size=count)),
+    "lognormal": _lognormal,
+    "drifting": _drifting,
+    "bimodal": _bimodal,
+    "autocorrelated": _autocorrelated,
+}
+MEANING = {
+    "normal": "3% of scatter",
+    "lognormal": "a fixed part, and half as much that scatters by 9%",
+    "drifting": "3%, on a machine that drifts by up to 30% during a gate and wanders by 10%",
+    "bimodal": "1%, and three runs in ten take 15% longer",
+    "autocorrelated": "3%, each run remembers nine tenths of the one before",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRow:
+    """One line: gates of a kind of noise and a number of rows."""
+
+    noise: str
+    rows: int
+    effect: float
+    """Slowdown of the first row; 0: none."""
+    gates: int
+    suspected: int
+    """Gates whose first look suspects any row without a slowdown."""
+    alarms: int
+    """Gates that call such a row a regression."""
+    found: int
+    """Gates that call the slowed row a regression."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRow:
+    """One line: series of a kind of noise, a length, and a change in their middle."""
+
+    noise: str
+    length: int
+    shift: float
+    series: int
+    found: int
+    """Series with a change."""
+    near: int
+    """Of those with a change: the first is at most 2 results from the truth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealGates:
+    """Gates of a real command against itself."""
+
+    command: str
+    gates: int
+    suspected: int
+    alarms: int
+    incomplete: int
+    blocks: int
+
+
+def _row(
+    draw: Draw, random: np.random.Generator, number: int, effect: float, *, times: int = 1
+) -> Row:
+    """Return the row of one look: runs in the order of time, random order within blocks."""
+    runs = draw(random, 2 * times * BLOCKS).reshape(times * BLOCKS, 2)
+    runs = random.permuted(runs, axis=1)
+    like = Row(arm="B", base="A", levels={"n": number}, metric="wall_s", unit="s", better="low")
+    return row_of_pairs(np.exp(runs[:, 0]) * (1.0 + effect), np.exp(runs[:, 1]), like=like)
+
+
+def gates(noise: str, rows: int, *, effect: float = 0.0, count: int = GATES) -> GateRow:
+    """Return how gates decide.
+
+    Examples
+    --------
+    >>> found = gates("drifting", 1, effect=0.2, count=20)
+    >>> found.found, found.alarms
+    (20, 0)
+    """
+    kinds = list(NOISES)
+    key = (kinds.index(noise) * 100 + rows) * 1_000 + round(1_000 * effect)
+    random = np.random.default_rng(_FIRST_SEED + key)
+    draw = NOISES[noise]
+    suspected = alarms = found = 0
+    slowed = [effect, *[0.0] * (rows - 1)]
+
+    def again(suspected: Sequence[Row]) -> list[Row]:
+        numbers = [int(row.levels["n"]) for row in suspected]
+        return [_row(draw, random, number, slowed[number], times=AGAIN_TIMES) for number in numbers]
+
+    for _ in range(count):
+        looked = [_row(draw, random, number, slow) for number, slow in enumerate(slowed)]
+        gate = gate_of(looked, threshold=THRESHOLD, again=again)
+        equal = [one for one in gate.suspicions if not slowed[int(one.first.levels["n"])]]
+        suspected += bool(equal)
+        alarms += any(one.verdict == "regression" for one in equal)
+        found += any(one.verdict == "regression" for one in gate.suspicions if one not in equal)
+    return GateRow(
+        noise=noise, rows=rows, effect=effect, gates=count, suspected=suspected, alarms=alarms,
+        found=found,
+    )  # fmt: skip
+
+
+def histories(noise: str, length: int, *, shift: float, count: int = SERIES) -> SeriesRow:
+    """Return how often series show a change, and where.
+
+    Examples
+    --------
+    >>> found = histories("normal", 20, shift=5.0, count=10)
+    >>> found.found, found.near
+    (10, 10)
+    """
+    kinds = list(NOISES)
+    key = (kinds.index(noise) * 1_000 + length) * 10 + round(shift)
+    random = np.random.default_rng(2 * _FIRST_SEED + key)
+    place, found, near = length // 2, 0, 0
+    for _ in range(count):
+        series = NOISES[noise](random, length)
+        series[place:] += shift * SCATTER
+        changes = changes_of(np.exp(series).tolist())
+        found += bool(changes)
+        near += bool(changes) and abs(changes[0].place - place) <= 2  # noqa: PLR2004 - near
+    return SeriesRow(noise=noise, length=length, shift=shift, series=count, found=found, near=near)
+
+
+def real_gates(count: int, blocks: int = BLOCKS) -> RealGates:
+    """Return how gates of a real command against itself decide on this machine."""
+    argv = ("awk", "BEGIN { for (i = 0; i < 20000; i++) s += i * i }")
+    command = Command(argv=argv, label="awk", folder=Path.cwd())
+    question = Question(effort=Effort(runs=blocks), threshold=THRESHOLD)
+    suspected = alarms = incomplete = 0
+    for number in range(count):
+        print(f"   gate {number + 1} of {count}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            result = compare_commands([command, command], Path(folder), question=question)
+        gate = result.gate
+        suspected += gate is not None and bool(gate.suspicions)
+        alarms += gate is not None and gate.verdict == "regression"
+        incomplete += gate is None or gate.verdict not in {"passed", "regression"}
+    return RealGates(
+        command=" ".join(argv), gates=count, suspected=suspected, alarms=alarms,
+        incomplete=incomplete, blocks=blocks,
+    )  # fmt: skip
+
+
+def gate_table(lines: Sequence[GateRow]) -> str:
+    """Return the false alarms and the power of gates as a Markdown table."""
+    effects = " | ".join(f"finds {100 * effect:.0f}%" for effect in EFFECTS)
+    head = f"| noise | rows | suspected | false alarms | {effects} |"
+    rule = "| --- | ---: | ---: | ---: |" + " ---: |" * len(EFFECTS)
+    by_key = {(line.noise, line.rows, line.effect): line for line in lines}
+    cells = [
+        f"| {noise} | {rows} | {_percent(line.suspected, line.gates)} | "
+        f"{100 * line.alarms / line.gates:.2f}% | "
+        + " | ".join(_percent(one.found, one.gates) for effect in EFFECTS
+                     for one in [by_key[noise, rows, effect]]) + " |"
+        for noise in NOISES
+        for rows in SUITES
+        for line in [by_key[noise, rows, 0.0]]
+    ]  # fmt: skip
+    return "\n".join([head, rule, *cells])
+
+
+def series_table(lines: Sequence[SeriesRow]) -> str:
+    """Return the false alarms and the power of histories as a Markdown table."""
+    shifts = " | ".join(f"finds {shift:.0f} sd" for shift in SHIFTS)
+    head = f"| noise | results | false alarms | {shifts} |"
+    rule = "| --- | ---: | ---: |" + " ---: |" * len(SHIFTS)
+    by_key = {(line.noise, line.length, line.shift): line for line in lines}
+    cells = []
+    for noise in NOISES:
+        for length in LENGTHS:
+            none = by_key[noise, length, 0.0]
+            found = [by_key.get((noise, length, shift)) for shift in SHIFTS]
+            shown = [_percent(one.found, one.series) if one else "" for one in found]
+            alarms = f"{100 * none.found / none.series:.1f}%"
+            cells.append(f"| {noise} | {length} | {alarms} | {' | '.join(shown)} |")
+    return "\n".join([head, rule, *cells])
+
+
+def real_table(lines: Sequence[RealGates]) -> str:
+    """Return the real gates as a Markdown table."""
+    head = "| command | blocks | gates | suspected | false alarms | incomplete |"
+    rows = (
+        f"| `{line.command}` | {line.blocks} | {line.gates} | {line.suspected} | {line.alarms} | "
+        f"{line.incomplete} |"
+        for line in lines
+    )
+    return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: |", *rows])
+
+
+def _percent(count: int, of: int) -> str:
+    return f"{100 * count / of:.0f}%"
+
+
+def load(path: Path = RESULTS) -> tuple[list[GateRow], list[SeriesRow], list[RealGates]]:
+    """Return the stored lines."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return (
+        [GateRow(**row) for row in data["gates"]],
+        [SeriesRow(**row) for row in data["series"]],
+        [RealGates(**row) for row in data["real"]],
+    )
+
+
+def store(
+    gated: Sequence[GateRow],
+    series: Sequence[SeriesRow],
+    real: Sequence[RealGates],
+    path: Path = RESULTS,
+) -> None:
+    """Write the lines as JSON; the file is replaced whole or not at all."""
+    unfinished = path.with_suffix(".tmp")
+    tables = (
+        f'"{name}": [\n' + ",\n".join(json.dumps(asdict(line)) for line in lines) + "\n]"
+        for name, lines in (("gates", gated), ("series", series), ("real", real))
+    )
+    unfinished.write_text("{\n" + ",\n".join(tables) + "\n}\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def simulated() -> tuple[list[GateRow], list[SeriesRow]]:
+    """Return all simulated lines."""
+    gated = [gates(noise, rows) for noise in NOISES for rows in SUITES]
+    gated += [
+        gates(noise, rows, effect=effect, count=POWERED)
+        for noise in NOISES
+        for rows in SUITES
+        for effect in EFFECTS
+    ]
+    series = [
+        histories(noise, length, shift=shift)
+        for noise in NOISES
+        for length in LENGTHS
+        for shift in (0.0, *SHIFTS)
+    ]
+    return gated, series
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Simulate everything, or run real gates, or print the stored results."""
+    parser = argparse.ArgumentParser(prog="python -m benches.gate")
+    parser.add_argument("--table", "--print", action="store_true", help="print the stored tables")
+    parser.add_argument("--real", type=int, default=0, metavar="GATES", help="run real gates")
+    chosen = parser.parse_args(arguments)
+    if chosen.real:
+        measured = real_gates(chosen.real)
+        gated, series, _ = load()
+        store(gated, series, [measured])
+    elif not chosen.table:
+        found = simulated()
+        store(*found, load()[2] if RESULTS.exists() else [])
+    gated, series, real = load()
+    print(f"{gate_table(gated)}\n\n{real_table(real)}\n\n{series_table(series)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

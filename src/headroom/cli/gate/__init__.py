@@ -1,0 +1,1 @@
+"""Commands that compare: `headroom compare` and `headroom history`."""

@@ -1,0 +1,185 @@
+"""The subjects of `headroom compare`: commands, results, or one thing at several commits."""
+
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headroom.cli.gate.progress import Rounds
+from headroom.errors import StudyError
+from headroom.gate.arms import COMMAND_METRICS, Command
+from headroom.gate.compare import Question, compare_arms, compare_commands
+from headroom.gate.git import known_commit, prefix_of
+from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
+from headroom.gate.repeat import again_at_commits, why_not_again
+from headroom.gate.result import ComparisonResult
+from headroom.gate.revisions import Revision, arms_of_studies, built
+from headroom.gate.stored import compare_results, read_stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of a comparison."""
+
+    question: Question
+    metrics: Sequence[str]
+    build: Sequence[str]
+    labels: Sequence[str]
+    prepare: Sequence[str]
+    quick: bool
+    force: bool
+    options: Mapping[str, Any]
+    """Of commands, see `arms_of_commands`."""
+    progress: Rounds
+
+
+@contextmanager
+def folder_for(keep: Path | None) -> Iterator[Path]:
+    """Yield the kept folder, or a temporary one."""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="headroom-compare-") as name:
+        yield Path(name)
+
+
+def compared(
+    texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
+) -> ComparisonResult:
+    """Compare what the arguments name."""
+    if revisions:
+        return _at_revisions(texts, revisions, asked)
+    found = meanings_of(texts)
+    labels = _labels([meaning.text for meaning in found], asked.labels)
+    if found[0].kind == "command":
+        commands = _commands(found, labels, asked.prepare, [Path.cwd()] * len(found))
+        return _of_commands(commands, asked, folder)
+    if found[0].kind == "result":
+        return _of_results(found, labels, asked, folder)
+    studies = [
+        Revision(label=label, commit=one.revision, path=Path(prefix_of(Path())) / one.path)
+        for label, one in zip(labels, found, strict=True)
+    ]
+    return _of_studies(studies, asked)
+
+
+def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:
+    if len(names) > len(texts):
+        raise StudyError(
+            f"{len(names)} names for {len(texts)} subjects", cure="give each --name once"
+        )
+    labels = [*names, *texts[len(names) :]]
+    return [
+        label if labels.count(label) == 1 else f"{label} ({number})"
+        for number, label in enumerate(labels, start=1)
+    ]
+
+
+def _commands(
+    found: Sequence[Meaning],
+    labels: Sequence[str],
+    prepare: Sequence[str],
+    folders: Sequence[Path],
+) -> list[Command]:
+    if len(prepare) not in {0, 1, len(found)}:
+        raise StudyError(
+            f"{len(prepare)} --prepare for {len(found)} commands",
+            cure="give one for all, or one for each in order",
+        )
+    each = list(prepare) if len(prepare) == len(found) else [*prepare] * len(found)
+    words: list[list[tuple[str, ...]]] = [[command_of(line, folders[0]).argv] for line in each]
+    words = words or [[] for _ in found]
+    return [
+        Command(argv=one.argv, label=label, folder=folder, prepare=before)
+        for one, label, folder, before in zip(found, labels, folders, words, strict=True)
+    ]
+
+
+def _of_commands(commands: Sequence[Command], asked: Asked, folder: Path) -> ComparisonResult:
+    return compare_commands(
+        commands,
+        folder,
+        question=asked.question,
+        new_progress=asked.progress.next_round,
+        metrics=asked.metrics or COMMAND_METRICS,
+        **asked.options,
+    )
+
+
+def _of_results(
+    found: Sequence[Meaning], labels: Sequence[str], asked: Asked, folder: Path
+) -> ComparisonResult:
+    stored = [
+        read_stored(one.path, label=label, quick=asked.quick)
+        for one, label in zip(found, labels, strict=True)
+    ]
+    why_not = why_not_again(stored)
+    again = None
+    if not why_not:
+        again = again_at_commits(
+            stored,
+            folder,
+            question=asked.question,
+            metrics=asked.metrics,
+            build=asked.build,
+            new_progress=asked.progress.next_round,
+        )
+    return compare_results(
+        stored,
+        question=asked.question,
+        metrics=asked.metrics,
+        force=asked.force,
+        again=again,
+        why_not=why_not,
+    )
+
+
+def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) -> ComparisonResult:
+    """Compare one study, or one command, at several commits."""
+    if len(texts) != 1 or len(revisions) < 2:  # noqa: PLR2004 - a pair
+        raise StudyError(
+            f"--rev compares one study or command at two commits or more, not {len(texts)} at "
+            f"{len(revisions)}",
+            cure="headroom compare --rev main --rev HEAD 'COMMAND'",
+        )
+    labels = _labels(revisions, asked.labels)
+    commits = [known_commit(Path(), revision) for revision in revisions]
+    is_study = Path(texts[0]).is_dir() and meaning_of(texts[0]).kind == "result"
+    path = Path(prefix_of(Path())) / (texts[0] if is_study else "")
+    found = [
+        Revision(label=label, commit=commit, path=path)
+        for label, commit in zip(labels, commits, strict=True)
+    ]
+    if is_study:
+        return _of_studies(found, asked)
+    with built(Path(), found, asked.build) as roots, folder_for(None) as folder:
+        folders = [root / path for root in roots]
+        meaning = command_of(texts[0], folders[0])
+        commands = _commands([meaning] * len(found), labels, asked.prepare, folders)
+        result = _of_commands(commands, asked, folder)
+    return msgspec.structs.replace(result, title=f"{shlex.join(meaning.argv)}: {result.title}")
+
+
+def _of_studies(revisions: Sequence[Revision], asked: Asked) -> ComparisonResult:
+    """Compare a study at several commits; checkouts and journal are temporary."""
+    with built(Path(), revisions, asked.build) as roots, folder_for(None) as folder:
+        arms = arms_of_studies(
+            roots,
+            revisions,
+            metrics=asked.metrics,
+            quick=asked.quick,
+            is_twice=asked.question.threshold is not None,
+        )
+        return compare_arms(
+            arms,
+            folder,
+            question=asked.question,
+            new_progress=asked.progress.next_round,
+            kind="revisions",
+        )

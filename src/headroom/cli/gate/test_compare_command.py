@@ -1,0 +1,252 @@
+"""`headroom compare` as its users call it: commands, revisions, results, gates, refusals."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headroom.cli.app import app
+
+STUDY = """
+schema = 1
+name = "cost"
+title = "Cost"
+seed = 3
+
+[[experiment]]
+name = "count"
+factors = { n = [2, 3] }
+replications = { count = 7 }
+responses = ["steps"]
+
+[experiment.system]
+name = "command"
+argv = ["sh", "{study}/count.sh", "{n}"]
+
+[[experiment.system.metric]]
+name = "steps"
+unit = "1"
+better = "low"
+regex = '(\\d+)'
+"""
+SLOW, FAST = "echo $(($1 * 120 + $$ % 2))", "echo $(($1 * 100 + $$ % 2))"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compare(*words: str, columns: int = 100) -> Result:
+    environment = {"COLUMNS": str(columns), "NO_COLOR": "1"}
+    return CliRunner().invoke(app, ["compare", *words, "--quiet"], env=environment)
+
+
+def document(answer: Result) -> dict[str, Any]:
+    found = json.loads(answer.stdout)
+    assert found["kind"] == "comparison"
+    content: dict[str, Any] = found["content"]
+    return content
+
+
+def git(*words: str) -> str:
+    who = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    argv = ["git", *who, *words]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def commit(text: str) -> None:
+    Path("cost").mkdir(exist_ok=True)
+    Path("cost/study.toml").write_text(STUDY, encoding="utf-8")
+    Path("cost/count.sh").write_text(text + "\n", encoding="utf-8")
+    if not Path(".git").exists():
+        git("init", "--quiet")
+        Path(".gitignore").write_text("results/\n", encoding="utf-8")
+    git("add", "--all")
+    git("commit", "--quiet", "--allow-empty", "--message", "next")
+
+
+def run_study(copy_to: str) -> None:
+    assert CliRunner().invoke(app, ["run", "cost", "--fresh", "--quiet"]).exit_code == 0
+    shutil.copy("cost/results/results.json", copy_to)
+
+
+def test_a_slower_command_is_found_and_stops_a_gate_after_a_second_look() -> None:
+    words = ("true", "sleep 0.05", "--metric", "wall_s", "--runs", "8")
+    answer = compare(*words, "--fail-on-regression", "3%", "--json")
+    found = document(answer)
+    assert answer.exit_code == 3
+    assert [row["verdict"] for row in found["rows"]] == ["worse"]
+    (suspicion,) = found["gate"]["suspicions"]
+    assert (suspicion["verdict"], suspicion["again"]["pairs"]) == ("regression", 16)
+    assert found["noise"][0]["scatter"] > 0.0
+    assert found["arms"][0]["done"] == 8
+    assert found["seed"] is not None
+
+
+def test_a_faster_command_passes_the_gate_and_the_answer_says_so_in_80_columns() -> None:
+    words = ("sleep 0.05", "true", "--metric", "wall_s", "--runs", "8", "--name", "old {x}")
+    answer = compare(*words, "--fail-on-regression", "3%", columns=80)
+    assert answer.exit_code == 0
+    assert "No regression of 3% or more was found." in answer.stdout
+    assert '"true" vs "old {x}"' in " ".join(answer.stdout.split())
+    assert "faster" in answer.stdout
+    assert max(map(len, answer.stdout.splitlines())) <= 80
+
+
+def test_three_commands_are_ranked_and_equal_ones_share_a_place() -> None:
+    found = document(compare("sleep 0.06", "true", "true", "--runs", "8", "--json"))
+    assert [arm["label"] for arm in found["arms"]] == ["sleep 0.06", "true (2)", "true (3)"]
+    assert found["ranking"][-1]["arm"] == "A"
+    assert found["ranking"][-1]["place"] == 3
+
+
+def test_a_kept_folder_resumes_and_refuses_other_commands(folder: Path) -> None:
+    first = document(compare("true", "true", "--runs", "3", "--keep", "kept", "--json"))
+    again = document(compare("true", "true", "--runs", "4", "--keep", "kept", "--json"))
+    assert again["seed"] == first["seed"]
+    assert any("reused" in caution for caution in again["cautions"])
+    assert again["blocks"] == 4
+    page = (folder / "kept" / "comparison.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert json.loads((folder / "kept" / "comparison.json").read_bytes())["blocks"] == 4
+    other = compare("true", "false", "--runs", "3", "--keep", "kept")
+    assert other.exit_code == 2
+    assert "other commands" in other.stderr
+
+
+def test_prepare_runs_before_each_run_and_a_failing_command_is_an_error(folder: Path) -> None:
+    words = ("cat made", "cat made", "--runs", "2", "--prepare", "touch made")
+    assert compare(*words).exit_code == 0
+    assert (folder / "made").exists()
+    failed = compare("true", "false", "--runs", "2")
+    assert failed.exit_code == 1
+    assert "exit code 1" in failed.stderr
+    assert compare("true", "false", "--runs", "2", "--ignore-failure").exit_code == 0
+
+
+def test_too_few_blocks_for_a_gate_are_missing_results_not_a_pass() -> None:
+    few = compare("true", "true", "--runs", "5", "--fail-on-regression", "3%")
+    assert few.exit_code == 2
+    assert "6 blocks or more" in few.stderr
+    late = compare("sleep 1", "true", "--max-time", "0", "--fail-on-regression", "3%")
+    assert late.exit_code == 1
+    assert "cannot pass" in late.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["true"], "needs two"),
+        (["true", "cost"], "`true` is a command, but `cost` is a result"),
+        (["nope", "true"], "no such program: `nope`"),
+        (["true | cat", "true"], "needs a shell"),
+        (["sort '", "true"], "close the quotes"),
+        (["true", "true", "--until", "x"], "not a share"),
+        (["true", "true", "--until", "1%", "--fail-on-regression", "1%"], "exclude each other"),
+        (["true", "true", "--metric", "speed"], "no such metric: `speed`"),
+        (["true", "true", *["--prepare", "true"] * 3], "3 --prepare for 2"),
+        (["--rev", "HEAD", "true"], "two commits"),
+        (["--rev", "HEAD", "--rev", "nope", "true"], "`nope` is not a revision"),
+        (["HEAD:away", "HEAD:cost"], "no away/study.toml"),
+        (["cost", "cost"], "cost has no results"),
+        (["sort", "sort"], "a result here and a program"),
+        (["--rev", "HEAD", "--rev", "HEAD", "--build", "false", "true"], "--build false` failed"),
+    ],
+)
+def test_what_cannot_be_compared_says_why_with_a_hint(words: list[str], message: str) -> None:
+    commit(FAST)
+    shutil.copytree("cost", "sort")
+    answer = compare(*words)
+    assert answer.exit_code in {2, 5}
+    assert message in " ".join(answer.stderr.split())
+    assert "hint:" in answer.stderr
+
+
+def test_revisions_of_a_study_are_measured_side_by_side_and_leave_nothing() -> None:
+    commit(FAST)
+    commit(SLOW)
+    answer = compare("HEAD~1:cost", "HEAD:cost", "--runs", "8", "--json")
+    rows = document(answer)["rows"]
+    assert [row["levels"] for row in rows] == [{"n": 2}, {"n": 3}]
+    assert all(1.18 < row["ratio"] < 1.22 and row["verdict"] == "worse" for row in rows)
+    gate = compare(
+        "--rev", "HEAD~1", "--rev", "HEAD", "cost", "--runs", "6", "--fail-on-regression", "3%"
+    )
+    same = compare("--rev", "HEAD", "--rev", "HEAD", "cost", "--runs", "8", "--json")
+    assert gate.exit_code == 3
+    assert {row["verdict"] for row in document(same)["rows"]} <= {"same", "undecided"}
+    assert len(git("worktree", "list").splitlines()) == 1
+
+
+def test_a_command_runs_in_the_checkout_that_was_built() -> None:
+    commit(FAST)
+    commit(SLOW)
+    words = ("--rev", "HEAD~1", "--rev", "HEAD", "--build", "cp cost/count.sh built", "--runs", "2")
+    answer = compare(*words, "sh built 2", "--json")
+    assert [arm["label"] for arm in document(answer)["arms"]] == ["HEAD~1", "HEAD"]
+
+
+def test_results_are_compared_and_suspicions_measured_again_at_both_commits() -> None:
+    commit(FAST)
+    run_study("old.json")
+    commit(SLOW)
+    run_study("new.json")
+    answer = compare("old.json", "cost", "--fail-on-regression", "3%", "--runs", "8", "--json")
+    found = document(answer)
+    assert answer.exit_code == 3
+    assert [one["again"]["pairs"] for one in found["gate"]["suspicions"]] == [16, 16]
+    assert "commit" in [one["what"] for one in found["differences"]]
+    lost = compare("old.json", "new.json", "--fail-on-regression", "3%")
+    assert lost.exit_code == 3
+    assert "Not measured again: the results do not lie in the folder" in " ".join(
+        lost.stdout.split()
+    )
+
+
+def changed(path: str, **changes: Any) -> str:
+    """Write a copy of old.json with changes of its top level, its machine or its points."""
+    content = json.loads(Path("old.json").read_bytes())
+    if "cpu" in changes:
+        content["environments"][-1]["cpu"]["model"] = changes.pop("cpu")
+    if "drop" in changes:
+        del content["experiments"][0]["points"][changes.pop("drop")]
+    if "fixed" in changes:
+        one = {"name": "depth", "unit": "1", "source": "", "origin": "fixed"}
+        content["experiments"][0]["parameters"].append(one | {"value": changes.pop("fixed")})
+    Path(path).write_text(json.dumps(content | changes), encoding="utf-8")
+    return path
+
+
+def test_results_that_are_not_comparable_are_refused_unless_forced() -> None:
+    commit(FAST)
+    run_study("old.json")
+    base = changed("base.json", fixed=1)
+    for other, what in (
+        (changed("machine.json", cpu="another", fixed=1), "machine"),
+        (changed("fixed.json", fixed=2), "parameter count.depth"),
+        (changed("quick.json", is_quick=True, fixed=1), "variant"),
+        (changed("named.json", name="other", fixed=1), "study"),
+    ):
+        refused = compare(base, other)
+        assert refused.exit_code == 2
+        assert f"not comparable: {what} differs" in refused.stderr
+        forced = document(compare(base, other, "--force", "--json"))
+        assert forced["forced"]
+        assert [one["what"] for one in forced["differences"] if one["forbids"]] == [what]
+
+
+def test_a_point_that_the_new_result_lacks_is_an_error_under_a_gate() -> None:
+    commit(FAST)
+    run_study("old.json")
+    fewer = changed("fewer.json", drop=0)
+    assert compare("old.json", fewer).exit_code == 0
+    answer = compare("old.json", fewer, "--fail-on-regression", "3%")
+    assert answer.exit_code == 1
+    assert "No results: count n=2" in " ".join(answer.stdout.split())
+    assert compare(fewer, "old.json", "--fail-on-regression", "3%").exit_code == 0

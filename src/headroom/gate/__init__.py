@@ -1,0 +1,1 @@
+"""Compare commands, revisions and results with each other; gates for regressions; histories."""

@@ -1,0 +1,194 @@
+"""Change points of a series of results: where its level moved, with a stated error rate.
+
+For every place to split a series, the ranks of both sides are compared by Wilcoxon's statistic; the
+largest standardised value over all places is compared with its distribution under permutation of
+the series. That distribution depends on the length alone, so the test is exact for any distribution
+of results that are exchangeable, and counts that the place was searched for. Where a change is
+found, both sides are tested again, each at its share of the level by length: a series without a
+change shows one with the probability `level`, whatever its length. At the end each change is tested
+once more between its neighbours.
+
+E-divisive means (Matteson and James, 2014), which Otava and others use, compares distances instead:
+it also sees changes of the spread, but one outlier moves it, and each of its steps is tested at
+the full level. Penalised methods such as PELT have no error rate at all: their penalty is a guess
+of the noise. Results that depend on those before them (a machine that ages) are not exchangeable:
+`docs/reference/gates.md` says how often they raise false alarms.
+
+Invariant: adding a constant to a series, or multiplying it, changes no place.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+
+from headroom.analysis.statistics.two_samples import shift_between
+from headroom.experiment.protocol.run import FloatArray
+
+LEVEL = 0.01
+"""Probability that a series without a change shows one."""
+SHORTEST = 3
+"""Fewest results on each side of a change: one outlier is none."""
+_PERMUTATIONS, _MOST_PERMUTATIONS = 9_999, 199_999
+_CHUNK = 1_000_000
+_SEED = 20_140_101
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the level of a series."""
+
+    place: int
+    """Number (from 0) of the first result after it."""
+    before: float
+    """Median of the results since the change before, or the start."""
+    after: float
+    """Median of the results up to the next change, or the end."""
+    ratio: float | None = None
+    """Typical ratio after / before with its 95% interval; None if a value is not above zero."""
+    low: float | None = None
+    high: float | None = None
+    p_value: float
+    """Of no change between its neighbours."""
+
+
+def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]:
+    """Return the changes of a series in their order.
+
+    Parameters
+    ----------
+    values
+        Results in the order of time, one per session or commit.
+    level
+        Probability of a false alarm, for the whole series.
+
+    Examples
+    --------
+    >>> series = [10.1, 10.0, 9.9, 10.2, 10.0, 9.8, 10.1, 12.0, 12.2, 11.9, 12.1, 12.3, 12.0, 12.2]
+    >>> change, = changes_of(series)
+    >>> change.place, change.before, change.after, round(change.ratio, 2)
+    (7, 10.0, 12.1, 1.21)
+    >>> changes_of([10.0, 10.1, 9.9, 10.0])
+    []
+    """
+    series = np.asarray(values, dtype=np.float64)
+    found = _pruned(series, sorted(_splits(series, 0, level, level)), level)
+    places = sorted(found)
+    ends = [0, *places, series.size]
+    return [
+        _change(series[start:place], series[place:stop], place, found[place])
+        for start, place, stop in zip(ends, places, ends[2:], strict=False)
+    ]
+
+
+def _splits(series: FloatArray, offset: int, share: float, level: float) -> Iterator[int]:
+    """Yield the places at which a stretch splits, at its share of the level."""
+    if series.size < 2 * SHORTEST:
+        return
+    place, p_value = _best_split(series, share)
+    if p_value > share:
+        return
+    yield offset + place
+    for part, start in ((series[:place], 0), (series[place:], place)):
+        yield from _splits(part, offset + start, share * part.size / series.size, level)
+
+
+def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, float]:
+    """Return the places that are changes between their neighbours, moved to the best split there.
+
+    The first split of several steps may lie between them; it is no change once they are known.
+    """
+    while places:
+        ends = [0, *places, series.size]
+        tested = []
+        for start, stop in zip(ends, ends[2:], strict=False):
+            share = level * (stop - start) / series.size
+            place, p_value = _best_split(series[start:stop], share)
+            tested.append((p_value / share, start + place, p_value))
+        worst = max(tested)
+        if worst[0] > 1.0:
+            del places[tested.index(worst)]
+            continue
+        moved = [place for _, place, _ in tested]
+        if moved == places or not _are_apart(moved, series.size):
+            return dict(zip(places, (p for _, _, p in tested), strict=True))
+        places = moved
+    return {}
+
+
+def _are_apart(places: Sequence[int], length: int) -> bool:
+    """Return whether every stretch between places is long enough to be tested."""
+    ends = [0, *places, length]
+    return all(stop - start >= SHORTEST for start, stop in pairwise(ends))
+
+
+def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
+    """Return the most likely place of a change, and its p-value."""
+    ranks = _ranks(series)
+    statistics = _standardised(ranks[None, :])[0]
+    place = int(np.argmax(statistics))
+    has_ties = np.unique(series).size < series.size
+    count = int(min(max(_PERMUTATIONS, 20.0 / level), _MOST_PERMUTATIONS))
+    null = _null_of(ranks, count) if has_ties else _null(series.size, count)
+    rarer = int(np.count_nonzero(null >= statistics[place] - 1e-9))
+    return place + SHORTEST, (1 + rarer) / (1 + null.size)
+
+
+def _ranks(series: FloatArray) -> FloatArray:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    _, places, counts = np.unique(series, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    mean_ranks: FloatArray = (ends - (counts - 1) / 2.0)[places]
+    return mean_ranks
+
+
+def _standardised(ranks: FloatArray) -> FloatArray:
+    """Return the size of Wilcoxon's statistic at each split; shape (rows, places)."""
+    length = ranks.shape[1]
+    before = np.arange(SHORTEST, length - SHORTEST + 1)
+    sums = np.cumsum(ranks, axis=1)[:, before - 1]
+    spread = np.sqrt(before * (length - before) * (length + 1) / 12.0)
+    found: FloatArray = np.abs(sums - before * (length + 1) / 2.0) / spread
+    return found
+
+
+@lru_cache(maxsize=64)
+def _null(length: int, count: int) -> FloatArray:
+    return _null_of(np.arange(1.0, length + 1.0), count)
+
+
+def _null_of(ranks: FloatArray, count: int) -> FloatArray:
+    """Return the largest statistic of each of many permutations, always the same ones."""
+    random = np.random.default_rng(_SEED)
+    rows = max(_CHUNK // ranks.size, 1)
+    parts = []
+    for start in range(0, count, rows):
+        tiled = np.tile(ranks, (min(rows, count - start), 1))
+        parts.append(_standardised(random.permuted(tiled, axis=1)).max(axis=1))
+    return np.concatenate(parts)
+
+
+def _change(before: FloatArray, after: FloatArray, place: int, p_value: float) -> Change:
+    levels = {"before": float(np.median(before)), "after": float(np.median(after))}
+    if min(float(before.min()), float(after.min())) <= 0.0:
+        return Change(place=place, p_value=p_value, **levels)
+    shift = shift_between(np.log(after), np.log(before))
+    low, high = (None if end is None else math.exp(end) for end in (shift.low, shift.high))
+    ratio = math.exp(shift.value)
+    return Change(place=place, p_value=p_value, ratio=ratio, low=low, high=high, **levels)
+
+
+def fewest_results(level: float = LEVEL) -> int:
+    """Return the number of results with which a change can be found at all.
+
+    Examples
+    --------
+    >>> fewest_results()
+    10
+    """
+    length = 2 * SHORTEST
+    while _best_split(np.arange(float(length)), level)[1] > level:
+        length += 1
+    return length

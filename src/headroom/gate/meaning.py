@@ -1,0 +1,168 @@
+"""The meaning of an argument of `headroom compare`: result, study at a revision, or command.
+
+A path with results is a result, ``REVISION:PATH`` with a commit of this repository is a study at
+that revision, and everything else a command line.
+
+Invariant: a text with two meanings is an error, never a guess.
+"""
+
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from headroom.errors import StudyError
+from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME
+from headroom.gate.git import commit_of
+
+Kind: TypeAlias = Literal["command", "result", "revision"]
+_SHELL = {"|", "||", "&&", ";", ">", "<", "&", ">>", "2>", "2>&1"}
+_PLURAL = {"command": "a command", "result": "a result", "revision": "a study at a revision"}
+_FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """An argument and its meaning.
+
+    Parameters
+    ----------
+    kind, text
+        What it is, and as the user wrote it.
+    path
+        Of a result: where it is; of a revision: the study in its checkout.
+    revision
+        Commit hash of a revision.
+    argv
+        Words of a command.
+    """
+
+    kind: Kind
+    text: str
+    path: Path = Path()
+    revision: str = ""
+    argv: tuple[str, ...] = ()
+
+
+def meanings_of(texts: Sequence[str]) -> list[Meaning]:
+    """Return the meanings of all arguments, which have to be of one kind.
+
+    Raises
+    ------
+    StudyError
+        An argument has no meaning or two, or they are of different kinds.
+    """
+    if len(texts) < _FEWEST:
+        raise StudyError(
+            "a comparison needs two: commands, results, or revisions of a study",
+            cure="headroom compare 'COMMAND A' 'COMMAND B', or headroom compare OLD NEW",
+        )
+    found = [meaning_of(text) for text in texts]
+    kinds = {meaning.kind: meaning.text for meaning in found}
+    if len(kinds) > 1:
+        (one, first), (other, second), *_ = kinds.items()
+        raise StudyError(
+            f"`{first}` is {_PLURAL[one]}, but `{second}` is {_PLURAL[other]}",
+            cure="compare commands with commands, and results with results",
+        )
+    return found
+
+
+def meaning_of(text: str) -> Meaning:
+    """Return the meaning of one argument.
+
+    Examples
+    --------
+    >>> meaning_of("sort -n /dev/null").argv
+    ('sort', '-n', '/dev/null')
+    """
+    result = _as_result(text)
+    program = shutil.which(text) if text and "/" not in text else None
+    if result is not None and program is not None:
+        raise StudyError(
+            f"`{text}` is a result here and a program, {program}",
+            cure=f"write ./{text} for the result, or {program} for the program",
+        )
+    return result or _as_revision(text) or command_of(text)
+
+
+def _as_result(text: str) -> Meaning | None:
+    path = Path(text)
+    try:
+        if path.is_dir():
+            is_result = any((path / name).exists() for name in (STUDY_NAME, RESULTS_NAME))
+        else:
+            is_result = path.name == STUDY_NAME or path.suffix in {".json", ".html"}
+            is_result = is_result and path.is_file()
+    except (OSError, ValueError):
+        return None
+    return Meaning(kind="result", text=text, path=path) if is_result else None
+
+
+def _as_revision(text: str) -> Meaning | None:
+    revision, sign, path = text.partition(":")
+    if not sign or not revision or " " in text:
+        return None
+    commit = commit_of(Path(), revision)
+    if commit is None:
+        return None
+    return Meaning(kind="revision", text=text, path=Path(path), revision=commit)
+
+
+def command_of(text: str, folder: Path | None = None) -> Meaning:
+    """Return a command line; no shell reads it, so signs of a shell are refused.
+
+    Parameters
+    ----------
+    text
+        The command line.
+    folder
+        Where it runs; None: here. Programs of a revision may not be built yet: they are not
+        looked for.
+
+    Raises
+    ------
+    StudyError
+        The program is not there, or the line is meant for a shell.
+    """
+    try:
+        argv = shlex.split(text)
+    except ValueError as error:
+        raise StudyError(f"`{text}`: {error}", cure="close the quotes") from error
+    if not argv:
+        raise StudyError("an empty command", cure="name a program")
+    if sign := next((word for word in argv if word in _SHELL), None):
+        raise StudyError(
+            f"`{text}` needs a shell for `{sign}`, but none reads it",
+            cure=f"write {shlex.quote(f'sh -c {shlex.quote(text)}')}, which measures the shell too",
+        )
+    if folder is None and shutil.which(argv[0]) is None:
+        revision = argv[0].partition(":")[0] if ":" in argv[0] else ""
+        other = f"`{revision}` a revision" if revision else f"`{text}` a folder of results"
+        place = f" (nor is {other})" if len(argv) == 1 else ""
+        raise StudyError(
+            f"no such program: `{argv[0]}`{place}",
+            cure=f"check PATH, or name it by its path; results are a study's folder, "
+            f"{RESULTS_NAME} or {PAGE_NAME}; REVISION:PATH is a study at a commit",
+        )
+    return Meaning(kind="command", text=text, argv=tuple(argv))
+
+
+def share_of(text: str, option: str) -> float:
+    """Return a share such as ``3%`` or ``0.03``.
+
+    Examples
+    --------
+    >>> share_of("3%", "--until"), share_of("0.005", "--until")
+    (0.03, 0.005)
+    """
+    is_percent = text.strip().endswith("%")
+    try:
+        share = float(text.strip().removesuffix("%")) / (100.0 if is_percent else 1.0)
+    except ValueError:
+        share = -1.0
+    if not 0.0 < share < 1.0:
+        raise StudyError(f"`{option} {text}` is not a share", cure=f"write {option} 3%")
+    return share

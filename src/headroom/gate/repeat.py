@@ -1,0 +1,100 @@
+"""Measure suspected rows of stored results again: both commits side by side, new runs.
+
+That needs the commits of both results, without uncommitted changes, in the repository of the study,
+on the machine that measured them. Where anything is lacking, the reason is part of the answer.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.machine.machine_identity import Machine, machine_here
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.study.paths import STUDY_NAME, journal_path
+from headroom.gate.compare import Question, matched, places_of
+from headroom.gate.git import commit_of, prefix_of
+from headroom.gate.judging import judged
+from headroom.gate.measuring import Measuring
+from headroom.gate.result import Row
+from headroom.gate.revisions import Revision, arms_of_studies, built
+from headroom.gate.stored import Stored
+from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain
+
+_RESULT_FOLDERS = ("results", "quick")
+
+
+def why_not_again(stored: Sequence[Stored]) -> str:
+    """Return why suspicions cannot be measured again; empty if they can."""
+    if len(stored) > 2:  # noqa: PLR2004 - one against one
+        return "only two results can be measured side by side"
+    folder = study_of(stored[1])
+    if folder is None:
+        return "the results do not lie in the folder of their study"
+    if any(experiment.column != "measure" for experiment in stored[1].result.experiments):
+        return "simulations give the same result again"
+    return next(filter(None, (_why_not(one, folder) for one in stored)), "")
+
+
+def _why_not(stored: Stored, folder: Path) -> str:
+    """Return why one side cannot be measured again, empty if it can."""
+    state = stored.facts.get("repository", {})
+    if not state.get("commit") or commit_of(folder, state["commit"]) is None:
+        return f'the commit of "{stored.label}" is not known here'
+    if state.get("is_changed"):
+        return f'"{stored.label}" was measured with uncommitted changes'
+    gap = machine_here().difference(Machine.of(stored.facts))
+    return gap and f'"{stored.label}" was measured on another machine ({gap})'
+
+
+def study_of(stored: Stored) -> Path | None:
+    """Return the folder of the study that a result lies in, None if it was moved away."""
+    folder = stored.path.parent
+    while folder.name in _RESULT_FOLDERS:
+        folder = folder.parent
+    return folder if (folder / STUDY_NAME).is_file() else None
+
+
+def again_at_commits(
+    stored: Sequence[Stored],
+    folder: Path,
+    *,
+    question: Question,
+    metrics: Sequence[str],
+    build: Sequence[str],
+    new_progress: Callable[[], Progress],
+) -> MeasureAgain:
+    """Return the function that measures rows again at both commits, with a journal in `folder`.
+
+    Parameters
+    ----------
+    stored
+        Two results for which `why_not_again` has no reason.
+    folder
+        Where the journal goes.
+    question, metrics, build, new_progress
+        As for `compare_arms` and `built`.
+    """
+    study = study_of(stored[1])
+    if study is None:
+        raise AssertionError("a result without its study cannot be measured again")
+    path = Path(prefix_of(study))
+    revisions = [
+        Revision(label=one.label, commit=one.facts["repository"]["commit"], path=path)
+        for one in stored
+    ]
+    count = AGAIN_TIMES * (question.effort.runs or BLOCKS)
+
+    def again(suspected: Sequence[Row]) -> list[Row]:
+        with (
+            built(study, revisions, build) as roots,
+            Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no variant
+        ):
+            is_quick = stored[1].result.is_quick
+            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick)
+            places = places_of(arms, suspected)
+            measuring = Measuring(arms=arms, journal=journal, new_progress=new_progress)
+            measuring.extend(count, places=places)
+            rows = [row for seen in measuring.look(places=places) for row in seen.rows()]
+        return matched(suspected, judged(rows, same_within=question.same_within))
+
+    return again

@@ -1,0 +1,322 @@
+"""Histories: the results of a study over sessions, dates and commits, and where they changed.
+
+The journal of a study keeps what `run --fresh` measured again and what earlier versions of its
+files gave; rows of one version between two marks are one result. A folder of `results.json` files,
+one for each commit, is a history too.
+
+Invariant: all results of a series come from one machine; the others are left out and counted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from headroom.analysis.point import analyse_point
+from headroom.analysis.results import StudyResult
+from headroom.analysis.results_file import read_results
+from headroom.errors import HeadroomError, StudyError
+from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.machine.machine_identity import Machine
+from headroom.experiment.protocol.system import Column, Direction, Value
+from headroom.experiment.runner.fresh import fresh_experiments
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.gate.arms import counted
+from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
+from headroom.gate.judging import MOST_BLOCKS
+from headroom.version import version
+
+_MAIN_RESPONSES = 3
+_OTHER_MACHINE = "of another machine"
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One result of a series."""
+
+    date: str
+    commit: str
+    value: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one point over time."""
+
+    experiment: str
+    levels: dict[str, Value]
+    metric: str
+    unit: str
+    better: Direction
+    results: list[Found]
+    changes: list[Change] = []
+    remembers: bool = False
+    """Whether results depend on those before them, so that the error rate does not hold."""
+
+
+class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """All series of a study: what `headroom history --json` prints."""
+
+    study: str
+    title: str
+    series: list[HistorySeries]
+    level: float
+    """Probability that any series without a change shows one."""
+    series_level: float
+    """The same of each series: Bonferroni."""
+    fewest: int
+    """Results that a series needs before a change can be found."""
+    left_out: dict[str, int] = {}
+    """Reason to the number of results that do not count."""
+    command: str = ""
+    headroom_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Observation:
+    """One value before it has its place in a series."""
+
+    key: tuple[str, str, str]
+    levels: Mapping[str, Value]
+    unit: str
+    better: Direction
+    found: Found
+
+
+def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = ()) -> HistoryResult:
+    """Return the history of the measured points of a study from its journal.
+
+    Parameters
+    ----------
+    plan, journal
+        The study as it is now, and its journal with what was measured before.
+    metrics
+        Metrics to follow; none: the responses of each experiment.
+
+    Raises
+    ------
+    StudyError
+        The study measures nothing: a simulation has no history.
+    """
+    measured = [one for one in plan.experiments if one.system.column is Column.MEASURE]
+    if not measured:
+        raise StudyError(
+            f"study {plan.study.name!r} only simulates: the same model gives the same results",
+            cure="compare two versions of it: headroom compare REVISION:STUDY REVISION:STUDY",
+        )
+    environments = {int(facts["id"]): facts for facts in journal.environments()}
+    left_out: Counter[str] = Counter()
+    observations = [
+        observation
+        for experiment in measured
+        for point in experiment.points
+        for observation in _of_point(
+            experiment, point, journal, environments, metrics=metrics, left_out=left_out
+        )
+    ]
+    return _history(plan.study.name, plan.study.title, observations, left_out)
+
+
+def _of_point(
+    experiment: PlannedExperiment,
+    point: Point,
+    journal: Journal,
+    environments: Mapping[int, Mapping[str, Any]],
+    *,
+    metrics: Sequence[str],
+    left_out: Counter[str],
+) -> Iterator[_Observation]:
+    """Yield the values of one point, oldest first."""
+    name = experiment.spec.name
+    rows = [row for row in journal.rows(name, point.key) if row.state == "done"]
+    known = [row for row in rows if row.environment in environments]
+    if not known:
+        return
+    here = Machine.of(environments[known[-1].environment])
+    marks = [number for number, facts in environments.items() if name in fresh_experiments(facts)]
+    groups: dict[tuple[int, str, str], list[ReplicationRow]] = {}
+    for row in known:
+        facts = environments[row.environment]
+        generation = sum(mark < row.environment for mark in marks)
+        groups.setdefault((generation, row.fingerprint, _commit(facts)), []).append(row)
+    for (_, _, commit), group in groups.items():
+        if here.difference(Machine.of(environments[group[-1].environment])):
+            left_out[_OTHER_MACHINE] += 1
+            continue
+        date = min(row.started_at for row in group)
+        yield from _of_group(experiment, point, group, metrics, (date, commit))
+
+
+def _of_group(
+    experiment: PlannedExperiment,
+    point: Point,
+    rows: Sequence[ReplicationRow],
+    metrics: Sequence[str],
+    when: tuple[str, str],
+) -> Iterator[_Observation]:
+    declared = [metric.name for metric in experiment.system.metrics(point.config)]
+    wanted = list(metrics or experiment.spec.responses or declared[:_MAIN_RESPONSES])
+    estimates = analyse_point(
+        counted(experiment, MOST_BLOCKS),
+        point,
+        rows,
+        planned=len(rows),
+        precision=None,
+        needed=frozenset(wanted),
+        is_pictured=False,
+        has_series=False,
+    ).result.estimates
+    for metric in wanted:
+        if (one := estimates.get(metric)) is not None:
+            found = Found(
+                date=when[0], commit=when[1], value=one.value, low=one.low, high=one.high,
+                count=one.count,
+            )  # fmt: skip
+            key = (experiment.spec.name, repr(sorted(point.levels.items())), metric)
+            yield _Observation(key, point.levels, one.unit, one.better, found)
+
+
+def history_of_files(paths: Sequence[Path], *, metrics: Sequence[str] = ()) -> HistoryResult:
+    """Return the history in `results.json` files, in the order of their dates.
+
+    Parameters
+    ----------
+    paths
+        Files, or folders of files.
+    metrics
+        Metrics to follow; none: the responses of each experiment.
+
+    Raises
+    ------
+    StudyError
+        The files are of several studies, or there are none.
+    """
+    results = sorted(_read(paths), key=_date)
+    names = Counter((result.name, result.is_quick) for result in results)
+    if len(names) > 1:
+        said = ", ".join(f"{name}{' (quick)' if quick else ''}" for name, quick in names)
+        raise StudyError(f"the files are of several studies: {said}", cure="name one study's files")
+    here = Machine.of(_facts(results[-1]))
+    left_out: Counter[str] = Counter()
+    observations: list[_Observation] = []
+    for result in results:
+        if here.difference(Machine.of(_facts(result))):
+            left_out[_OTHER_MACHINE] += 1
+            continue
+        observations += _of_result(result, metrics)
+    return _history(results[-1].name, results[-1].title, observations, left_out)
+
+
+def _read(paths: Sequence[Path]) -> list[StudyResult]:
+    """Return the results in files and folders; in a folder, other documents are passed over."""
+    found = [read_results(path) for path in paths if not path.is_dir()]
+    for folder in (path for path in paths if path.is_dir()):
+        for path in sorted(folder.rglob("*.json")):
+            try:
+                found.append(read_results(path))
+            except HeadroomError:
+                continue
+    if not found:
+        raise StudyError(
+            f"there are no results in {', '.join(map(str, paths))}",
+            cure="name a study, or results.json files, or a folder of them",
+        )
+    return found
+
+
+def _of_result(result: StudyResult, metrics: Sequence[str]) -> Iterator[_Observation]:
+    commit = _commit(_facts(result))
+    for experiment in result.experiments:
+        for point in experiment.points:
+            known = list(point.estimates)[:_MAIN_RESPONSES]
+            for metric in metrics or experiment.responses or known:
+                one = point.estimates.get(metric)
+                if one is None:
+                    continue
+                found = Found(
+                    date=_date(result), commit=commit, value=one.value, low=one.low, high=one.high,
+                    count=one.count,
+                )  # fmt: skip
+                key = (experiment.name, repr(sorted(point.levels.items())), metric)
+                yield _Observation(key, point.levels, one.unit, one.better, found)
+
+
+def _facts(result: StudyResult) -> Mapping[str, Any]:
+    return result.environments[-1] if result.environments else {}
+
+
+def _date(result: StudyResult) -> str:
+    """Return when a result was measured, or else written."""
+    dates = [one.measured.newest for one in result.experiments if one.measured is not None]
+    return max(dates, default=result.generated)
+
+
+def _commit(facts: Mapping[str, Any]) -> str:
+    return str(facts.get("repository", {}).get("commit", ""))
+
+
+def _history(
+    study: str, title: str, observations: Iterable[_Observation], left_out: Counter[str]
+) -> HistoryResult:
+    by_key: dict[tuple[str, str, str], list[_Observation]] = {}
+    for one in observations:
+        by_key.setdefault(one.key, []).append(one)
+    if not by_key:
+        raise StudyError(
+            f"study {study!r} has no results of these metrics", cure="run the study first"
+        )
+    level = LEVEL / len(by_key)
+    has_names = len({experiment for experiment, _, _ in by_key}) > 1
+    return HistoryResult(
+        study=study,
+        title=title,
+        series=[_series(group, level, has_names=has_names) for group in by_key.values()],
+        level=LEVEL,
+        series_level=level,
+        fewest=fewest_results(level),
+        left_out=dict(left_out),
+        headroom_version=version(),
+    )
+
+
+def _series(
+    observations: Sequence[_Observation], level: float, *, has_names: bool
+) -> HistorySeries:
+    ordered = sorted((one.found for one in observations), key=lambda found: found.date)
+    values = [found.value for found in ordered]
+    changes = changes_of(values, level=level)
+    first = observations[0]
+    return HistorySeries(
+        experiment=first.key[0] if has_names else "",
+        levels=dict(first.levels),
+        metric=first.key[2],
+        unit=first.unit,
+        better=first.better,
+        results=ordered,
+        changes=changes,
+        remembers=remembers(values, [one.place for one in changes]),
+    )
+
+
+def remembers(values: Sequence[float], places: Sequence[int]) -> bool:
+    """Return whether results, less the medians of their stretches, depend on those before.
+
+    The correlation of successive ones is compared with its one-sided 5% bound for independent ones.
+
+    Examples
+    --------
+    >>> remembers([1, 5, 2, 4, 1, 5, 3, 2], []), remembers([1, 2, 3, 4, 5, 6, 7, 8], [])
+    (False, True)
+    """
+    series = np.asarray(values, dtype=np.float64)
+    rest = np.concatenate([part - np.median(part) for part in np.split(series, list(places))])
+    squares = float(rest @ rest)
+    if squares == 0.0 or rest.size < 2 * _MAIN_RESPONSES:
+        return False
+    correlation = float(rest[1:] @ rest[:-1]) / squares
+    return correlation > 1.645 / float(np.sqrt(rest.size))

@@ -1,0 +1,50 @@
+"""Change points: false alarms, places, and invariances."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from headroom.gate.changes import LEVEL, changes_of
+
+
+def noise(count: int, *, seed: int) -> np.ndarray:
+    return np.exp(0.02 * np.random.default_rng(seed).standard_t(3, size=count))
+
+
+def test_series_without_a_change_show_one_no_more_often_than_stated() -> None:
+    """Heavy tails: the test assumes no distribution."""
+    alarms = sum(bool(changes_of(noise(30, seed=seed).tolist())) for seed in range(1_000))
+    assert alarms <= stats.binom.isf(1e-5, 1_000, LEVEL)
+
+
+def test_two_changes_are_found_near_their_places_with_intervals_that_hold() -> None:
+    near = missed = 0
+    for seed in range(50):
+        series = noise(60, seed=seed)
+        series[20:] *= 1.3
+        series[40:] *= 1.3
+        found = changes_of(series.tolist())
+        near += [round(change.place / 20) for change in found] == [1, 2]
+        missed += sum(not (one.low or 0) <= 1.3 <= (one.high or 0) for one in found)
+    assert near >= 45
+    assert missed <= stats.binom.isf(1e-4, 100, 0.05)
+
+
+def test_one_outlier_is_no_change() -> None:
+    series = noise(40, seed=2)
+    series[20] *= 10.0
+    assert changes_of(series.tolist()) == []
+
+
+def test_equal_results_have_no_change_and_a_step_between_them_has() -> None:
+    assert changes_of([5.0] * 30) == []
+    assert [change.place for change in changes_of([5.0] * 15 + [6.0] * 15)] == [15]
+
+
+@pytest.mark.parametrize("factor", [1e-9, 3.0, 1e12])
+def test_units_do_not_matter(factor: float) -> None:
+    series = noise(30, seed=3)
+    series[12:] *= 1.2
+    places = [change.place for change in changes_of((factor * series).tolist())]
+    assert places == [change.place for change in changes_of(series.tolist())]
+    assert places

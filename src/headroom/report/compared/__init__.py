@@ -1,0 +1,1 @@
+"""Comparisons and histories in sentences, in the terminal, and as pages."""

@@ -1,0 +1,194 @@
+"""Histories in the terminal and as a page: the changes first, then each series, drawn.
+
+Invariant: restates `HistoryResult`.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from headroom.gate.changes import Change
+from headroom.gate.series import HistoryResult, HistorySeries
+from headroom.quantities import format_limit, format_quantity
+from headroom.report.columns import Column
+from headroom.report.compared.figure import Figure, Line, draw_lines
+from headroom.report.compared.page import static_page
+from headroom.report.compared.sentences import change_words, label_place
+from headroom.report.screen import Screen
+from headroom.report.tables import Cell, Head, Table, rest_note
+from headroom.report.words import count_noun, label_metric, title_metric
+
+_BARS = "▁▂▃▄▅▆▇█"
+_BARS_AT_MOST = 24
+_SENTENCES, _ROWS, _FIGURES = 8, 60, 24
+
+
+def change_sentences(result: HistoryResult) -> list[str]:
+    """Return each change as a sentence, or that there is none."""
+    found = [(series, change) for series in result.series for change in series.changes]
+    if not found:
+        return [_none(result)]
+    found.sort(key=lambda pair: (not is_worse(*pair), pair[1].p_value))
+    said = [_change(series, change) for series, change in found[:_SENTENCES]]
+    rest = len(found) - len(said)
+    return [*said, f"{rest} more changes: see the table."] if rest else said
+
+
+def _none(result: HistoryResult) -> str:
+    longest = max(len(series.results) for series in result.series)
+    if longest < result.fewest:
+        need = f"a change can be found from {result.fewest} results on"
+        return f"No change: {count_noun(longest, 'result')}; {need}."
+    return f"No change in {count_noun(len(result.series), 'series', 'series')}."
+
+
+def _change(series: HistorySeries, change: Change) -> str:
+    moved = (
+        f"{format_quantity(change.before, series.unit, metric=series.metric)} to "
+        f"{format_quantity(change.after, series.unit, metric=series.metric)}"
+        if change.ratio is None
+        else change_words(change.ratio, change.low, change.high)
+    )
+    first = series.results[change.place]
+    commit = f", commit {first.commit[:10]}" if first.commit else ""
+    verdict = (
+        "" if series.better == "none" else f" ({'worse' if is_worse(series, change) else 'better'})"
+    )
+    return (
+        f"{_where(series)}{label_metric(series.metric)} {moved} since {first.date[:16]}{commit}, "
+        f"result {change.place + 1} of {len(series.results)}{verdict}."
+    )
+
+
+def is_worse(series: HistorySeries, change: Change) -> bool:
+    """Return whether a change went in the wrong direction."""
+    return series.better != "none" and (change.after > change.before) == (series.better == "low")
+
+
+def _where(series: HistorySeries) -> str:
+    place = label_place(series)
+    return f"{place}: " if place else ""
+
+
+def caution_sentences(result: HistoryResult) -> list[str]:
+    """Return the cautions."""
+    found = []
+    remembering = sum(series.remembers for series in result.series)
+    if remembering:
+        found.append(
+            f"In {count_noun(remembering, 'series', 'series')} results depend on those before "
+            "them, so changes are found too often: the machine itself drifts."
+        )
+    found += [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
+    return found
+
+
+def level_sentence(result: HistoryResult) -> str:
+    """Return the error rate."""
+    series = count_noun(len(result.series), "series", "series")
+    return (
+        f"{series}; without any change one is reported in at most {format_limit(result.level)} "
+        "of cases, if results are independent."
+    )
+
+
+def render_history(result: HistoryResult, console: Console) -> None:
+    """Print a history."""
+    screen = Screen(console)
+    parts = {
+        "Changes": change_sentences(result),
+        "Caution": caution_sentences(result),
+        "Rate": [level_sentence(result)],
+    }
+    for head, sentences in parts.items():
+        for number, sentence in enumerate(sentences):
+            screen.item("" if number else head, sentence)
+    shown = result.series[:_ROWS]
+    is_unicode = console.encoding.lower().startswith("utf")
+    screen.table(
+        [
+            Column("Point", [label_place(series) or "all" for series in shown]),
+            Column("Metric", [title_metric(series.metric) for series in shown]),
+            *([Column("Course", [bars(series) for series in shown])] if is_unicode else []),
+            Column("First", [_value(series, 0) for series in shown], is_number=True),
+            Column("Last", [_value(series, -1) for series in shown], is_number=True),
+            Column("Changes", [str(len(series.changes)) for series in shown], is_number=True),
+            Column("n", [str(len(series.results)) for series in shown], is_number=True),
+        ]
+    )
+    if rest := rest_note(len(shown), len(result.series), "series"):
+        screen.line(rest, "dim")
+
+
+def _value(series: HistorySeries, place: int) -> str:
+    return format_quantity(series.results[place].value, series.unit, metric=series.metric)
+
+
+def bars(series: HistorySeries) -> str:
+    """Return the course of a series as bars from its smallest to its largest value."""
+    values = [found.value for found in series.results]
+    count = min(len(values), _BARS_AT_MOST)
+    means = [
+        sum(part) / len(part)
+        for n in range(count)
+        if (part := values[n * len(values) // count : (n + 1) * len(values) // count])
+    ]
+    low, gap = min(means), (max(means) - min(means)) or 1.0
+    return "".join(_BARS[round((mean - low) / gap * (len(_BARS) - 1))] for mean in means)
+
+
+def render_history_page(result: HistoryResult) -> str:
+    """Return the page of a history."""
+    drawn = sorted(result.series, key=lambda series: not series.changes)[:_FIGURES]
+    return static_page(
+        title=f"{result.title}: history",
+        answer=change_sentences(result),
+        runs=level_sentence(result),
+        cautions=caution_sentences(result),
+        figures=[_figure(series) for series in drawn],
+        tables=[_table(result)],
+        records=[],
+        command=result.command,
+        version=result.headroom_version,
+    )
+
+
+def _figure(series: HistorySeries) -> Figure:
+    values = [found.value for found in series.results]
+    marks = [change.place for change in series.changes]
+    dates = [series.results[place].date[:10] for place in (0, -1)]
+    line = Line(f"{len(values)} results, {dates[0]} to {dates[1]}", values)
+    changes = " ".join(_change(series, change) for change in series.changes)
+    return Figure(
+        f"{_where(series)}{label_metric(series.metric)}",
+        draw_lines([line], series.unit, series.metric, marks),
+        changes or "No change.",
+    )
+
+
+def _table(result: HistoryResult) -> Table:
+    heads = [
+        Head("Point"), Head("Metric"), Head("Date"), Head("Commit"),
+        Head("Value", is_number=True), Head("n", is_number=True), Head("Change"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for series in result.series:
+        rows += _rows(series)
+    shown = rows[:500]
+    return Table("All results", heads, shown, rest_note(len(shown), len(rows), "results"))
+
+
+def _rows(series: HistorySeries) -> Sequence[list[Cell]]:
+    changes = {change.place: change for change in series.changes}
+    return [
+        [
+            Cell(label_place(series), is_head=True),
+            Cell(title_metric(series.metric), series.metric),
+            Cell(found.date[:16], found.date),
+            Cell(found.commit[:10]),
+            Cell(_value(series, place), repr(found.value), is_number=True),
+            Cell(str(found.count), is_number=True),
+            Cell("change", mark="warn") if place in changes else Cell(""),
+        ]
+        for place, found in enumerate(series.results)
+    ]

@@ -1,0 +1,115 @@
+"""A comparison as one static page: the answer, the ratios, the runs, the table.
+
+Invariant: reads `ComparisonResult` only; the page holds no script and loads nothing.
+"""
+
+from markupsafe import Markup
+
+from headroom.gate.result import ComparisonResult, Row
+from headroom.quantities import format_limit
+from headroom.report.compared.figure import ROWS_AT_MOST, Figure, Line, draw_lines, draw_ratios
+from headroom.report.compared.sentences import (
+    DOUBTS,
+    answer_sentences,
+    caution_sentences,
+    gate_sentences,
+    label_place,
+    noise_sentences,
+    verdict_word,
+)
+from headroom.report.compared.terminal import (
+    difference_sentences,
+    ratio_text,
+    runs_sentence,
+    value_text,
+)
+from headroom.report.layout import environment, template_text
+from headroom.report.tables import Cell, Head, Table, rest_note
+from headroom.report.words import title_metric
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+TABLE_ROWS = 500
+
+
+def render_comparison_page(result: ComparisonResult) -> str:
+    """Return the page of a comparison."""
+    cautions = [*difference_sentences(result), *caution_sentences(result)]
+    return static_page(
+        title=result.title,
+        answer=[*gate_sentences(result), *answer_sentences(result), *noise_sentences(result)],
+        runs=runs_sentence(result),
+        cautions=cautions,
+        figures=_figures(result),
+        tables=[_table(result)],
+        records=[(arm.label, list(arm.about.items())) for arm in result.arms],
+        command=result.command,
+        version=result.headroom_version,
+    )
+
+
+def static_page(**parts: object) -> str:
+    """Return a page of the template of comparisons and histories."""
+    return (
+        environment()
+        .get_template("comparison.html")
+        .render(policy=POLICY, style=Markup(template_text("page.css")), **parts)  # noqa: S704 - a file of this package
+    )
+
+
+def _figures(result: ComparisonResult) -> list[Figure]:
+    labels = {arm.name: arm.label for arm in result.arms}
+    figures = []
+    drawn = [row for row in result.rows if row.ratio is not None and row.low]
+    if drawn:
+        zone = format_limit(result.same_within)
+        rest = rest_note(min(len(drawn), ROWS_AT_MOST), len(drawn), "rows")
+        figures.append(
+            Figure(
+                "Change against the base",
+                draw_ratios(drawn, labels, same_within=result.same_within),
+                f"Dots are ratios, lines their 95% intervals; the band is the same within {zone}. "
+                f"{rest}",
+            )
+        )
+    timed = [Line(arm.label, arm.times_s) for arm in result.arms if arm.times_s]
+    if result.kind == "commands" and timed:
+        figures.append(
+            Figure(
+                "Wall time of each run, block by block",
+                draw_lines(timed, "s", "wall_s"),
+                "Within a block the order is random, so a drift of the machine meets all alike.",
+            )
+        )
+    return figures
+
+
+def _table(result: ComparisonResult) -> Table:
+    labels = {arm.name: arm.label for arm in result.arms}
+    heads = [
+        Head("Compared"),
+        Head("Point"),
+        Head("Metric"),
+        Head("Base", is_number=True),
+        Head("Other", is_number=True),
+        Head("Ratio", is_number=True, hint="other over base, 95% interval"),
+        Head("p", is_number=True, hint="two-sided, corrected for the number of rows (Holm)"),
+        Head("Verdict"),
+        Head("n", is_number=True, hint="blocks, or runs of the side with fewer"),
+    ]
+    rows = [_cells(row, labels) for row in result.rows[:TABLE_ROWS]]
+    note = rest_note(len(rows), len(result.rows), "rows")
+    return Table("All rows", heads, rows, note)
+
+
+def _cells(row: Row, labels: dict[str, str]) -> list[Cell]:
+    return [
+        Cell(labels.get(row.arm, row.arm), is_head=True),
+        Cell(label_place(row)),
+        Cell(title_metric(row.metric), row.metric),
+        Cell(value_text(row, row.base_value), repr(row.base_value), is_number=True),
+        Cell(value_text(row, row.value), repr(row.value), is_number=True),
+        Cell(ratio_text(row), repr(row.ratio), is_number=True),
+        Cell("" if row.adjusted is None else f"{row.adjusted:.2g}", is_number=True),
+        Cell(verdict_word(row), mark=row.verdict, remark=DOUBTS.get(row.doubt, "")),
+        Cell(str(row.pairs or row.count), is_number=True),
+    ]

@@ -1,0 +1,99 @@
+"""Comparisons and histories on pages and in terminals: escaped, complete, at any width."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from headroom.gate.result import Arm, ComparisonResult, Gate, Row, Suspicion
+from headroom.gate.series import Found, HistoryResult, HistorySeries
+from headroom.report.compared.history import render_history, render_history_page
+from headroom.report.compared.page import render_comparison_page
+from headroom.report.compared.terminal import render_comparison
+
+WORST = "<b>\u202e'\"{x}</b>"
+ROW = Row(
+    arm="B", base="A", levels={"name": WORST}, metric="wall_s", unit="s", better="low", value=1.1,
+    base_value=1.0, ratio=1.1, low=1.05, high=1.15, pairs=20, count=20, p_value=0.001,
+    adjusted=0.001, verdict="worse",
+)  # fmt: skip
+
+
+def result(*rows: Row, gate: Gate | None = None) -> ComparisonResult:
+    arms = [Arm(name=name, label=WORST, about={"commit": WORST}, times_s=[1.0]) for name in "AB"]
+    return ComparisonResult(
+        kind="revisions", title=WORST, arms=arms, rows=list(rows), same_within=0.02,
+        stopped="max_time", gate=gate, left_out=[WORST] * 9, cautions=[WORST],
+    )  # fmt: skip
+
+
+def printed(shown: ComparisonResult, *, width: int = 80, encoding: str = "utf-8") -> str:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
+    render_comparison(shown, Console(file=file, width=width, no_color=True))
+    file.seek(0)
+    return file.read()
+
+
+def test_names_are_escaped_on_the_page_and_in_the_terminal() -> None:
+    page = render_comparison_page(result(ROW))
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+    assert "<script" not in page
+    assert "\u202e" not in printed(result(ROW))
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_no_line_is_wider_than_the_terminal(width: int, encoding: str) -> None:
+    shown = printed(result(ROW, ROW), width=width, encoding=encoding)
+    assert max(map(len, shown.splitlines())) <= width
+    assert "slower" in shown
+
+
+def test_ten_thousand_rows_are_shown_in_part_and_counted() -> None:
+    shown = result(*[ROW] * 10_000)
+    assert "10,000" in printed(shown)
+    assert len(render_comparison_page(shown)) < 1_000_000
+
+
+def test_a_comparison_without_any_ratio_is_still_a_page() -> None:
+    empty = Row(arm="B", base="A", metric="errors", unit="1", better="low", doubt="few_runs")
+    assert "too few runs" in render_comparison_page(result(empty))
+    assert "Nothing can be compared" in printed(result())
+
+
+@pytest.mark.parametrize(
+    ("again", "why", "said"),
+    [
+        (ROW, "", "confirmed by 20 new blocks"),
+        (None, "lost", "Not measured again: lost."),
+    ],
+)
+def test_the_gate_says_what_its_decision_rests_on(again: Row | None, why: str, said: str) -> None:
+    gate = Gate(
+        threshold=0.03, level=0.01, first_level=0.05, again_level=0.05, rows=1,
+        verdict="regression", not_repeated=why,
+        suspicions=[Suspicion(first=ROW, again=again, verdict="regression")],
+    )  # fmt: skip
+    shown = " ".join(printed(result(ROW, gate=gate), width=200).split())
+    assert "1 regression: surely worse, possibly by 3% or more." in shown
+    assert said in shown
+
+
+@pytest.mark.parametrize("count", [1, 2, 500])
+def test_a_history_of_any_length_is_drawn(count: int) -> None:
+    results = [
+        Found(date=f"2027-01-01T00:00:{n:05}", commit="", value=5.0, low=None, high=None, count=1)
+        for n in range(count)
+    ]
+    series = HistorySeries(
+        experiment="", levels={"name": WORST}, metric="wall_s", unit="s", better="low",
+        results=results,
+    )  # fmt: skip
+    history = HistoryResult(
+        study="s", title=WORST, series=[series], level=0.01, series_level=0.01, fewest=10
+    )
+    file = io.StringIO()
+    render_history(history, Console(file=file, width=80, no_color=True))
+    assert "No change" in file.getvalue()
+    assert "<b>" not in render_history_page(history)
