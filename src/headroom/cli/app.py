@@ -27,6 +27,7 @@ COMMANDS = {
     "size": ("size_command", "size"),
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
+    "audit": ("audit_command", "audit_files"),
     "init": ("init_command", "init"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),
