@@ -22,7 +22,6 @@ CHECKS: Mapping[str, Callable[[Result], Checked]] = {
     "omission": omission.stall,
     "fio": tools.fio,
     "pgbench": tools.pgbench,
-    "hammerdb": tools.hammerdb,
 }
 """Checks of single results by name."""
 
@@ -86,15 +85,24 @@ def audit(results: Sequence[Result]) -> Audit:
     >>> [finding.check for finding in audit([fast]).contradictions]
     ["Little's law"]
     """
-    answers: list[tuple[str, Checked]] = [
-        (name, check(result)) for result in results for name, check in CHECKS.items()
+    answers = [
+        _named(check(result), name, result.name)
+        for result in results
+        for name, check in CHECKS.items()
     ]
-    answers.append(("ceiling", ceiling.ceiling(results)))
-    findings = [one for _, found in answers if isinstance(found, list) for one in found]
-    done = dict.fromkeys(name for name, found in answers if isinstance(found, list))
+    answers.append(_named(ceiling.ceiling(results), "ceiling", "all"))
+    findings = [one for found, _ in answers if isinstance(found, list) for one in found]
     return Audit(
         findings=tuple(sorted(findings, key=lambda one: one.level is Level.DOUBTFUL)),
-        done=tuple(done),
-        unchecked=tuple(found for _, found in answers if isinstance(found, Unchecked)),
+        done=tuple(dict.fromkeys(name for found, name in answers if isinstance(found, list))),
+        unchecked=tuple(found for found, _ in answers if isinstance(found, Unchecked)),
         result_count=len(results),
     )
+
+
+def _named(found: Checked, check: str, result: str) -> tuple[Checked, str]:
+    if isinstance(found, Unchecked):
+        return replace(found, check=check, result=result), check
+    if found is None:
+        return None, check
+    return [replace(one, check=check, result=result) for one in found], check

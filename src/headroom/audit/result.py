@@ -87,6 +87,8 @@ class Result:
         Responses that the distribution is made of; None for `count`.
     mean, stdev, low, high, percentiles
         Distribution of the response time (s); percentiles by share, 0 < share < 1.
+    spectrum_s
+        Bounds of the mean (s) by the histogram in the same file.
     rank_error
         Share of the samples by which the tool's percentiles may miss theirs.
     busy, cpus
@@ -124,6 +126,7 @@ class Result:
     low: Stated | None = None
     high: Stated | None = None
     percentiles: Mapping[float, Stated] = field(default_factory=dict)
+    spectrum_s: tuple[float, float] | None = None
     rank_error: float = 0.0
     busy: Stated | None = None
     cpus: float | None = None
@@ -152,28 +155,55 @@ class Finding:
 
     Parameters
     ----------
-    check, result
-        Name of the check and of the result.
     figure, law, cure
-        What is stated, the law that it breaks, and what to do: sentences without a full stop.
+        What is stated, the law that it breaks, and what to do: phrases without a full stop.
+    check, result
+        Name of the check and of the result, which the audit fills in.
     """
 
     level: Level
-    check: str
-    result: str
     figure: str
     law: str
     cure: str
+    check: str = ""
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unchecked:
     """A law that a result lacks numbers for; `missing` names them."""
 
-    check: str
-    result: str
     missing: str
+    check: str = ""
+    result: str = ""
 
 
 Checked: TypeAlias = list[Finding] | Unchecked | None
 """Answer of a check: findings, none for a sound result; a missing number; None if inapplicable."""
+
+
+def contradiction(figure: str, law: str, cure: str) -> Finding:
+    """Return a finding that breaks a law."""
+    return Finding(level=Level.CONTRADICTION, figure=figure, law=law, cure=cure)
+
+
+def doubt(figure: str, law: str, cure: str) -> Finding:
+    """Return a finding that misleads and breaks no law."""
+    return Finding(level=Level.DOUBTFUL, figure=figure, law=law, cure=cure)
+
+
+def lacking(numbers: Mapping[str, object]) -> Unchecked:
+    """Return the names of the numbers that are None."""
+    return Unchecked(missing=", ".join(name for name, one in numbers.items() if one is None))
+
+
+def in_words(one: Stated | float) -> str:
+    """Return a time as text.
+
+    Examples
+    --------
+    >>> in_words(0.0023), in_words(Stated(2.07))
+    ('2.3 ms', '2.07 s')
+    """
+    value = one.value if isinstance(one, Stated) else one
+    return f"{value:.4g} s" if value >= 1.0 else f"{value * 1e3:.4g} ms"

@@ -55,10 +55,10 @@ def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
 
 
 def _missing(unchecked: Sequence[Unchecked]) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for one in unchecked:
-        groups.setdefault((one.check, one.missing), []).append(one.result)
-    return [f"{missing}: {check}" for (check, missing) in groups]
+        groups.setdefault(one.missing, []).append(one.check)
+    return [f"{missing}: {', '.join(dict.fromkeys(c))}" for missing, c in groups.items()]
 
 
 def _names(names: Sequence[str]) -> str:

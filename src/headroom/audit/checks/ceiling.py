@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headroom.audit.result import Checked, Finding, Level, Result, Unchecked
+from headroom.audit.result import Checked, Result, Unchecked, doubt
 
 MIN_SYSTEMS = 3
 EQUAL = 0.02
@@ -12,32 +12,22 @@ logarithm) are three within 2% in one table of 300."""
 
 def ceiling(results: Sequence[Result]) -> Checked:
     """Hold the largest throughput of each system against that of the others."""
-    best: dict[str, Result] = {}
+    best: dict[str, float] = {}
     for one in results:
         system = str(one.levels.get("system", one.levels.get("target", "")))
-        if not system or one.throughput is None or _is_set(one):
-            continue
-        if system not in best or one.throughput.value > _rate(best[system]):
-            best[system] = one
+        if system and one.throughput is not None and not _is_set(one):
+            best[system] = max(best.get(system, 0.0), one.throughput.value)
+    if len(best) <= 1:
+        return None
     if len(best) < MIN_SYSTEMS:
-        return (
-            None
-            if len(best) < 2
-            else Unchecked(  # noqa: PLR2004 - several
-                check="ceiling", result="all", missing=f"a system more: {MIN_SYSTEMS} are needed"
-            )
-        )
-    rates = sorted(_rate(one) for one in best.values())
-    if rates[-1] > rates[0] * (1.0 + EQUAL):
+        return Unchecked(missing="a third system")
+    low, high = min(best.values()), max(best.values())
+    if high > low * (1.0 + EQUAL):
         return []
-    return [
-        Finding(
-            level=Level.DOUBTFUL, check="ceiling", result="all",
-            figure=f"{len(best)} systems reach {rates[0]:.4g} to {rates[-1]:.4g}/s, within {EQUAL:.0%}",
-            law="different systems saturate at different rates; what they share is generator and network",
-            cure="show the generator's own limit against an empty server, and its processor time",
-        )
-    ]  # fmt: skip
+    figure = f"{len(best)} systems reach {low:.4g} to {high:.4g}/s, within {EQUAL:.0%}"
+    law = "different systems saturate at different rates; they share the generator and the network"
+    cure = "show the generator's own limit against an empty server, and its processor time"
+    return [doubt(figure, law, cure)]
 
 
 def _is_set(result: Result) -> bool:
@@ -45,7 +35,3 @@ def _is_set(result: Result) -> bool:
     if result.offered is None or result.throughput is None:
         return result.loop == "open"
     return result.throughput.high >= (1.0 - EQUAL) * result.offered
-
-
-def _rate(result: Result) -> float:
-    return 0.0 if result.throughput is None else result.throughput.value

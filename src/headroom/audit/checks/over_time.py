@@ -13,10 +13,12 @@ import math
 import numpy as np
 
 from headroom.analysis.run.relaxation import correlation_time, joined, settle
-from headroom.audit.result import Checked, Finding, Level, Result, Unchecked
+from headroom.audit.result import Checked, Finding, Result, Unchecked, doubt, in_words
 from headroom.experiment.protocol.run import FloatArray
 
 MIN_VALUES = 20
+MIN_RUNS = 5
+MAX_MEANS = 200
 ERRORS = 4.0
 """Standard errors of a trend: one false alarm in 16,000 independent series."""
 MATTERS = 0.05
@@ -33,120 +35,86 @@ SHORT_S = 0.005
 def steady(result: Result) -> Checked:
     """Hold throughput, or the times of repeated runs, against a warm-up and a trend."""
     values = result.rates if result.rates.size else result.runs_s
-    if values.size < MIN_VALUES or not np.any(values):
-        missing = f"throughput of {MIN_VALUES} intervals or more, such as a log gives"
-        if result.tool == "hyperfine":
-            missing = f"{MIN_VALUES} runs or more"
-        return Unchecked(check="steady state", result=result.name, missing=missing)
+    if result.runs_s.size and values.size < MIN_VALUES:
+        return Unchecked(missing=f"{MIN_VALUES} runs or more")
+    if values.size < MIN_VALUES or np.min(values) < 0.0 or not np.any(values):
+        return Unchecked(missing=f"throughput of {MIN_VALUES} intervals (--progress, a log)")
     what = "throughput" if result.rates.size else "time"
-    return _warm_up(result, values, what) or _trend(result, values, what)
+    return _warm_up(values, what) or _trend(values, what)
 
 
-def _warm_up(result: Result, values: FloatArray, what: str) -> list[Finding]:
-    means, group = joined(values[None, :], most=200)
+def _warm_up(values: FloatArray, what: str) -> list[Finding]:
+    means, group = joined(values[None, :], most=MAX_MEANS)
     start = settle(means).start
     if start == 0 or means.shape[1] - start < MIN_VALUES // 2:
         return []
     first, rest = means[0, :start], means[0, start:]
     error = float(np.std(rest)) * math.sqrt(correlation_time(rest[None, :]) / start)
-    change = float(first.mean() / rest.mean() - 1.0)
-    if abs(change) < WARM_UP_MATTERS or abs(first.mean() - rest.mean()) < ERRORS * error:
+    difference = float(first.mean() - rest.mean())
+    if abs(difference) < max(WARM_UP_MATTERS * float(rest.mean()), ERRORS * error):
         return []
-    return [
-        Finding(
-            level=Level.DOUBTFUL, check="steady state", result=result.name,
-            figure=f"{what} of the first {start * group} of {values.size} values is {change:+.0%} of the rest",
-            law="a mean describes a steady state; a warm-up belongs to none",
-            cure="cut the warm-up, or state that the run includes it",
-        )
-    ]  # fmt: skip
+    change = f"{difference / float(rest.mean()):+.0%}" if rest.mean() else "nothing like"
+    figure = f"{what} of the first {start * group} of {values.size} values is {change} of the rest"
+    law = "a mean describes a steady state; a warm-up belongs to none"
+    return [doubt(figure, law, "cut the warm-up, or state that the run includes it")]
 
 
-def _trend(result: Result, values: FloatArray, what: str) -> list[Finding]:
-    means, _ = joined(values[None, :], most=200)
-    series = means[0]
+def _trend(values: FloatArray, what: str) -> list[Finding]:
+    series = joined(values[None, :], most=MAX_MEANS)[0][0]
     n, third = series.size, series.size // 3
-    score = float(sum(np.sign(series[k + 1 :] - series[k]).sum() for k in range(n - 1)))
+    score = float(np.sum(np.sign(np.triu(series[None, :] - series[:, None]))))
     line = np.polyval(np.polyfit(np.arange(n), series, 1), np.arange(n))
     correlation = correlation_time((series - line)[None, :])
     error = math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0 * correlation)
-    first = float(np.median(series[:third]))
-    if first == 0.0:
+    first, last = float(np.median(series[:third])), float(np.median(series[-third:]))
+    if abs(score) < ERRORS * error or abs(last - first) <= MATTERS * first:
         return []
-    change = float(np.median(series[-third:])) / first - 1.0
-    if abs(score) < ERRORS * error or abs(change) < MATTERS:
-        return []
-    return [
-        Finding(
-            level=Level.DOUBTFUL, check="steady state", result=result.name,
-            figure=f"{what} drifts: {change:+.0%} from the first third to the last",
-            law=f"Kendall's test: {abs(score) / error:.1f} standard errors",
-            cure="run until it is steady, or report the course instead of one mean",
-        )
-    ]  # fmt: skip
+    figure = f"{what} drifts: {last / first - 1.0:+.0%} from the first third to the last"
+    law = f"Kendall's test: a trend by {abs(score) / error:.1f} standard errors"
+    return [doubt(figure, law, "run until it is steady, or report the course, not one mean")]
 
 
 def repeated_runs(result: Result) -> Checked:
     """Hold repeated runs of a program against a first run, outliers, two modes, short times."""
     runs = result.runs_s
-    if not runs.size:
-        return None
-    found: list[Finding] = []
+    if runs.size < MIN_RUNS:
+        return None if not runs.size else Unchecked(missing=f"{MIN_RUNS} runs or more")
     median = float(np.median(runs))
     if result.tool == "hyperfine" and median < SHORT_S:
-        return [
-            _doubt(
-                result, f"median {median * 1e3:.3g} ms: the start of the shell is of the same size",
-                "hyperfine subtracts a mean start of its shell, which varies by milliseconds",
-                "use -N (no shell; then this does not apply), or repeat the work within the command",
-            )
-        ]  # fmt: skip
-    deviation = 1.4826 * float(np.median(np.abs(runs - median)))
-    far = np.flatnonzero(np.abs(runs - median) > FAR * max(deviation, 0.01 * median))
-    if runs.size >= 5 and far.size == 1 and far[0] == 0:  # noqa: PLR2004 - a median deviation
-        found.append(
-            _doubt(
-                result, f"the first run takes {runs[0] / median:.3g}× the median of {median * 1e3:.4g} ms",
-                "runs are exchangeable; only a cold cache makes the first one differ",
-                "add --warmup 3, or measure cold runs with --prepare",
-            )
-        )  # fmt: skip
-    elif far.size and runs.size >= 5:  # noqa: PLR2004 - as above
-        found.append(
-            _doubt(
-                result, f"{far.size} of {runs.size} runs are outliers, the furthest "
-                f"{runs[far].max() / median:.3g}× the median",
-                f"more than {FAR:g} deviations from the median", "run it again on a quiet machine; compare medians",
-            )
-        )  # fmt: skip
-    if runs.size >= MIN_VALUES and (modes := _modes(np.sort(runs))):
-        low, high = modes
-        found.append(
-            _doubt(
-                result, f"two kinds of runs, around {low * 1e3:.4g} ms and {high * 1e3:.4g} ms",
-                f"their means are {MODES_APART:g} deviations apart or more: no run takes the mean",
-                "find what alternates (caches, frequency, placement) and report the two apart",
-            )
-        )  # fmt: skip
-    return found
+        figure = f"median {in_words(median)}: the start of the shell is of the same size"
+        law = "hyperfine subtracts a mean start of its shell, which varies by milliseconds"
+        cure = "use -N (no shell; then this does not apply), or repeat the work in the command"
+        return [doubt(figure, law, cure)]
+    return [*_outliers(runs, median), *(_modes(runs) if runs.size >= MIN_VALUES else [])]
 
 
-def _modes(ordered: FloatArray) -> tuple[float, float] | None:
-    """Return the means of two clearly separate modes, None without them."""
-    n = ordered.size
-    least = math.ceil(SMALLER_MODE * n)
-    cuts = np.arange(least, n - least + 1)
-    sums, squares = np.cumsum(ordered), np.cumsum(ordered**2)
-    low, high = sums[cuts - 1] / cuts, (sums[-1] - sums[cuts - 1]) / (n - cuts)
-    below = np.maximum(squares[cuts - 1] / cuts - low**2, 0.0)
-    above = np.maximum((squares[-1] - squares[cuts - 1]) / (n - cuts) - high**2, 0.0)
-    apart = math.sqrt(2.0) * (high - low) / np.sqrt(np.maximum(below + above, 1e-300))
+def _outliers(runs: FloatArray, median: float) -> list[Finding]:
+    deviation = max(1.4826 * float(np.median(np.abs(runs - median))), 0.01 * median)
+    far = np.flatnonzero(np.abs(runs - median) > FAR * deviation)
+    if not far.size:
+        return []
+    if far.tolist() == [0]:
+        figure = f"the first run takes {runs[0] / median:.3g} times the median {in_words(median)}"
+        law = "runs are exchangeable; a cold cache makes the first one differ"
+        return [doubt(figure, law, "add --warmup 3, or measure cold runs with --prepare")]
+    furthest = runs[far].max() / median
+    figure = f"{far.size} of {runs.size} runs are outliers, up to {furthest:.3g} times the median"
+    law = f"they are more than {FAR:g} standard deviations, by the median one, from the median"
+    return [doubt(figure, law, "run it again on a quiet machine, and compare medians")]
+
+
+def _modes(runs: FloatArray) -> list[Finding]:
+    """Return whether runs are of two clearly separate kinds: the best cut in two, by Ashman's D."""
+    ordered, n = np.sort(runs), runs.size
+    cuts = np.arange(math.ceil(SMALLER_MODE * n), n - math.ceil(SMALLER_MODE * n) + 1)
+    sums, squares = np.cumsum(ordered)[cuts - 1], np.cumsum(ordered**2)[cuts - 1]
+    low, high = sums / cuts, (ordered.sum() - sums) / (n - cuts)
+    within = squares / cuts - low**2 + (np.sum(ordered**2) - squares) / (n - cuts) - high**2
+    apart = (high - low) * math.sqrt(2.0) / np.sqrt(np.maximum(within, 1e-12 * high**2))
     best = int(np.argmax(apart))
-    is_clear = apart[best] > MODES_APART and high[best] > low[best] * (1.0 + MATTERS)
-    return (float(low[best]), float(high[best])) if is_clear else None
-
-
-def _doubt(result: Result, figure: str, law: str, cure: str) -> Finding:
-    return Finding(
-        level=Level.DOUBTFUL, check="repeated runs", result=result.name, figure=figure, law=law, cure=cure
-    )  # fmt: skip
+    if apart[best] <= MODES_APART or high[best] <= low[best] * (1.0 + MATTERS):
+        return []
+    figure = f"two kinds of runs, around {in_words(low[best])} and {in_words(high[best])}"
+    law = f"their means are {apart[best]:.2g} deviations apart: no run takes the mean"
+    cure = "find what alternates (caches, frequency, placement), and report the two apart"
+    return [doubt(figure, law, cure)]

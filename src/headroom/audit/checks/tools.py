@@ -1,8 +1,9 @@
 """Traps of single tools: what their options make of a figure."""
 
 import re
+from collections.abc import Mapping
 
-from headroom.audit.result import Checked, Finding, Level, Result
+from headroom.audit.result import Checked, Finding, Result, doubt
 
 CACHED_S = 20e-6
 """No block device answers a request through the kernel in less; memory takes 1 to 10 us."""
@@ -17,55 +18,39 @@ def fio(result: Result) -> Checked:
     """Hold fio's options against each other: depth and engine, page cache, early end."""
     if result.tool != "fio":
         return None
-    found = []
     options = result.settings
+    found = _cache(result)
     depth, engine = options.get("iodepth", "1"), options.get("ioengine", "psync")
     if depth.isdigit() and int(depth) > 1 and options["is_async"] == "False":
-        found.append(
-            _doubt(
-                result, f"iodepth={depth} with ioengine={engine}, which has one request in flight",
-                "N = X R: a synchronous engine has depth 1, whatever iodepth says",
-                "use ioengine=io_uring or libaio with direct=1, or state depth 1",
-            )
-        )  # fmt: skip
-    found += _cache(result)
-    wanted = _parsed(options.get("runtime", ""), _SECONDS)
-    if wanted and float(options["run_s"]) < EARLY * wanted:
-        found.append(
-            _doubt(
-                result, f"ended after {float(options['run_s']):.3g} s of runtime={options['runtime']}",
-                "without time_based a job ends with its size", "add time_based=1",
-            )
-        )  # fmt: skip
+        figure = f"iodepth={depth} with ioengine={engine}, which has one request in flight"
+        law = "N = X R: a synchronous engine has depth 1, whatever iodepth says"
+        cure = "use ioengine=io_uring or libaio with direct=1, or state depth 1"
+        found.append(doubt(figure, law, cure))
+    wanted_s, run_s = _parsed(options.get("runtime", ""), _SECONDS), float(options["run_s"])
+    if wanted_s and run_s < EARLY * wanted_s:
+        figure = f"ended after {run_s:.3g} s of runtime={options['runtime']}"
+        found.append(doubt(figure, "without time_based a job ends with its size", "add time_based"))
     return found
 
 
 def _cache(result: Result) -> list[Finding]:
     options = result.settings
-    if options.get("direct", "0") not in {"0", "false"} or " trim" in result.name:
+    if options.get("direct", "0") not in {"0", "false"} or result.name.endswith(" trim"):
         return []
     typical = result.percentiles.get(0.5, result.mean)
-    size = _parsed(options.get("size", options.get("filesize", "")), _SCALES)
+    size = options.get("size", options.get("filesize", ""))
     if typical is not None and typical.high < CACHED_S:
-        return [
-            _doubt(
-                result, f"median {typical.value * 1e6:.3g} us without direct=1",
-                "no device answers in less than 20 us through the kernel: the page cache did",
-                "add direct=1, or call it a measurement of the page cache",
-            )
-        ]  # fmt: skip
-    if size and size < SMALL_BYTES:
-        return [
-            _doubt(
-                result, f"size={options.get('size', options.get('filesize'))} without direct=1",
-                "a file smaller than memory is served from the page cache once it was read or written",
-                "add direct=1, or a size well above memory",
-            )
-        ]  # fmt: skip
+        figure = f"median {typical.value * 1e6:.3g} us without direct=1"
+        law = "no device answers in less than 20 us through the kernel: the page cache did"
+        return [doubt(figure, law, "add direct=1, or call it a measurement of the page cache")]
+    if 0 < _parsed(size, _SCALES) < SMALL_BYTES:
+        law = "a file smaller than memory comes from the page cache once it was read or written"
+        cure = "add direct=1, or give a size well above memory"
+        return [doubt(f"size={size} without direct=1", law, cure)]
     return []
 
 
-def _parsed(text: str, scales: dict[str, int]) -> float:
+def _parsed(text: str, scales: Mapping[str, int]) -> float:
     """Return a number with a unit; 0 if it is none.
 
     Examples
@@ -73,7 +58,7 @@ def _parsed(text: str, scales: dict[str, int]) -> float:
     >>> _parsed("64M", _SCALES), _parsed("5m", _SECONDS), _parsed("50%", _SCALES)
     (67108864.0, 300.0, 0.0)
     """
-    match = re.fullmatch(r"([\d.]+)([a-z]?)i?b?", text.strip().lower())
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]?)i?b?", text.strip().lower())
     return float(match[1]) * scales[match[2]] if match and match[2] in scales else 0.0
 
 
@@ -82,41 +67,13 @@ def pgbench(result: Result) -> Checked:
     if result.tool != "pgbench":
         return None
     found = []
-    scale = float(result.settings.get("scaling factor", "0"))
-    workload, clients = result.name, result.clients or 0.0
-    if scale and clients > scale and "TPC-B" in workload:
-        found.append(
-            _doubt(
-                result, f"{clients:g} clients on scale {scale:g}",
-                "each transaction updates one of `scale` branches: more clients queue for row locks",
-                "initialise with a scale of at least the number of clients (pgbench -i -s)",
-            )
-        )  # fmt: skip
+    scale, clients = float(result.settings.get("scaling factor", "0")), result.clients or 0.0
+    if clients > scale > 0.0 and "TPC-B" in result.name:
+        law = "each transaction updates one of `scale` branches: more clients queue for row locks"
+        cure = "initialise with a scale of at least the number of clients (pgbench -i -s)"
+        found.append(doubt(f"{clients:g} clients on scale {scale:g}", law, cure))
     if result.settings["includes_connections"] == "True":
-        found.append(
-            _doubt(
-                result, "each transaction makes a connection (-C)",
-                "a connection costs milliseconds, a transaction often less",
-                "leave -C out, or call it a measurement of connections",
-            )
-        )  # fmt: skip
+        law = "a connection costs milliseconds, a transaction often less"
+        cure = "leave -C out, or call it a measurement of connections"
+        found.append(doubt("each transaction makes a connection (-C)", law, cure))
     return found
-
-
-def hammerdb(result: Result) -> Checked:
-    """Hold new orders against all transactions."""
-    if result.tool != "hammerdb" or int(result.settings["nopm"]) <= int(result.settings["tpm"]):
-        return None if result.tool != "hammerdb" else []
-    return [
-        Finding(
-            level=Level.CONTRADICTION, check="tool", result=result.name,
-            figure=f"{result.settings['nopm']} NOPM of {result.settings['tpm']} TPM",
-            law="new orders are a part of all transactions", cure="give the line as HammerDB wrote it",
-        )
-    ]  # fmt: skip
-
-
-def _doubt(result: Result, figure: str, law: str, cure: str) -> Finding:
-    return Finding(
-        level=Level.DOUBTFUL, check="tool", result=result.name, figure=figure, law=law, cure=cure
-    )  # fmt: skip

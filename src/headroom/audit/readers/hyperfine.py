@@ -47,6 +47,7 @@ def _result(row: Mapping[str, Any], source: str) -> Result:
         mean=mean, stdev=exact(row.get("stddev")), low=exact(row.get("min")),
         high=exact(row.get("max")), busy=busy, runs_s=np.array(times, dtype=float),
         percentiles={} if row.get("median") is None else {0.5: exact(row["median"]) or Stated(0.0)},
-        settings={"exit_codes": " ".join(map(str, sorted(set(row.get("exit_codes") or []) - {None})))},
+        settings={"exit_codes": " ".join(map(str,
+        sorted(set(row.get("exit_codes") or []) - {None})))},
         levels=dict(parameters) if parameters else {"command": row["command"]},
     )  # fmt: skip

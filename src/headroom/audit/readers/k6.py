@@ -33,7 +33,8 @@ def read_summary(document: Mapping[str, Any], source: str) -> Sequence[Result]:
     shared: dict[str, Any] = {
         "tool": "k6", "source": source, "clients": None if users is None else float(users),
         "loop": "open" if dropped else "",
-        "clients_vary": metrics.get("vus", {}).get("min") != users, "settings": {"dropped": str(dropped)},
+        "clients_vary": metrics.get("vus", {}).get("min") != users,
+        "settings": {"dropped": str(dropped)},
     }  # fmt: skip
     pairs = (("iterations", "iteration_duration", 0.0), ("http_reqs", _REQUESTS, None))
     levels = {} if users is None else {"clients": int(users)}
@@ -109,7 +110,8 @@ def _stream(
     log = Log(ends_s=table[order, 0] - table[:, 0].min(), response_s=table[order, 1])
     is_coarse = bool(np.all(table[:, 0] == np.floor(table[:, 0])))
     return Result(
-        tool="k6-stream", source=source, name=_REQUESTS, count=table.shape[0], throughput=rate_of(log),
+        tool="k6-stream", source=source, name=_REQUESTS, count=table.shape[0],
+        throughput=rate_of(log),
         log=None if is_coarse else log, rates=np.empty(0) if is_coarse else rates_of(log),
         duration_s=Stated(float(log.ends_s[-1]), float(log.response_s.max()) + is_coarse),
         **moments(log.response_s, error=1e-9),

@@ -26,16 +26,14 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
     Without `--progress` or `--rate` pgbench derives the mean response from the throughput.
     """
     facts = dict(re.findall(r"^([a-z ]+?)(?: =|:) (.+)$", text, re.MULTILINE))
-    try:
-        clients = float(facts["number of clients"])
-        tps = re.match(r"[\d.]+", facts["tps"])
-        count = re.match(r"\d+", facts["number of transactions actually processed"])
-        if tps is None or count is None:
-            raise KeyError("tps")
-    except KeyError as error:
+    tps = re.match(r"[\d.]+", facts.get("tps", ""))
+    count = re.match(r"\d+", facts.get("number of transactions actually processed", ""))
+    if tps is None or count is None or "number of clients" not in facts:
         raise UnreadableError(
-            f"{source}: the report of pgbench has no line {error}", cure="give the whole output"
-        ) from error
+            f"{source}: the report of pgbench lacks clients, transactions or tps",
+            cure="give the whole output",
+        )
+    clients, workload = float(facts["number of clients"]), facts["transaction type"].strip("<>")
     seconds = re.match(r"(\d+) s", facts.get("duration", ""))
     lag = re.search(r"rate limit schedule lag: avg ([\d.]+)", text)
     offered = re.search(r"--rate[= ]([\d.]+)|\s-R\s*([\d.]+)", text)
@@ -43,17 +41,20 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
     stdev = _milliseconds(facts.get("latency stddev"))
     return [
         Result(
-            tool="pgbench", source=source, name=facts["transaction type"].strip("<>"),
-            loop="closed" if lag is None else "open", from_schedule=lag is not None, clients=clients,
+            tool="pgbench", source=source, name=workload,
+            loop="closed" if lag is None else "open", from_schedule=lag is not None,
+            clients=clients,
             think_s=0.0 if "builtin" in facts["transaction type"] else None,
             mean_is_derived=stdev is None, count=int(count[0]),
-            duration_s=None if seconds is None else Stated(float(seconds[1]), 0.5 + 0.1 * float(seconds[1])),
+            duration_s=None if seconds is None else Stated(float(seconds[1]),
+            0.5 + 0.1 * float(seconds[1])),
             throughput=Stated.printed(tps[0]), stdev=stdev,
             offered=None if offered is None else float(offered[1] or offered[2]),
             mean=_milliseconds(facts.get("latency average")), rates=_rates(text),
-            settings={**facts, "includes_connections": str("-C" in text or "including reconn" in text)},
+            settings={**facts,
+            "includes_connections": str("-C" in text or "including reconn" in text)},
             levels={
-                "workload": facts["transaction type"].strip("<>"), "clients": int(clients),
+                "workload": workload, "clients": int(clients),
                 "scale": int(facts.get("scaling factor", "1")),
             },
         )

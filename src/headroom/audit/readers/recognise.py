@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from headroom.audit.readers import databases, fio, hyperfine, k6, pgbench, tidy, vegeta, wrk
+from headroom.audit.readers import benchbase, fio, hyperfine, k6, pgbench, tidy, vegeta, wrk
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.result import Result
 
@@ -38,13 +38,11 @@ FORMATS = {
     "k6": Format(kind="json", expected="JSON with `metrics`, among them `iterations`",
                  fits=k6.is_summary, read=k6.read_summary),
     "benchbase": Format(kind="json", expected="JSON with `Latency Distribution`",
-                        fits=databases.is_benchbase, read=databases.read_benchbase),
+                        fits=benchbase.is_benchbase, read=benchbase.read_benchbase),
     "wrk": Format(kind="text", expected='lines "Running ... test @ ..." and "Thread Stats"',
                   fits=wrk.is_wrk, read=wrk.read_wrk),
     "pgbench": Format(kind="text", expected='lines "transaction type:" and "tps ="',
                       fits=pgbench.is_pgbench, read=pgbench.read_pgbench),
-    "hammerdb": Format(kind="text", expected='a line "System achieved ... NOPM from ... TPM"',
-                       fits=databases.is_hammerdb, read=databases.read_hammerdb),
     "k6-json": Format(kind="lines", expected='lines of JSON, with `"type":"Point"`',
                       fits=_has_point, read=k6.read_json_lines),
     "k6-csv": Format(kind="lines", expected=f"a header {k6.CSV_HEADER}...",

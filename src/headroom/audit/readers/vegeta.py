@@ -67,7 +67,8 @@ def read_encoded(text: str, source: str) -> Sequence[Result]:
     return [
         Result(
             tool="vegeta-log", source=source, name=source, loop="open", log=log,
-            count=table.shape[0], throughput=rate_of(log), duration_s=Stated(float(log.ends_s[-1]), 1e-6),
+            count=table.shape[0], throughput=rate_of(log),
+            duration_s=Stated(float(log.ends_s[-1]), 1e-6),
             rates=rates_of(log), **moments(response_s, error=_NS),
         )
     ]  # fmt: skip

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from headroom.audit.readers.fields import UNITS_S, UnreadableError, timed
 from headroom.audit.result import Result, Stated
 
 _PERCENTILE = re.compile(r"^\s*([\d.]+)%\s+([\d.]+(?:us|ms|s|m|h))\s*$", re.MULTILINE)
-_SPECTRUM = re.compile(r"^\s*([\d.]+)\s+(0\.\d+)\s+(\d+)\s+[\d.]+\s*$", re.MULTILINE)
-_TOTALS = re.compile(r"#\[Mean\s*=\s*([\d.]+), StdDeviation\s*=\s*([\d.]+)\]")
+_SPECTRUM = re.compile(r"^\s*([\d.]+)\s+([01]\.\d+)\s+(\d+)\s+(?:[\d.]+|inf)\s*$", re.MULTILINE)
 _TOTAL_COUNT = re.compile(r"Total count\s*=\s*(\d+)")
 _HDR_BIN = 2e-3
 """Relative width of a bin of HdrHistogram with three digits."""
@@ -48,7 +49,8 @@ def read_wrk(text: str, source: str) -> Sequence[Result]:
             high=_wider(high, bins), samples=None if count is None else int(count[1]),
             percentiles=dict(_percentiles(text, bins)),
             offered=None if offered is None else float(offered[1]),
-            settings=_spectrum(text), levels={"target": _target(text), "connections": int(load[2])},
+            spectrum_s=_spectrum(text), levels={"target": _target(text),
+            "connections": int(load[2])},
         )
     ]  # fmt: skip
 
@@ -68,20 +70,13 @@ def _percentiles(text: str, bins: float) -> Iterator[tuple[float, Stated]]:
             yield float(percent) / 100.0, _wider(timed(time), bins)
 
 
-def _spectrum(text: str) -> dict[str, str]:
-    """Return bounds of the mean (s) by the counts of the spectrum, and its own mean."""
+def _spectrum(text: str) -> tuple[float, float] | None:
+    """Return bounds of the mean (s) by the counts of the spectrum; None if it is incomplete."""
     rows = [(float(value), int(count)) for value, _, count in _SPECTRUM.findall(text)]
-    totals, total = _TOTALS.search(text), _TOTAL_COUNT.search(text)
-    if not rows or totals is None or total is None:
-        return {}
-    counts = [0, *(count for _, count in rows)]
-    values = [0.0, *(value for value, _ in rows)]
-    parts = [later - before for before, later in zip(counts, counts[1:], strict=False)]
-    low = sum(part * value for part, value in zip(parts, values, strict=False)) / counts[-1]
-    high = sum(part * value for part, value in zip(parts, values[1:], strict=True)) / counts[-1]
-    is_whole = counts[-1] == int(total[1])
-    return {
-        "spectrum_low_s": str(low * (1 - _HDR_BIN) * 1e-3),
-        "spectrum_high_s": str(high * (1 + _HDR_BIN) * 1e-3),
-        "spectrum_mean_s": str(float(totals[1]) * 1e-3),
-    } if is_whole else {}  # fmt: skip
+    total = _TOTAL_COUNT.search(text)
+    if not rows or total is None or rows[-1][1] != int(total[1]):
+        return None
+    table = np.array([(0.0, 0), *rows])
+    parts = np.diff(table[:, 1]) / table[-1, 1]
+    low, high = float(parts @ table[:-1, 0]), float(parts @ table[1:, 0])
+    return low * (1.0 - _HDR_BIN) * 1e-3, high * (1.0 + _HDR_BIN) * 1e-3
