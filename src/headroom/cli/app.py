@@ -28,6 +28,7 @@ COMMANDS = {
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
     "audit": ("audit_command", "audit_files"),
+    "import": ("import_command", "import_files"),
     "init": ("init_command", "init"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),
