@@ -20,7 +20,7 @@ from headroom.experiment.protocol.system import Value
 
 NAMES = ("target", "job", "command", "system", "loop", "offered")
 """Levels that may say no more than other factors, the first to leave out first."""
-_NAMED_LEVEL = re.compile(r"(?:^|[,_ -])([A-Za-z][A-Za-z_]*?)=([^,_ =]+)")
+_NAMED_LEVEL = re.compile(r"(?:^|[, -])([A-Za-z][A-Za-z0-9_]*)=([^, =-]+)")
 _METRICS = {
     "throughput": ("1/s", "high", "Completions per second"),
     "response_s_mean": ("s", "low", "Mean response time"),
@@ -55,7 +55,7 @@ def levels_in(path: Path, given: Mapping[str, Sequence[str]], place: int) -> Lev
 
     Examples
     --------
-    >>> levels_in(Path("wrk_clients=8.txt"), {"server": ["a", "b"]}, 1)
+    >>> levels_in(Path("wrk-clients=8.txt"), {"server": ["a", "b"]}, 1)
     {'clients': 8, 'server': 'b'}
     """
     named = {name: level(text) for name, text in _NAMED_LEVEL.findall(path.stem)}

@@ -207,3 +207,14 @@ def in_words(one: Stated | float) -> str:
     """
     value = one.value if isinstance(one, Stated) else one
     return f"{value:.4g} s" if value >= 1.0 else f"{value * 1e3:.4g} ms"
+
+
+def rate_in_words(per_s: float) -> str:
+    """Return a rate as text.
+
+    Examples
+    --------
+    >>> rate_in_words(12450.4), rate_in_words(12.3456)
+    ('12,450/s', '12.35/s')
+    """
+    return f"{per_s:,.0f}/s" if per_s >= 1000.0 else f"{per_s:.4g}/s"  # noqa: PLR2004 - digits

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headroom.audit.result import Checked, Result, Unchecked, doubt
+from headroom.audit.result import Checked, Result, Unchecked, doubt, rate_in_words
 
 MIN_SYSTEMS = 3
 EQUAL = 0.02
@@ -24,7 +24,7 @@ def ceiling(results: Sequence[Result]) -> Checked:
     low, high = min(best.values()), max(best.values())
     if high > low * (1.0 + EQUAL):
         return []
-    figure = f"{len(best)} systems reach {low:.4g} to {high:.4g}/s, within {EQUAL:.0%}"
+    figure = f"{len(best)} systems reach {rate_in_words(low)} to {rate_in_words(high)}"
     law = "different systems saturate at different rates; they share the generator and the network"
     cure = "show the generator's own limit against an empty server, and its processor time"
     return [doubt(figure, law, cure)]

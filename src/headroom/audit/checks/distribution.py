@@ -30,7 +30,7 @@ TAIL = 0.025
 MEDIAN = 0.5
 FIXED_LISTS = {"fio", "wrk2"}
 """Tools that print percentiles up to p99.999 of every run, however short."""
-CUSTOMARY = 0.999
+CUSTOMARY = 0.991
 """Percentile above which nobody chose what they print."""
 _BITS = 1.0 + 1e-9
 _CURE = "compute all figures from the same responses, and check their units"

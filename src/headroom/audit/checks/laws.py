@@ -17,6 +17,7 @@ from headroom.audit.result import (
     doubt,
     in_words,
     lacking,
+    rate_in_words,
 )
 
 UNKNOWN_RUN = 0.05
@@ -39,9 +40,8 @@ def completions(result: Result) -> Checked:
         return lacking({"throughput": x, "duration": t, "number of completed requests": count})
     if x.low * t.low - 1.0 <= count <= x.high * t.high + 1.0:
         return []
-    figure = (
-        f"{count} requests in {t.value:g} s at {x.value:g}/s, which makes {x.value * t.value:.0f}"
-    )
+    figure = f"{count} requests in {t.value:g} s at {rate_in_words(x.value)}, "
+        f"which makes {x.value * t.value:.0f}"
     law = "requests completed = throughput x time"
     cure = "find the interval or the requests that the throughput leaves out"
     return [contradiction(figure, law, cure)]
@@ -66,7 +66,7 @@ def population(result: Result) -> Checked:
     z = result.think_s or 0.0
     low, high = x.low * (r.low + z), x.high * (r.high + z)
     flight = x.value * (r.value + z)
-    figure = f"{x.value:.4g}/s x {in_words(r.value + z)} = {flight:.3g} in flight"
+    figure = f"{rate_in_words(x.value)} x {in_words(r.value + z)} = {flight:.3g} in flight"
     return [*_in_flight(result, figure, low / n, high / n, r)]
 
 

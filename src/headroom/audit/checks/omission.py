@@ -22,11 +22,12 @@ from headroom.audit.result import (
     doubt,
     in_words,
     lacking,
+    rate_in_words,
 )
 
 LONG_STALL = 0.02
 """Share of the run from which one stall decides p99."""
-FAR_ABOVE = 10.0
+FAR_ABOVE = 4.0
 """How far the stall must be above the stated percentile, so that omission misleads."""
 FEW = 0.2
 """Responses that record a stall, of the arrivals that it would have met."""
@@ -53,14 +54,16 @@ def shortfall(result: Result) -> Checked:
     allowed = SHORTFALL * due + ERRORS * math.sqrt(due) + (result.clients or 0.0)
     if count >= due - allowed:
         return []
-    return [_missing(f"{count} requests completed of {due:.0f} due at {rate:g}/s")]
+    return [_missing(f"{count} requests completed of {due:.0f} due at {rate_in_words(rate)}")]
 
 
 def _by_rate(reached: Stated | None, rate: float) -> Checked:
     if reached is None:
         return Unchecked(missing="throughput")
     is_enough = reached.high >= (1.0 - SHORTFALL) * rate
-    return [] if is_enough else [_missing(f"{reached.value:g}/s of {rate:g}/s")]
+    return (
+        [] if is_enough else [_missing(f"{rate_in_words(reached.value)} of {rate_in_words(rate)}")]
+    )
 
 
 def _missing(figure: str) -> Finding:

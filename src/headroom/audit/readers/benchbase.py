@@ -22,20 +22,20 @@ def read_benchbase(document: Mapping[str, Any], source: str) -> Sequence[Result]
     def time(name: str) -> Stated | None:
         return exact(times.get(f"{name} Latency (microseconds)"), scale=1e-6)
 
-    terminals = exact(document.get("terminals"))
+    clients = document.get("terminals")
     percentiles = {share: time(name) for name, share in _SHARES.items()}
     return [
         Result(
             tool="benchbase",
             source=source,
             name=str(document.get("Benchmark Type", source)),
-            clients=None if terminals is None else terminals.value,
+            clients=None if clients is None else float(clients),
             mean=time("Average"),
             low=time("Minimum"),
             high=time("Maximum"),
             count=document.get("Measured Requests"),
             throughput=exact(document.get("Throughput (requests/second)")),
             percentiles={share: one for share, one in percentiles.items() if one is not None},
-            levels={} if terminals is None else {"clients": int(terminals.value)},
+            levels={} if clients is None else {"clients": int(clients)},
         )
     ]

@@ -34,8 +34,8 @@ def timed(text: str) -> Stated:
 
     Examples
     --------
-    >>> timed("2.07s").high
-    2.075
+    >>> timed("2.07s")
+    Stated(value=2.07, error=0.005)
     """
     match = re.fullmatch(r"([\d.]+)(ns|us|µs|ms|s|m|h)", text.strip())
     if match is None:
