@@ -40,8 +40,8 @@ def completions(result: Result) -> Checked:
         return lacking({"throughput": x, "duration": t, "number of completed requests": count})
     if x.low * t.low - 1.0 <= count <= x.high * t.high + 1.0:
         return []
-    figure = f"{count} requests in {t.value:g} s at {rate_in_words(x.value)}, "
-        f"which makes {x.value * t.value:.0f}"
+    figure = f"{count} requests in {t.value:g} s at {rate_in_words(x.value)}"
+    figure += f", which makes {x.value * t.value:.0f}"
     law = "requests completed = throughput x time"
     cure = "find the interval or the requests that the throughput leaves out"
     return [contradiction(figure, law, cure)]
