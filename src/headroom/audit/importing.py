@@ -16,6 +16,7 @@ from typing import Any
 from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result
 from headroom.errors import StudyError
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 
 NAMES = ("target", "job", "command", "system", "loop", "offered")
@@ -88,17 +89,34 @@ def given_factors(texts: Sequence[str], files: int) -> dict[str, list[str]]:
     return found
 
 
-def imported(sources: Sequence[Source], *, name: str) -> Imported:
+def imported(
+    sources: Sequence[Source], *, name: str, renamed: Mapping[str, str] | None = None
+) -> Imported:
     """Return the study of all results.
+
+    Parameters
+    ----------
+    sources
+        The files.
+    name
+        Name of the study.
+    renamed
+        New names of levels, such as those of a model's parameters.
 
     Raises
     ------
     StudyError
-        No result has a figure that can be imported.
+        No result has a figure that can be imported, or none has a level that is renamed.
     """
     runs = [run for source in sources for run in _runs(source)]
     if not runs:
         raise StudyError("no result has a throughput or a time", cure="import other files")
+    known = {key for run in runs for key in run["levels"]}
+    for old, new in (renamed or {}).items():
+        if old not in known:
+            raise StudyError(f"no result has a level {old!r}", cure=suggestion(old, sorted(known)))
+        for run in runs:
+            run["levels"] = {new if k == old else k: v for k, v in run["levels"].items()}
     experiments, files = [], {}
     for kind, own in groupby(sorted(runs, key=lambda run: run["kind"]), lambda run: run["kind"]):
         members = list(own)

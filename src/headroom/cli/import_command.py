@@ -38,6 +38,12 @@ def import_files(
             "Parts NAME=VALUE of file names are levels too.",
         ),
     ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename", metavar="OLD=NEW", help="Name of a level in the study; repeatable."
+        ),
+    ] = None,
     format_name: Format = "",
 ) -> None:
     """Make a study of the results of other tools, to show, compare and fit.
@@ -56,7 +62,9 @@ def import_files(
         for kind, results in [read_results(path, format_name)]
     ]
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", to.resolve().name)
-    found = imported(sources, name=name if name[:1].isalpha() else f"study-{name}")
+    renamed = {old: new[0] for old, new in given_factors(rename or [], 1).items()}
+    name = name if name[:1].isalpha() else f"study-{name}"
+    found = imported(sources, name=name, renamed=renamed)
     (to / "recorded").mkdir(parents=True, exist_ok=True)
     for place, content in found.files.items():
         (to / place).write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
