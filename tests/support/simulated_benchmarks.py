@@ -51,12 +51,13 @@ def simulated(seed: int, completions: int = 1000) -> Truth:
     station, request = model.station("server", servers=servers), model.program("request")
     request.use(station, law)
     rate = servers * random.uniform(0.3, 0.85) / service_s if seed % 3 == 0 else 0.0
-    think = {"think": exponential(think_s)} if think_s else {}
+    think = exponential(think_s) if think_s else None
     if rate:
         model.open_class("users", request, interarrival=exponential(1.0 / rate))
     else:
-        model.closed_class("users", request, population=clients, **think)
+        model.closed_class("users", request, population=clients, think=think)
     trace = simulate(model, seed=seed, completions=completions, trace=8 * completions).trace
+    assert trace is not None
     began: dict[int, float] = {}
     rows: list[tuple[float, float]] = []
     for time_s, kind, job in zip(trace.time_s, trace.kind, trace.job, strict=True):

@@ -117,7 +117,8 @@ def imported(
             raise StudyError(f"no result has a level {old!r}", cure=suggestion(old, sorted(known)))
         for run in runs:
             run["levels"] = {new if k == old else k: v for k, v in run["levels"].items()}
-    experiments, files = [], {}
+    experiments: list[dict[str, Any]] = []
+    files: dict[str, dict[str, Any]] = {}
     for kind, own in groupby(sorted(runs, key=lambda run: run["kind"]), lambda run: run["kind"]):
         members = list(own)
         label = kind if kind not in files else f"{kind}-{len(files)}"
@@ -138,7 +139,7 @@ def imported(
 def _runs(source: Source) -> Iterator[dict[str, Any]]:
     digest = hashlib.sha256(source.path.read_bytes()).hexdigest()[:12]
     for result in source.results:
-        base = {
+        base: dict[str, Any] = {
             "kind": source.kind, "source": f"{source.path.name} ({source.kind}, sha256 {digest})",
             "levels": {**result.levels, **source.levels},
         }  # fmt: skip

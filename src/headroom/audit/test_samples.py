@@ -65,6 +65,7 @@ def test_the_means_and_rates_of_a_sample_are_those_that_its_tool_printed() -> No
     wrk = read_results(DATA / "sound" / "wrk2.txt")[1][0]
     text = (DATA / "sound" / "wrk2.txt").read_text(encoding="utf-8")
     assert f"{wrk.count} requests in" in text
+    assert wrk.throughput is not None
     assert f"{wrk.throughput.value:.2f}\n" in text
     fio = read_results(DATA / "sound" / "fio_mixed.json")[1]
     assert [one.name for one in fio] == ["sound read", "sound write"]

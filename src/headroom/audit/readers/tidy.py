@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.result import Result, Stated
@@ -80,8 +81,8 @@ def _result(row: Mapping[str, str], source: str, number: int) -> Result:
     return Result(tool="csv", source=source, name=name, levels=levels, **given)
 
 
-def _fields(row: Mapping[str, str]) -> dict[str, object]:
-    given: dict[str, object] = {key: float(row[key]) for key in _NUMBERS & row.keys()}
+def _fields(row: Mapping[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {key: float(row[key]) for key in _NUMBERS & row.keys()}
     given |= {key: round(float(row[key])) for key in {"count", "samples"} & row.keys()}
     given |= {key: rounded(row[key]) for key in {"throughput", "duration_s"} & row.keys()}
     percentiles = {}
