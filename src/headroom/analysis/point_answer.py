@@ -70,7 +70,7 @@ def answer_of(question: PointQuestion, rows: Sequence[ReplicationRow]) -> PointA
         The replications of the point that count, done and failed, in order.
     """
     experiment, point = question.experiment, question.point
-    planned, precision = planned_replications(experiment, rows)
+    planned, precision = planned_replications(experiment, point, rows)
     found = analyse_point(
         experiment,
         point,

@@ -30,6 +30,8 @@ COMMANDS = {
     "size": ("size_command", "size"),
     "solve": ("solve_command", "solve"),
     "model": ("model_command", "app"),
+    "audit": ("audit_command", "audit_files"),
+    "import": ("import_command", "import_files"),
     "init": ("init_command", "init"),
     "doctor": ("doctor_command", "doctor"),
     "schema": ("export_command", "schema"),

@@ -70,7 +70,7 @@ def _console_of(
     )
 
 
-def print_lines(console: "Console", text: str) -> None:
+def print_lines(console: "Console", text: str, *, style: str = "") -> None:
     """Print a sentence: wrapped and indented on a terminal, elsewhere as the one line that it is.
 
     Words are never broken, so that a path can be copied.
@@ -85,7 +85,7 @@ def print_lines(console: "Console", text: str) -> None:
             break_on_hyphens=False,
         )
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False, soft_wrap=True, style=style or None)
 
 
 def _mode_from_environment() -> ColorMode:

@@ -323,7 +323,7 @@ def _check_complete(
             is_refused=True,
         )
     done = sum(len(rows) for _, rows in points)
-    planned = sum(planned_replications(source, rows)[0] for _, rows in points)
+    planned = sum(planned_replications(source, point, rows)[0] for point, rows in points)
     if done < planned:
         raise _NotReadyError(
             f"waits for experiment {name}: {done} of {_count(planned)} done",

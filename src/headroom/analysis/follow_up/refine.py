@@ -141,7 +141,7 @@ class _Round:
     def is_complete(self, point: Point) -> bool:
         """Return whether a point has all its replications, done or failed."""
         rows = self.selection.rows(self.experiment, point)
-        return len(rows) >= planned_replications(self.experiment, rows)[0]
+        return len(rows) >= planned_replications(self.experiment, point, rows)[0]
 
     def _sample(self, point: Point, metric: str) -> Sample | None:
         place = (point.key, metric)

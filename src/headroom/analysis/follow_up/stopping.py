@@ -101,14 +101,14 @@ def is_precise(experiment: PlannedExperiment, runs: Sequence[Run]) -> bool:
 
 
 def planned_replications(
-    experiment: PlannedExperiment, rows: Sequence[ReplicationRow]
+    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow]
 ) -> tuple[int, bool | None]:
     """Return how many replications a point needs in all, as far as that is known now.
 
     Parameters
     ----------
-    experiment, rows
-        The experiment of the point, and its replications that count.
+    experiment, point, rows
+        The experiment, the point, and its replications that count.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def planned_replications(
         The number, and whether the stopping rule was satisfied; None if replications are fixed.
     """
     if experiment.spec.replications.count is not None:
-        return experiment.most_replications, None
+        return experiment.replications_at(point), None
     found = len(rows)
     if is_precise(experiment, [row.run for row in rows if row.run is not None]):
         return found, True

@@ -15,7 +15,7 @@ from headroom.analysis.statistics.extremes import fewest_for_extreme
 from headroom.analysis.statistics.intervals import CONFIDENCE
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.experiment.protocol.agreement import matching
-from headroom.experiment.protocol.system import Column, Value
+from headroom.experiment.protocol.system import Column, Replays, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import (
     AgreementClaim,
@@ -69,6 +69,8 @@ def undecidable(plan: Plan) -> dict[str, TooFewReplications]:
     """
     found = {}
     for experiment in plan.experiments:
+        if isinstance(experiment.system, Replays):
+            continue  # No setting adds a recorded run.
         planned = experiment.most_replications
         short = [question for question in _questions(experiment, plan) if question.needs > planned]
         if short:

@@ -5,14 +5,14 @@ Simulations have no age: the same model and seed give the same bits.
 """
 
 from headroom.analysis.results import Measured
-from headroom.experiment.protocol.system import Column
+from headroom.experiment.protocol.system import Column, Replays
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import PlannedExperiment
 
 
 def measured_when(experiment: PlannedExperiment, selection: Selection) -> Measured | None:
     """Return when the replications that count were measured, None if none was."""
-    if experiment.system.column is not Column.MEASURE:
+    if experiment.system.column is not Column.MEASURE or isinstance(experiment.system, Replays):
         return None
     counted = {
         (row.point_key, row.replication): row

@@ -350,6 +350,22 @@ class KeepsThings(Protocol):
         ...
 
 
+@runtime_checkable
+class Replays(Protocol):
+    """A system that returns runs recorded elsewhere, by number; optional for a `System`.
+
+    This machine measured nothing: its load, and the date of the replay, say nothing about a run.
+    """
+
+    def recorded(self, config: Mapping[str, Value]) -> int:
+        """Return the number of runs recorded at `config`."""
+        ...
+
+    def replay(self, config: Mapping[str, Value], *, replication: int) -> Run:
+        """Return one of them, counted from 0, instead of `System.run`."""
+        ...
+
+
 class System(Protocol):
     """The interface that the runner needs of a system; see docs/guides for writing one."""
 

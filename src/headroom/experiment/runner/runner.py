@@ -18,7 +18,7 @@ from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.machine import environment
 from headroom.experiment.machine.machine_watch import busy_words
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings
+from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings, Replays
 from headroom.experiment.runner import resume
 from headroom.experiment.runner.executors import Executor
 from headroom.experiment.runner.interrupt import Interrupt
@@ -225,7 +225,10 @@ class _Session:
         self._environment = self._journal.add_environment({**facts, **about})
         self._places = facts[PLACES]
         self._criteria = criteria_of_run(self._plan, self._journal)
-        if self._schedules[Column.MEASURE]:
+        if any(
+            state.open_count and not isinstance(state.experiment.system, Replays)
+            for state in self._schedules[Column.MEASURE].states
+        ):
             self._progress.warn(busy_words())
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
@@ -389,6 +392,7 @@ class _Session:
             experiment=planned.point.experiment,
             config=dict(planned.point.config),
             seed=planned.point.seed(self._plan.seed, planned.replication),
+            replication=planned.replication,
             changes=[change.text for change in planned.point.changes],
             keeps_samples=planned.replication == 0,
         )

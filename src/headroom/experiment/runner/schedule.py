@@ -160,7 +160,8 @@ class Schedule:
 
     def _add_missing(self, state: PointState) -> None:
         """Schedule what a point lacks up to its newest replication, or its first ones."""
-        target = max(state.experiment.first_replications, state.next_replication)
+        first = state.experiment.replications_at(state.point, first=True)
+        target = max(first, state.next_replication)
         for replication in range(target):
             if replication not in state.done:
                 self._add(state, replication)

@@ -23,7 +23,7 @@ from headroom.experiment.protocol.changes import parse_change
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import class_at, class_path
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Column, Modelled, System, Value
+from headroom.experiment.protocol.system import Column, Modelled, Replays, System, Value
 from headroom.experiment.runner.own_process import confine, cpu_counters
 from headroom.experiment.runner.what_ran import Ran, look
 from headroom.experiment.study.windows import TimeWindows, with_windows
@@ -53,6 +53,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     experiment: str
     config: dict[str, Value]
     seed: int
+    replication: int = 0
     changes: list[str] = []
     keeps_samples: bool = True
     """Whether the run keeps its samples over time and its artefacts: one replication of a point is
@@ -146,7 +147,7 @@ def run_task(system: System, task: Task) -> Result:
 
 def _watched_run(system: System, task: Task) -> Run:
     """Return a run; a measured one includes the machine's other activity."""
-    if system.column is not Column.MEASURE:
+    if system.column is not Column.MEASURE or isinstance(system, Replays):
         return _run_of(system, task)
     with watched() as machine:
         run = _run_of(system, task)
@@ -154,6 +155,8 @@ def _watched_run(system: System, task: Task) -> Run:
 
 
 def _run_of(system: System, task: Task) -> Run:
+    if isinstance(system, Replays):
+        return system.replay(task.config, replication=task.replication)
     if not task.changes:
         return system.run(task.config, seed=task.seed)
     if not isinstance(system, Modelled):

@@ -17,7 +17,7 @@ from headroom.errors import HeadroomError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.fit_method import PlannedFit
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import DeclaresInStudy, Parameter, System, Value
+from headroom.experiment.protocol.system import DeclaresInStudy, Parameter, Replays, System, Value
 from headroom.experiment.study.claim_checks import check_claims, check_metric, check_patterns
 from headroom.experiment.study.compare_checks import check_compare
 from headroom.experiment.study.derived_checks import check_derived
@@ -422,6 +422,9 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
                 config=config,
                 fingerprint=fingerprint_of(draft.system, config, content) if is_to_run else "",
                 content=content,
+                recorded=draft.system.recorded(config)
+                if isinstance(draft.system, Replays)
+                else None,
             )
         )
     return tuple(points)

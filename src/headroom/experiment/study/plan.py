@@ -116,6 +116,8 @@ class Point:
     content
         The system's own description at `config`, a part of the fingerprint: a worker must have run
         this and nothing else.
+    recorded
+        Number of runs that there are, of a system that `Replays`; None without a bound.
     """
 
     experiment: str
@@ -126,6 +128,7 @@ class Point:
     changes: tuple[Change, ...] = ()
     seed_key: str = ""
     content: str = ""
+    recorded: int | None = None
 
     def seed(self, study_seed: int, replication: int) -> int:
         """Return the seed of one replication, see `seeds.derive_seed`."""
@@ -243,6 +246,11 @@ class PlannedExperiment:
         """Number of replications of every point before the first check of a stopping rule."""
         count = self.spec.replications.count
         return self.spec.replications.minimum if count is None else count
+
+    def replications_at(self, point: Point, *, first: bool = False) -> int:
+        """Return the number of replications of a point: at most, or before the first check."""
+        count = self.first_replications if first else self.most_replications
+        return count if point.recorded is None else min(count, point.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

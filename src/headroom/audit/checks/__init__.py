@@ -1,0 +1,1 @@
+"""Checks: each function holds one result against one law, see `headroom.audit.result.Checked`."""

@@ -1,0 +1,125 @@
+"""Whether a run was steady: first run, warm-up, trend, two kinds of runs.
+
+Warm-up is found as in the analysis of Headroom's own runs. A trend is Kendall's rank test at four
+standard errors, widened by the correlation time of what is left after a line; the change must be 5%
+too, because a long enough run shows every trifle.
+
+Sources: Kendall, *Rank Correlation Methods* (1970); Hamed and Rao, *A Modified Mann-Kendall Trend
+Test for Autocorrelated Data* (1998); Ashman, Bird and Zepf, *Detecting Bimodality* (1994).
+"""
+
+import math
+
+import numpy as np
+
+from headroom.analysis.run.relaxation import correlation_time, joined, settle
+from headroom.audit.result import Checked, Finding, Result, Unchecked, doubt, in_words
+from headroom.experiment.protocol.run import FloatArray
+
+MIN_VALUES = 20
+MIN_RUNS = 5
+MAX_MEANS = 200
+ERRORS = 4.0
+"""Standard errors of a trend: one false alarm in 16,000 independent series."""
+MATTERS = 0.05
+WARM_UP_MATTERS = 0.1
+FAR = 10.0
+"""Deviations of a normal distribution, by the median deviation, of an outlier."""
+MODES_APART, GAP, MIN_FOR_MODES = 4.0, 0.5, 25
+"""Ashman's D, the gap between the modes relative to their distance, and runs that it takes: at most
+0.4% false alarms for normal, uniform, exponential and lognormal times."""
+SMALLER_MODE = 0.2
+SHORT_S = 0.005
+"""The shell's start takes 1 to 5 ms and varies as much."""
+
+
+def steady(result: Result) -> Checked:
+    """Hold throughput, or the times of repeated runs, against a warm-up and a trend."""
+    values = result.rates if result.rates.size else result.runs_s
+    if result.runs_s.size and values.size < MIN_VALUES:
+        return Unchecked(missing=f"{MIN_VALUES} runs or more")
+    if values.size < MIN_VALUES or np.min(values) < 0.0 or not np.any(values):
+        return Unchecked(missing=f"throughput of {MIN_VALUES} intervals (--progress, a log)")
+    what = "throughput" if result.rates.size else "time"
+    return _warm_up(values, what) or _trend(values, what)
+
+
+def _warm_up(values: FloatArray, what: str) -> list[Finding]:
+    means, group = joined(values[None, :], most=MAX_MEANS)
+    start = settle(means).start
+    if start == 0 or means.shape[1] - start < MIN_VALUES // 2:
+        return []
+    first, rest = means[0, :start], means[0, start:]
+    error = float(np.std(rest)) * math.sqrt(correlation_time(rest[None, :]) / start)
+    difference = float(first.mean() - rest.mean())
+    if abs(difference) < max(WARM_UP_MATTERS * float(rest.mean()), ERRORS * error):
+        return []
+    change = f"{difference / float(rest.mean()):+.0%}" if rest.mean() else "nothing like"
+    figure = f"{what} of the first {start * group} of {values.size} values is {change} of the rest"
+    law = "a mean describes a steady state; a warm-up belongs to none"
+    return [doubt(figure, law, "cut the warm-up, or state that the run includes it")]
+
+
+def _trend(values: FloatArray, what: str) -> list[Finding]:
+    series = joined(values[None, :], most=MAX_MEANS)[0][0]
+    n, third = series.size, series.size // 3
+    score = float(np.sum(np.sign(np.triu(series[None, :] - series[:, None]))))
+    line = np.polyval(np.polyfit(np.arange(n), series, 1), np.arange(n))
+    rest = series - line
+    is_straight = np.ptp(rest) <= 1e-9 * np.ptp(series)
+    correlation = 1.0 if is_straight else correlation_time(rest[None, :])
+    error = math.sqrt(n * (n - 1) * (2 * n + 5) / 18.0 * correlation)
+    first, last = float(np.median(series[:third])), float(np.median(series[-third:]))
+    if abs(score) < ERRORS * error or abs(last - first) <= MATTERS * first:
+        return []
+    figure = f"{what} drifts: {last / first - 1.0:+.0%} from the first third to the last"
+    law = f"Kendall's test: a trend by {abs(score) / error:.1f} standard errors"
+    return [doubt(figure, law, "run until it is steady, or report the course, not one mean")]
+
+
+def repeated_runs(result: Result) -> Checked:
+    """Hold repeated runs of a program against a first run, outliers, two modes, short times."""
+    runs = result.runs_s
+    if runs.size < MIN_RUNS:
+        return None if not runs.size else Unchecked(missing=f"{MIN_RUNS} runs or more")
+    median = float(np.median(runs))
+    if result.tool == "hyperfine" and median < SHORT_S:
+        figure = f"median {in_words(median)}: the start of the shell is of the same size"
+        law = "hyperfine subtracts a mean start of its shell, which varies by milliseconds"
+        cure = "use -N (no shell; then this does not apply), or repeat the work in the command"
+        return [doubt(figure, law, cure)]
+    return [*_outliers(runs, median), *(_modes(runs) if runs.size >= MIN_FOR_MODES else [])]
+
+
+def _outliers(runs: FloatArray, median: float) -> list[Finding]:
+    deviation = max(1.4826 * float(np.median(np.abs(runs - median))), 0.01 * median)
+    far = np.flatnonzero(np.abs(runs - median) > FAR * deviation)
+    if not far.size:
+        return []
+    if far.tolist() == [0]:
+        figure = f"the first run takes {runs[0] / median:.3g} times the median {in_words(median)}"
+        law = "runs are exchangeable; a cold cache makes the first one differ"
+        return [doubt(figure, law, "add --warmup 3, or measure cold runs with --prepare")]
+    furthest = runs[far].max() / median
+    figure = f"{far.size} of {runs.size} runs are outliers, up to {furthest:.3g} times the median"
+    law = f"they are more than {FAR:g} standard deviations, by the median one, from the median"
+    return [doubt(figure, law, "run it again on a quiet machine, and compare medians")]
+
+
+def _modes(runs: FloatArray) -> list[Finding]:
+    """Return whether runs are of two clearly separate kinds: the best cut in two, by Ashman's D."""
+    ordered, n = np.sort(runs), runs.size
+    cuts = np.arange(math.ceil(SMALLER_MODE * n), n - math.ceil(SMALLER_MODE * n) + 1)
+    sums, squares = np.cumsum(ordered)[cuts - 1], np.cumsum(ordered**2)[cuts - 1]
+    low, high = sums / cuts, (ordered.sum() - sums) / (n - cuts)
+    within = squares / cuts - low**2 + (np.sum(ordered**2) - squares) / (n - cuts) - high**2
+    apart = (high - low) * math.sqrt(2.0) / np.sqrt(np.maximum(within, 1e-12 * high**2))
+    gaps = ordered[cuts] - ordered[cuts - 1]
+    apart = np.where(gaps >= GAP * (high - low), apart, 0.0)
+    best = int(np.argmax(apart))
+    if apart[best] <= MODES_APART or high[best] <= low[best] * (1.0 + MATTERS):
+        return []
+    figure = f"two kinds of runs, around {in_words(low[best])} and {in_words(high[best])}"
+    law = f"their means are {apart[best]:.2g} deviations apart: no run takes the mean"
+    cure = "find what alternates (caches, frequency, placement), and report the two apart"
+    return [doubt(figure, law, cure)]

@@ -1,0 +1,73 @@
+"""Numbers and tables in the files of other tools."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from headroom.audit.result import Log, Stated
+from headroom.errors import HeadroomError
+from headroom.experiment.protocol.run import FloatArray
+
+UNITS_S = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+MIN_INTERVALS = 20
+
+
+class UnreadableError(HeadroomError):
+    """A file that is not what its format says (exit code 2)."""
+
+
+def exact(value: Any, *, scale: float = 1.0) -> Stated | None:  # noqa: ANN401 - of JSON
+    """Return a number of a JSON document, exact but for its last bits; None if it is absent."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UnreadableError(
+            f"{value!r} is not a number", cure="use the file as the tool wrote it"
+        )
+    return Stated(value * scale, abs(value) * scale * 1e-9)
+
+
+def timed(text: str) -> Stated:
+    """Return a printed time with its unit, such as wrk's.
+
+    Examples
+    --------
+    >>> timed("2.07s")
+    Stated(value=2.07, error=0.005)
+    """
+    match = re.fullmatch(r"([\d.]+)(ns|us|µs|ms|s|m|h)", text.strip())
+    if match is None:
+        raise UnreadableError(f"{text!r} is not a time", cure="use the file as the tool wrote it")
+    return Stated.printed(match[1], scale=UNITS_S[match[2]])
+
+
+def moments(values: FloatArray, *, error: float) -> Mapping[str, Any]:
+    """Return the distribution of single responses, each known within `error` (s)."""
+    ordered = np.sort(values)
+    shares = [share for share in (0.5, 0.9, 0.95, 0.99) if values.size * (1.0 - share) >= 5]  # noqa: PLR2004
+    stated = {share: Stated(float(np.quantile(ordered, share)), error) for share in shares}
+    return {
+        "mean": Stated(float(ordered.mean()), error),
+        "low": Stated(float(ordered[0]), error),
+        "high": Stated(float(ordered[-1]), error),
+        "percentiles": stated,
+    }
+
+
+def rates_of(log: Log) -> FloatArray:
+    """Return the throughput (1/s) of up to 60 equal intervals, none of fewer than 600 responses."""
+    span_s = float(log.ends_s[-1] - log.ends_s[0])
+    bins = min(log.ends_s.size // 30, 60)
+    if bins < MIN_INTERVALS or span_s <= 0.0:
+        return np.empty(0)
+    counts, _ = np.histogram(log.ends_s, bins=bins)
+    return counts / (span_s / bins)
+
+
+def rate_of(log: Log) -> Stated:
+    """Return the mean throughput (1/s): responses over the time from first start to last end."""
+    start_s = float(np.min(log.ends_s - log.response_s))
+    span_s = max(float(log.ends_s[-1]) - start_s, 1e-9)
+    return Stated(log.ends_s.size / span_s, 1.0 / span_s)

@@ -1,0 +1,118 @@
+"""Files of k6: the summary as JSON, and the streams of points as JSON lines or CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from headroom.audit.readers.fields import UnreadableError, exact, moments, rate_of, rates_of
+from headroom.audit.result import Log, Result, Stated
+
+_REQUESTS = "http_req_duration"
+CSV_HEADER = "metric_name,timestamp,metric_value"
+
+
+def is_summary(document: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Return whether a JSON document is a summary of k6."""
+    metrics = document.get("metrics") if isinstance(document, dict) else None
+    return isinstance(metrics, dict) and "iterations" in metrics
+
+
+def read_summary(document: Mapping[str, Any], source: str) -> Sequence[Result]:
+    """Return the requests and the iterations of a summary (`--summary-export`, `handleSummary`).
+
+    Iterations include the pauses of the script, so Little's law holds for them.
+    """
+    metrics = {name: one.get("values", one) for name, one in document["metrics"].items()}
+    users = metrics.get("vus_max", {}).get("max") or metrics.get("vus", {}).get("max")
+    dropped = int(metrics.get("dropped_iterations", {}).get("count", 0))
+    shared: dict[str, Any] = {
+        "tool": "k6", "source": source, "clients": None if users is None else float(users),
+        "loop": "open" if dropped else "",
+        "clients_vary": metrics.get("vus", {}).get("min") != users,
+        "settings": {"dropped": str(dropped)},
+    }  # fmt: skip
+    pairs = (("iterations", "iteration_duration", 0.0), ("http_reqs", _REQUESTS, None))
+    levels = {} if users is None else {"clients": int(users)}
+    return [
+        Result(
+            name=counter, think_s=think_s, count=int(metrics[counter]["count"]),
+            throughput=exact(metrics[counter]["rate"]), levels={"metric": counter, **levels},
+            duration_s=_duration(metrics[counter]), **_trend(metrics[trend]), **shared,
+        )
+        for counter, trend, think_s in pairs
+        if metrics.get(counter, {}).get("count") and trend in metrics
+    ]  # fmt: skip
+
+
+def _duration(counter: Mapping[str, Any]) -> Stated | None:
+    return exact(counter["count"] / counter["rate"]) if counter.get("rate") else None
+
+
+def _trend(values: Mapping[str, Any]) -> dict[str, Any]:
+    shares = {name[2:-1]: value for name, value in values.items() if name.startswith("p(")}
+    percentiles = {float(name) / 100.0: exact(value, scale=1e-3) for name, value in shares.items()}
+    if values.get("med") is not None:
+        percentiles[0.5] = exact(values["med"], scale=1e-3)
+    return {
+        "mean": exact(values.get("avg"), scale=1e-3),
+        "low": exact(values.get("min"), scale=1e-3),
+        "high": exact(values.get("max"), scale=1e-3),
+        "percentiles": {share: one for share, one in percentiles.items() if one and 0 < share < 1},
+    }
+
+
+def read_json_lines(text: str, source: str) -> Sequence[Result]:
+    """Return the requests of a stream `--out json=FILE`."""
+    return [_stream(_json_points(text, source), source)]
+
+
+def _json_points(text: str, source: str) -> Iterator[tuple[float, float]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if f'"{_REQUESTS}"' not in line or '"Point"' not in line:
+            continue
+        try:
+            point = msgspec.json.decode(line)["data"]
+            yield datetime.fromisoformat(point["time"]).timestamp(), point["value"] * 1e-3
+        except (msgspec.DecodeError, KeyError, ValueError) as error:
+            raise UnreadableError(
+                f"{source}:{number}: not a point of k6: {error}", cure="give the whole stream"
+            ) from error
+
+
+def read_csv(text: str, source: str) -> Sequence[Result]:
+    """Return the requests of a stream `--out csv=FILE`; its times are whole seconds."""
+    rows = csv.DictReader(io.StringIO(text))
+    found = (row for row in rows if row["metric_name"] == _REQUESTS)
+    try:
+        points = [(float(row["timestamp"]), float(row["metric_value"]) * 1e-3) for row in found]
+    except (TypeError, ValueError) as error:
+        raise UnreadableError(
+            f"{source}: not a stream of k6: {error}", cure="give the whole stream"
+        ) from error
+    return [_stream(points, source)]
+
+
+def _stream(
+    points: "Iterator[tuple[float, float]] | list[tuple[float, float]]", source: str
+) -> Result:
+    table = np.array(list(points), dtype=float).reshape(-1, 2)
+    if not table.size:
+        raise UnreadableError(
+            f"{source}: no response (`{_REQUESTS}`) in the stream",
+            cure="give a stream with requests",
+        )
+    order = np.argsort(table[:, 0], kind="stable")
+    log = Log(ends_s=table[order, 0] - table[:, 0].min(), response_s=table[order, 1])
+    is_coarse = bool(np.all(table[:, 0] == np.floor(table[:, 0])))
+    return Result(
+        tool="k6-stream", source=source, name=_REQUESTS, count=table.shape[0],
+        throughput=rate_of(log),
+        log=None if is_coarse else log, rates=np.empty(0) if is_coarse else rates_of(log),
+        duration_s=Stated(float(log.ends_s[-1]), float(log.response_s.max()) + is_coarse),
+        **moments(log.response_s, error=1e-9),
+    )  # fmt: skip

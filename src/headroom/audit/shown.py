@@ -1,0 +1,82 @@
+"""An audit as text for a terminal and as data for programs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headroom.audit.audit import Audit
+from headroom.audit.result import Finding, Unchecked
+
+_MAX_RESULTS = 3
+"""Names of results that a line lists before it counts the rest."""
+
+
+def verdict(audit: Audit) -> str:
+    """Return the answer in one sentence.
+
+    Examples
+    --------
+    >>> verdict(Audit(findings=(), done=("mean", "samples"), unchecked=(), result_count=1))
+    'Possible: no contradiction found in 2 checks'
+    """
+    found, doubts, checks = (
+        audit.contradictions,
+        len(audit.doubts),
+        _counted(len(audit.done), "check"),
+    )
+    if found:
+        rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        return f"Not possible as stated: {found[0].result}: {found[0].figure}{rest}"
+    text = f"Possible: no contradiction found in {checks}"
+    return f"{text}, but {_counted(doubts, 'doubt')}" if doubts else text
+
+
+def lines(audit: Audit) -> Iterator[tuple[str, str]]:
+    """Yield the lines below the verdict, each with its style."""
+    for title, findings in (("Contradictions", audit.contradictions), ("Doubtful", audit.doubts)):
+        if findings:
+            yield "", ""
+            yield title, "bold red" if findings is audit.contradictions else "bold yellow"
+        for figure, same in _grouped(findings):
+            yield f"- {_names([one.result for one in same])}: {figure}", ""
+            yield f"  law: {same[0].law}", "dim"
+            yield f"  hint: {same[0].cure}", ""
+    if audit.unchecked:
+        yield "", ""
+        yield "Cannot be checked, for lack of", "bold"
+    for text in _missing(audit.unchecked):
+        yield f"- {text}", "dim"
+
+
+def _grouped(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        groups.setdefault((one.check, one.figure), []).append(one)
+    return [(figure, same) for (_, figure), same in groups.items()]
+
+
+def _missing(unchecked: Sequence[Unchecked]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for one in unchecked:
+        groups.setdefault(one.missing, []).append(one.check)
+    return [f"{missing}: {', '.join(dict.fromkeys(c))}" for missing, c in groups.items()]
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(dict.fromkeys(names[:_MAX_RESULTS]))
+    return f"{shown} and {len(names) - _MAX_RESULTS} more" if len(names) > _MAX_RESULTS else shown
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def data(audit: Audit) -> dict[str, Any]:
+    """Return an audit as a JSON document's content."""
+    return {
+        "verdict": "contradiction" if audit.contradictions else "possible",
+        "sentence": verdict(audit),
+        "results": audit.result_count,
+        "checks": list(audit.done),
+        "findings": audit.findings,
+        "cannot_be_checked": audit.unchecked,
+    }

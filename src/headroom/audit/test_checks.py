@@ -1,0 +1,174 @@
+"""Checks against theorems, at their edges; simulated and real results are in the other tests."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headroom.audit.audit import CHECKS, audit
+from headroom.audit.checks import distribution, laws, over_time
+from headroom.audit.readers.fields import UnreadableError
+from headroom.audit.readers.recognise import FORMATS, read_results
+from headroom.audit.result import Level, Result, Stated, Unchecked
+
+SOUND = Result(
+    tool="csv", source="a.csv", name="a", loop="closed", clients=10.0, think_s=0.0,
+    duration_s=Stated(100.0), count=10_000, throughput=Stated(100.0), mean=Stated(0.1),
+    stdev=Stated(0.05), low=Stated(0.01), high=Stated(0.4), cpus=4.0, busy=Stated(3.0),
+    percentiles={0.5: Stated(0.09), 0.99: Stated(0.3)},
+)  # fmt: skip
+
+
+def levels(result: Result) -> dict[str, Level]:
+    return {one.check: one.level for one in audit([result]).findings}
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=2, max_size=60), st.integers(0, 6))
+@settings(max_examples=150, deadline=None)
+def test_statistics_of_the_same_values_never_contradict(values: list[float], digits: int) -> None:
+    """Theorem: the bounds hold for all distributions, also after rounding to any digits."""
+    runs = np.array(values)
+
+    def stated(value: float) -> Stated:
+        return Stated(round(float(value), digits), 0.5 * 10.0**-digits + 1e-9 * abs(value))
+
+    result = Result(
+        tool="csv", source="", name="", count=runs.size, mean=stated(runs.mean()),
+        stdev=stated(runs.std(ddof=1)), low=stated(runs.min()), high=stated(runs.max()),
+        percentiles={q: stated(np.quantile(runs, q)) for q in (0.1, 0.5, 0.9, 0.99)},
+    )  # fmt: skip
+    assert not audit([result]).contradictions
+
+
+def test_a_sound_result_passes_all_checks_that_it_has_numbers_for() -> None:
+    found = audit([SOUND])
+    assert not found.findings
+    assert {"Little's law", "completions", "utilization", "mean", "deviation"} <= set(found.done)
+
+
+@pytest.mark.parametrize(
+    ("check", "change"),
+    [
+        ("completions", {"count": 12_000}),
+        ("Little's law", {"clients": 9.0}),
+        ("utilization", {"busy": Stated(4.1)}),
+        ("order of percentiles", {"percentiles": {0.5: Stated(0.31), 0.99: Stated(0.3)}}),
+        ("order of percentiles", {"high": Stated(0.2)}),
+        ("order of percentiles", {"mean": Stated(0.005)}),
+        ("mean", {"percentiles": {0.5: Stated(0.25), 0.99: Stated(0.3)}}),
+        ("deviation", {"stdev": Stated(0.3)}),
+        ("deviation", {"stdev": Stated(0.001)}),
+    ],
+)
+def test_each_law_is_broken_by_its_own_number(check: str, change: dict[str, object]) -> None:
+    found = levels(replace(SOUND, **change))  # type: ignore[arg-type]
+    assert found[check] is Level.CONTRADICTION
+
+
+@pytest.mark.parametrize(
+    ("check", "change"),
+    [
+        ("Little's law", {"clients": 30.0}),
+        ("samples", {"samples": 300}),
+        ("open loop", {"loop": "open"}),
+        ("offered load", {"loop": "open", "offered": 120.0}),
+        ("steady state", {"rates": np.linspace(100.0, 150.0, 40)}),
+        ("repeated runs", {"runs_s": np.array([0.5, *[0.1, 0.101, 0.102] * 4])}),
+    ],
+)
+def test_what_misleads_and_breaks_no_law_is_doubtful(check: str, change: dict[str, object]) -> None:
+    found = levels(replace(SOUND, **change))  # type: ignore[arg-type]
+    assert found[check] is Level.DOUBTFUL
+
+
+def test_the_ends_of_a_short_run_widen_littles_law() -> None:
+    """Requests under way at the start end in the run: N (T + R_max) is the exact bound."""
+    short = replace(SOUND, duration_s=Stated(1.0), throughput=Stated(130.0), high=Stated(0.4))
+    assert laws.population(short) == []
+    assert laws.population(replace(short, throughput=Stated(145.0)))
+
+
+def test_a_derived_or_filled_in_mean_is_not_held_against_the_clients() -> None:
+    for field in ("mean_is_derived", "fills_in"):
+        found = laws.population(replace(SOUND, clients=1.0, **{field: True}))  # type: ignore[arg-type]
+        assert isinstance(found, Unchecked)
+
+
+def test_a_percentile_needs_the_responses_that_order_statistics_ask() -> None:
+    """Oracle: 0.999^n <= 0.025 from n = 3688 on."""
+    tail = replace(SOUND, percentiles={0.999: Stated(0.35)}, samples=3687)
+    found = distribution.samples(tail)
+    assert isinstance(found, list)
+    assert "3688" in found[0].law
+    assert distribution.samples(replace(tail, samples=3688)) == []
+
+
+def test_a_warm_up_is_found_and_noise_is_not() -> None:
+    noise = np.random.default_rng(1).normal(100.0, 3.0, size=60)
+    cold = noise - np.where(np.arange(60) < 12, 40.0, 0.0)
+    assert over_time.steady(replace(SOUND, rates=noise)) == []
+    found = over_time.steady(replace(SOUND, rates=cold))
+    assert isinstance(found, list)
+    assert re.search(r"the first 1[0-3] of 60", found[0].figure)
+
+
+def test_equal_throughputs_below_saturation_are_no_ceiling() -> None:
+    row = replace(SOUND, loop="open", offered=100.0)
+    rows = [replace(row, levels={"system": name}) for name in "ABC"]
+    assert "ceiling" not in {one.check for one in audit(rows).findings}
+    closed = [replace(one, loop="closed", offered=None) for one in rows]
+    assert "ceiling" in {one.check for one in audit(closed).findings}
+
+
+def test_an_empty_result_makes_every_check_say_what_it_lacks() -> None:
+    empty = Result(tool="csv", source="", name="")
+    answers = [check(empty) for check in CHECKS.values()]
+    lacking = [one.missing for one in answers if isinstance(one, Unchecked)]
+    assert len(lacking) >= 8
+    assert all(lacking)
+    assert not [one for one in answers if isinstance(one, list)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "message"),
+    [
+        ("", "", "no known format fits"),
+        ('{"results": [', "", "not valid JSON"),
+        ("hello\n", "fio", "expected JSON with `fio version`"),
+        ('{"results": [{"command": "a", "mean": 1.0}]}', "", "has no list `times`"),
+        (
+            '{"fio version": "3", "jobs": [{"jobname": "a", "read": {"total_ios": 3}}]}',
+            "",
+            "runtime",
+        ),
+        ('{"fio version": "3", "jobs": []}', "", "no result in this file"),
+        ("system,throughput,response_ms_mean\nA,fast,1\n", "", "result:2: could not convert"),
+        ("a", "excel", "unknown format"),
+        ("Running 10s test @ x\n  Thread Stats\n", "", "the text of wrk is incomplete"),
+    ],
+)
+def test_an_unreadable_file_is_an_error_that_says_what_was_expected(
+    text: str, wanted: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "result"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UnreadableError, match=message) as caught:
+        read_results(path, wanted)
+    assert caught.value.cure
+
+
+def test_binary_results_and_missing_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "attack.bin"
+    path.write_bytes(b"\xff\x81gob")
+    with pytest.raises(UnreadableError, match="not a text file"):
+        read_results(path)
+    with pytest.raises(UnreadableError, match="No such file"):
+        read_results(tmp_path / "absent.json")
+
+
+def test_every_format_says_what_it_expects() -> None:
+    assert all(one.expected for one in FORMATS.values())

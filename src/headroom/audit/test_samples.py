@@ -1,0 +1,73 @@
+"""Results of real tools, sound and spoilt: see tests/data/audit/README.md."""
+
+from pathlib import Path
+
+import pytest
+
+from headroom.audit.audit import Audit, Given, audit
+from headroom.audit.readers.recognise import read_results
+
+DATA = Path(__file__).parents[3] / "tests" / "data" / "audit"
+SOUND = sorted(path.name for path in (DATA / "sound").iterdir())
+SPOILT = {
+    "fio_psync_cached.json": {"fio", "omission"},
+    "hyperfine_cold.json": {"repeated runs"},
+    "hyperfine_short.json": {"repeated runs"},
+    "hyperfine_two_modes.json": {"repeated runs"},
+    "k6_dropped.json": {"offered load", "omission"},
+    "k6_stalled.json": {"omission"},
+    "one_ceiling.csv": {"ceiling"},
+    "pgbench_hot.txt": {"pgbench"},
+    "pgbench_log_rate_stalled.txt": {"Little's law"},
+    "pgbench_log_stalled.txt": {"omission"},
+    "pgbench_rate_stalled.txt": {"Little's law"},
+    "swapped_column.csv": {"Little's law"},
+    "vegeta_closed.json": {"offered load"},
+    "vegeta_stalled.csv": {"omission"},
+    "vegeta_stalled.json": {"omission"},
+}
+FORMATS = {
+    "k6_stream.csv": "k6-csv", "k6_stream.json": "k6-json", "systems.csv": "csv",
+    "pgbench_log.txt": "pgbench-log", "vegeta_open_over_stall.csv": "vegeta-csv",
+    "wrk2.txt": "wrk", "wrk2_over_stall.txt": "wrk", "wrk_over_stall.txt": "wrk",
+    "fio_mixed.json": "fio", "vegeta_open_over_stall.json": "vegeta",
+}  # fmt: skip
+"""Formats of files whose names do not begin with theirs."""
+
+
+def audited(path: Path, given: Given = Given()) -> Audit:  # noqa: B008 - immutable
+    return audit([given.added_to(one) for one in read_results(path)[1]])
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_result_is_recognised_and_raises_no_doubt(name: str) -> None:
+    kind, _ = read_results(DATA / "sound" / name)
+    assert kind == FORMATS.get(name, Path(name).stem)
+    found = audited(DATA / "sound" / name)
+    assert not found.findings
+    assert len(found.done) >= 4
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_result_is_found_by_the_check_that_its_fault_breaks(name: str) -> None:
+    given = Given(offered=5000.0, clients=4.0) if name == "vegeta_closed.json" else Given()
+    found = audited(DATA / "spoilt" / name, given)
+    assert {one.check for one in found.findings} - {"samples"} == SPOILT[name]
+    assert bool(found.contradictions) == (name == "swapped_column.csv")
+
+
+def test_every_sample_is_in_a_test() -> None:
+    assert {path.name for path in (DATA / "spoilt").iterdir()} == SPOILT.keys()
+
+
+def test_the_means_and_rates_of_a_sample_are_those_that_its_tool_printed() -> None:
+    """Oracle: the numbers were read off the files by eye."""
+    wrk = read_results(DATA / "sound" / "wrk2.txt")[1][0]
+    text = (DATA / "sound" / "wrk2.txt").read_text(encoding="utf-8")
+    assert f"{wrk.count} requests in" in text
+    assert wrk.throughput is not None
+    assert f"{wrk.throughput.value:.2f}\n" in text
+    fio = read_results(DATA / "sound" / "fio_mixed.json")[1]
+    assert [one.name for one in fio] == ["sound read", "sound write"]
+    assert [one.clients for one in fio] == [8.0, 8.0]
+    assert all(one.clients_vary for one in fio)

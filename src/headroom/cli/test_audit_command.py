@@ -1,0 +1,120 @@
+"""`headroom audit` and `headroom import` as their users call them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headroom.cli.app import app
+from headroom.errors import ExitCode
+
+DATA = Path(__file__).parents[3] / "tests" / "data" / "audit"
+SOUND, SPOILT = DATA / "sound", DATA / "spoilt"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_sound_file_is_possible_in_one_line_and_exits_with_0() -> None:
+    answer = call("audit", SOUND / "fio.json")
+    assert answer.exit_code == ExitCode.DONE
+    assert answer.stdout.startswith("Possible: no contradiction found in 9 checks\n")
+    assert "Doubtful" not in answer.stdout
+
+
+def test_a_contradiction_leads_and_exits_with_3() -> None:
+    answer = call("audit", SPOILT / "swapped_column.csv")
+    assert answer.exit_code == ExitCode.CLAIMS_DIFFER
+    first, *rest = answer.stdout.splitlines()
+    assert first.startswith("Not possible as stated: Alpha: 9,880/s x 6.8 ms = 67.2 in flight")
+    assert any("law: N = X (R + Z)" in line for line in rest)
+    assert any("hint: " in line for line in rest)
+
+
+def test_a_doubt_is_no_contradiction() -> None:
+    answer = call("audit", SPOILT / "one_ceiling.csv")
+    assert answer.exit_code == ExitCode.DONE
+    assert "but 1 doubt\n" in answer.stdout
+    assert "4 systems reach 10,010/s to 10,060/s" in answer.stdout
+
+
+def test_a_number_that_is_given_makes_a_law_checkable() -> None:
+    silent = call("audit", SOUND / "vegeta.json", "--json")
+    missing = {one["check"] for one in json.loads(silent.stdout)["content"]["cannot_be_checked"]}
+    assert {"Little's law", "offered load"} <= missing
+    answer = call("audit", SOUND / "vegeta.json", "--json", "--rate", "900", "--clients", "100")
+    content = json.loads(answer.stdout)["content"]
+    assert {one["check"] for one in content["findings"]} == {"offered load"}
+    assert content["verdict"] == "possible"
+
+
+def test_an_unreadable_file_exits_with_2_and_prints_no_result() -> None:
+    Path("notes.txt").write_text("faster than ever\n")
+    answer = call("audit", SOUND / "fio.json", "notes.txt")
+    assert answer.exit_code == ExitCode.USAGE
+    assert not answer.stdout
+    assert "notes.txt: no known format fits" in answer.stderr
+    assert "hint: name it with --format" in answer.stderr
+
+
+def test_names_are_printed_as_they_are() -> None:
+    text = 'system,clients,throughput,response_s_mean\n"[bold]é 名""x",2,100,0.5\n'
+    Path("table.csv").write_text(text, encoding="utf-8")
+    answer = call("audit", "table.csv")
+    assert '[bold]é 名"x: 100/s x 500 ms' in answer.stdout
+
+
+def test_runs_of_hyperfine_become_replications_also_in_unequal_numbers() -> None:
+    rows = [
+        {"command": name, "mean": 1.0, "times": [1.0 + 0.01 * k for k in range(count)]}
+        for name, count in (("short", 12), ("long", 7))
+    ]
+    Path("h.json").write_text(json.dumps({"results": rows}))
+    answer = call("import", "h.json", "--to", "mine")
+    assert answer.exit_code == ExitCode.DONE, answer.stderr
+    assert "All 19 replications done" in answer.stdout
+    assert "audit: Not possible as stated" in answer.stderr
+    again = call("run", "mine")
+    assert "19 measurements reused" in again.stdout
+    status = json.loads(call("status", "mine", "--json").stdout)["content"]
+    assert (status[0]["finished"], status[0]["planned_replications"]) == (2, 19)
+
+
+def test_files_that_differ_in_a_factor_become_points_to_compare() -> None:
+    for name, clients in (("a-clients=8.txt", 8), ("b-clients=16.txt", 16)):
+        text = (SOUND / "wrk.txt").read_text(encoding="utf-8")
+        Path(name).write_text(text.replace("8 connections", f"{clients} connections"))
+    files = ("a-clients=8.txt", "b-clients=16.txt")
+    answer = call("import", *files, "--factor", "server=nginx,caddy", "--to", "web")
+    assert answer.exit_code == ExitCode.DONE, answer.stderr
+    study = Path("web/study.toml").read_text(encoding="utf-8")
+    assert (
+        'zipped = [{ connections = [8, 16], clients = [8, 16], server = ["nginx", "caddy"] }]'
+        in study
+    )
+    assert "nginx" in call("show", "web").stdout
+
+
+def test_import_overwrites_nothing_and_names_what_is_wrong() -> None:
+    shutil.copy(SOUND / "wrk.txt", "w.txt")
+    assert call("import", "w.txt", "--to", "web").exit_code == ExitCode.DONE
+    again = call("import", "w.txt", "--to", "web")
+    assert again.exit_code == ExitCode.USAGE
+    assert "web exists and is not an empty folder" in again.stderr
+    for words, message in (
+        (("--factor", "server"), "`--factor server` is not NAME=VALUE"),
+        (("--factor", "server=a,b"), "has 2 levels for 1 files"),
+        (("--rename", "conections=users"), "did you mean 'connections'"),
+    ):
+        answer = call("import", "w.txt", "--to", "other", *words)
+        assert answer.exit_code == ExitCode.USAGE
+        assert message in answer.stderr
+        assert not Path("other").exists()

@@ -1,0 +1,79 @@
+"""The file of recorded runs: metrics, and runs with their levels.
+
+Invariant: every run has a level for each factor, and values of known metrics alone.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.protocol.system import Direction, Value
+
+FORMAT = 1
+
+
+class RecordedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A metric of the runs, see `headroom.experiment.protocol.system.Metric`."""
+
+    name: str
+    unit: str
+    better: Direction = "none"
+    description: str = ""
+
+
+class RecordedRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run: levels by factor, values by metric, and what it comes from."""
+
+    levels: dict[str, Value]
+    values: dict[str, float]
+    source: str
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of recorded runs."""
+
+    format: int = FORMAT
+    metrics: list[RecordedMetric]
+    runs: list[RecordedRun]
+
+
+def read_recorded(path: Path) -> Recorded:
+    """Return the content of a file.
+
+    Raises
+    ------
+    StudyError
+        It is missing, of another format, or incomplete.
+    """
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Recorded)
+    except OSError as error:
+        raise StudyError(
+            f"{path}: {error.strerror}", cure="import the results again: headroom import --help"
+        ) from error
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise StudyError(
+            f"{path} is not a file of recorded runs: {error}", cure="import the results again"
+        ) from error
+    if found.format != FORMAT:
+        raise StudyError(
+            f"{path} has format {found.format}, not {FORMAT}",
+            cure="import the results again with this version",
+        )
+    _check(path, found)
+    return found
+
+
+def _check(path: Path, found: Recorded) -> None:
+    names = {metric.name for metric in found.metrics}
+    factors = found.runs[0].levels.keys() if found.runs else set[str]()
+    for place, run in enumerate(found.runs, start=1):
+        if run.levels.keys() != factors or not run.values.keys() <= names:
+            odd = sorted((run.levels.keys() ^ factors) | (run.values.keys() - names))
+            raise StudyError(
+                f"{path}: run {place} differs from the others in {', '.join(odd)}",
+                cure="give every run the same factors, and declare every metric",
+            )
+    if not found.runs:
+        raise StudyError(f"{path} has no runs", cure="import results that have some")

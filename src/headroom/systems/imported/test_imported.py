@@ -1,0 +1,65 @@
+"""Recorded runs are replayed in order, once each, and never run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headroom.errors import HeadroomError, StudyError
+from headroom.systems.imported.system import ImportedSetup, ImportedSystem
+
+
+def written(folder: Path, runs: list[dict[str, object]], **more: object) -> ImportedSystem:
+    metrics = [{"name": "wall_s", "unit": "s", "better": "low"}, {"name": "spare", "unit": "1"}]
+    content = {"metrics": metrics, "runs": runs, **more}
+    (folder / "runs.json").write_text(json.dumps(content), encoding="utf-8")
+    return ImportedSystem.load(ImportedSetup(file="runs.json"), base=folder)
+
+
+def run(size: object, wall_s: float) -> dict[str, object]:
+    return {"levels": {"size": size}, "values": {"wall_s": wall_s}, "source": "a.txt"}
+
+
+def test_each_recorded_run_is_one_replication_of_its_point(tmp_path: Path) -> None:
+    system = written(tmp_path, [run(8, 1.0), run(16, 5.0), run(8, 2.0)])
+    assert [system.recorded({"size": size}) for size in (8, 16)] == [2, 1]
+    replayed = [system.replay({"size": 8}, replication=at).values["wall_s"] for at in (0, 1)]
+    assert replayed == [1.0, 2.0]
+    assert [metric.name for metric in system.metrics({"size": 8})] == ["wall_s"]
+
+
+def test_the_fingerprint_covers_the_runs_of_its_point_and_no_others(tmp_path: Path) -> None:
+    before = written(tmp_path, [run(8, 1.0), run(16, 5.0)])
+    after = written(tmp_path, [run(8, 1.0), run(16, 5.5)])
+    assert before.fingerprint({"size": 8}) == after.fingerprint({"size": 8})
+    assert before.fingerprint({"size": 16}) != after.fingerprint({"size": 16})
+
+
+def test_nothing_is_run_and_no_other_point_is_known(tmp_path: Path) -> None:
+    system = written(tmp_path, [run(8, 1.0)])
+    with pytest.raises(StudyError, match="no run at"):
+        system.recorded({"size": 9})
+    with pytest.raises(StudyError, match="no seed 7"):
+        system.run({"size": 8}, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("runs", "more", "message"),
+    [
+        ([], {}, "has no runs"),
+        ([run(8, 1.0)], {"format": 9}, "has format 9, not 1"),
+        ([run(8, 1.0), {**run(8, 1.0), "levels": {}}], {}, "run 2 differs from the others in size"),
+        ([{**run(8, 1.0), "values": {"speed": 1.0}}], {}, "run 1 differs from the others in speed"),
+        ([{"levels": {}}], {}, "not a file of recorded runs"),
+    ],
+)
+def test_an_incomplete_file_is_refused_with_its_fault(
+    runs: list[dict[str, object]], more: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(HeadroomError, match=message):
+        written(tmp_path, runs, **more)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"absent\.json: No such file"):
+        ImportedSystem.load(ImportedSetup(file="absent.json"), base=tmp_path)
