@@ -33,8 +33,10 @@ WAIT_S = 60.0
 _CALL_S = 20.0
 _LOOK_S = 2.0
 _SETTINGS = {
-    "logging": {"distributed": "critical", "distributed.worker": "critical"},
+    "logging": {"distributed": "critical"},
+    "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "critical"},
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.preload": [on_worker.__name__],
     "distributed.scheduler.allowed-failures": 2,
     "distributed.admin.large-graph-warning-threshold": "1 GiB",
     "distributed.comm.retry.count": 1,
@@ -248,6 +250,7 @@ def _local_cluster(worker_count: int) -> "LocalCluster":
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address=None,
+        dashboard=False,
         memory_limit=0,
         silence_logs=False,
     )

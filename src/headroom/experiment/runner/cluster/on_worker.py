@@ -9,6 +9,7 @@ chunk.
 """
 
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
@@ -100,6 +101,11 @@ def code_here() -> Code:
     return Code(
         version=version(), kernel=KERNEL_VERSION, core=core.__version__, digests=code_digests()
     )
+
+
+def dask_setup(_worker: object) -> None:
+    """Let Ctrl-C to the driver leave this process alone; Dask calls it in workers of its machine."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def describe_code() -> bytes:
