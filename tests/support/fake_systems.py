@@ -133,8 +133,10 @@ class FakeKiller(FakeModel):
 
     def _go_wrong(self, mode: str) -> None:
         if mode == "dies":
-            server = _parent_of(os.getpid())
-            os.kill(_parent_of(server), signal.SIGKILL)
+            worker = _parent_of(_parent_of(os.getpid()))
+            command = Path(f"/proc/{worker}/cmdline").read_bytes()
+            assert b"multiprocessing" in command, "it is no worker under a nanny"
+            os.kill(worker, signal.SIGKILL)
         super()._go_wrong(mode)
 
 
