@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WAIT_S = 60.0
 """Time (s) that a command waits for the first worker, and for another one once all are gone."""
-_CALL_S = 20.0
+_CALL_S = 10.0
 _LOOK_S = 2.0
 _SETTINGS = {
     "logging": {"distributed": "critical", "distributed.client": "critical"},
@@ -196,6 +196,8 @@ class Cluster:
     def _count_threads(self, client: "Client") -> None:
         from distributed.core import CommClosedError  # noqa: PLC0415 - as above
 
+        if client.status != "running":
+            raise lost(self)
         try:
             threads = client.sync(
                 partial(client.nthreads, asynchronous=True), callback_timeout=_CALL_S
