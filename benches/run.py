@@ -1,10 +1,10 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
-prints its table and writes `benches/results/<part>.json`. The parts `coverage`, `comparisons`,
-`gate`, `known_answers`, `methods`, `predictions` and `terminating` are run separately because they
-have no peer. `--long` adds the ``long_cases()`` of the parts that define them; a part's
-``shown(rows) -> str`` replaces the plain table.
+prints its table and writes `benches/results/<part>.json`. The parts `cluster`, `coverage`,
+`comparisons`, `gate`, `known_answers`, `methods`, `predictions` and `terminating` are run separately
+because they have no peer. `--long` adds the ``long_cases()`` of the parts that define them; a
+part's ``shown(rows) -> str`` replaces the plain table.
 """
 
 import importlib
@@ -17,7 +17,8 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "comparisons", "coverage", "gate", "known_answers", "methods", "predictions", "terminating",
+    "cluster", "comparisons", "coverage", "gate", "known_answers", "methods", "predictions",
+    "terminating",
 }  # fmt: skip
 
 

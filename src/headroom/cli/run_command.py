@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -42,6 +43,8 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.journal.journal_salvage import salvage
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.protocol.system import Column, Value
+from headroom.experiment.runner.cluster.address import place_of
+from headroom.experiment.runner.executors import Place
 from headroom.experiment.runner.fresh import mark_fresh
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
@@ -77,6 +80,7 @@ def run(
             help="Simulations and analyses in parallel [cores].",
         ),
     ] = None,
+    on: options.On = "",
     seed: options.Seed = None,
     settings: options.Settings = None,
     check: Annotated[
@@ -148,11 +152,20 @@ def run(
     say_foresight(chosen, quiet=quiet)
     for sentence in undecidable_lines(undecidable(chosen)):
         session.note(sentence, quiet=quiet)
-    with Journal.open(session.journal_of(plan), create=True) as journal, kept_workers():
+    with (
+        place_of(on, partial(session.note, quiet=quiet)) as place,
+        Journal.open(session.journal_of(plan), create=True) as journal,
+        kept_workers(),
+    ):
         is_fresh = check if fresh is None else fresh
         resume = _how_to_resume(is_fresh=is_fresh, is_checked=check)
         how = _How(
-            jobs=jobs, quiet=quiet, color=color, stop_on_failure=stop_on_failure, resume=resume
+            jobs=jobs,
+            place=place,
+            quiet=quiet,
+            color=color,
+            stop_on_failure=stop_on_failure,
+            resume=resume,
         )
         if is_fresh:
             _measure_again(chosen, journal, quiet=quiet)
@@ -195,6 +208,7 @@ class _How:
     """Options for running a plan and reporting on it."""
 
     jobs: int | None
+    place: Place | None
     quiet: bool
     color: ColorMode
     stop_on_failure: bool
@@ -304,6 +318,7 @@ def _run(
         progress=Progress(error_console(how.color), is_quiet=how.quiet),
         interrupt=Interrupt(),
         stop_on_failure=how.stop_on_failure,
+        place=how.place,
     )
     if has_notes or outcome.interrupted:
         _say_notes(outcome, how, about=about)

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Parameter
+from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
@@ -86,6 +88,7 @@ def size(
             "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
         ),
     ] = None,
+    on: options.On = "",
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -138,13 +141,18 @@ def size(
     )
     place = (folder or results / _FOLDER) / JOURNAL_NAME
     place.parent.mkdir(parents=True, exist_ok=True)
-    with Journal.open(place, create=True) as journal, kept_workers():
+    with (
+        place_of(on, partial(session.note, quiet=quiet)) as workers,
+        Journal.open(place, create=True) as journal,
+        kept_workers(),
+    ):
         evaluator = Evaluator(
             chosen,
             rule,
             journal,
             seed=question.seed,
             jobs=jobs or os.cpu_count() or 1,
+            place=workers,
             new_progress=lambda: Progress(error_console(color), is_quiet=quiet),
         )
         sizing = Sizing(chosen, space, targets, evaluator, most=most)

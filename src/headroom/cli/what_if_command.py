@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,8 @@ from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
 from headroom.experiment.protocol.system import Modelled
+from headroom.experiment.runner.cluster.address import place_of
+from headroom.experiment.runner.executors import Place
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
@@ -101,6 +104,7 @@ def what_if(
             "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
         ),
     ] = None,
+    on: options.On = "",
     seed: options.Seed = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -120,8 +124,12 @@ def what_if(
         plan, place, where = _model_plan(
             subject, fixed or [], completions, replications or 10, seed
         )
-    with Journal.open(place, create=True) as journal, kept_workers():
-        runner = _Runner(journal, jobs or os.cpu_count() or 1, color, is_quiet=quiet)
+    with (
+        place_of(on, partial(session.note, quiet=quiet)) as workers,
+        Journal.open(place, create=True) as journal,
+        kept_workers(),
+    ):
+        runner = _Runner(journal, jobs or os.cpu_count() or 1, workers, color, is_quiet=quiet)
         experiment, base = _base(plan, journal, point)
         runner.run(replace(plan, experiments=(replace(experiment, points=(base,)),)))
         changes = _changes(experiment, base, change or [], plan, journal)
@@ -162,9 +170,18 @@ def _print(
 class _Runner:
     """Runs plans in a journal until the user stops it."""
 
-    def __init__(self, journal: Journal, jobs: int, color: ColorMode, *, is_quiet: bool) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        jobs: int,
+        place: Place | None,
+        color: ColorMode,
+        *,
+        is_quiet: bool,
+    ) -> None:
         self._journal = journal
         self._jobs = jobs
+        self._place = place
         self._color = color
         self._is_quiet = is_quiet
 
@@ -178,6 +195,7 @@ class _Runner:
             jobs=self._jobs,
             progress=Progress(error_console(self._color), is_quiet=self._is_quiet),
             interrupt=Interrupt(),
+            place=self._place,
         )
         if outcome.interrupted:
             session.note("stopped; run the same command to resume", quiet=self._is_quiet)
