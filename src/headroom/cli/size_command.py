@@ -10,7 +10,6 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
-from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Parameter
@@ -19,6 +18,7 @@ from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
 from headroom.report.sizing import render_sizing
 from headroom.report.sizing_page import render_sizing_page
+from headroom.sessions.subjects import find_subject, parse_settings, with_config
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, InterruptedSearchError, Subject
 from headroom.sizing.size import Sizing, check_axes

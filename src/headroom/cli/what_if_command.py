@@ -20,7 +20,6 @@ from headroom.analysis.results import (
 )
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
-from headroom.cli.subjects import find_subject, is_study, parse_settings, with_config
 from headroom.errors import ExitCode, StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
@@ -36,6 +35,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.report.what_if import render_what_ifs
 from headroom.report.words import settings_words
+from headroom.sessions.subjects import find_subject, is_study, parse_settings, with_config
 from headroom.sizing.evaluate import plan_of
 
 _FOLDER = "what-if"

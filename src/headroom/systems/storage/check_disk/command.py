@@ -16,7 +16,7 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode
-from headroom.cli.overwrite import needed
+from headroom.sessions.overwrite import needed
 from headroom.cli.run_command import run
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.shell import quoted

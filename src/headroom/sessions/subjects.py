@@ -1,4 +1,4 @@
-"""Subjects of commands: a registered model, a model file, or an experiment of a study.
+"""Subjects of questions: a registered model, a model file, or an experiment of a study.
 
 Invariant: whatever the name means, a `Subject` has a value for every parameter that is not
 varied.
@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from headroom.cli import session
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import Column, Parameter, Value
+from headroom.experiment.protocol.system import Column, Parameter, System, Value
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.experiment.study.window_checks import time_windows
 from headroom.experiment.study.windows import with_windows
+from headroom.sessions.study_session import open_plan
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
 
@@ -71,10 +71,16 @@ def model_setup(name: str) -> dict[str, Any]:
     return {"model": name}
 
 
+def find_model(name: str) -> System:
+    """Return the system of what the user calls MODEL; a relative file starts at this folder."""
+    kind = registry.find_system("model")
+    return kind.load(msgspec.convert(model_setup(name), kind.setup_type), base=Path.cwd())
+
+
 def _of_study(
     path: Path, experiment: str, completions: int | None, varied: Sequence[str]
 ) -> tuple[Subject, Path]:
-    plan = session.open_plan(path, quick=False)
+    plan = open_plan(path, quick=False)
     planned = _chosen(plan.experiments, experiment)
     if planned.system.column is not Column.MODEL:
         raise StudyError(
