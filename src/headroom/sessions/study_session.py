@@ -204,6 +204,8 @@ def keep(plan: Plan, result: StudyResult, *, identity: bytes) -> None:
 
 def repeat_command(plan: Plan) -> str:
     """Return the command that repeats the study as it was planned, from its repository's root."""
+    if plan.command:
+        return plan.command
     words = ["headroom", "run", shlex.quote(_portable_path(plan.folder))]
     if plan.is_quick:
         words.append("--quick")

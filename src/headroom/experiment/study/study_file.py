@@ -7,7 +7,7 @@ sense to the systems is checked by `design.make_plan`, through the same located 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,6 +42,8 @@ class LoadedStudy:
         Name of every experiment and claim, by table and number.
     settings
         Settings from outside, see `headroom.experiment.study.settings`.
+    command
+        What repeats a study that a program built; empty for a file.
     """
 
     study: Study
@@ -50,6 +52,7 @@ class LoadedStudy:
     lines: Mapping[tuple[str | int, ...], int]
     names: Mapping[tuple[str, int], str]
     settings: tuple[str, ...] = ()
+    command: str = ""
 
     def locate(self, key_path: KeyPath) -> int:
         """Return the line (from 1) of a key, or of the nearest table around it."""
@@ -97,7 +100,7 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
 
 
 def study_of(
-    content: Mapping[str, Any], *, folder: Path, settings: Sequence[str] = ()
+    content: Mapping[str, Any], *, folder: Path, settings: Sequence[str] = (), command: str
 ) -> LoadedStudy:
     """Check a study that a program built, with the keys of a study file.
 
@@ -109,13 +112,17 @@ def study_of(
         Folder of its results and of relative paths.
     settings
         As for `load_study`.
+    command
+        What repeats the study, for the report.
 
     Raises
     ------
     StudyError
         As for `load_study`; the message names the study instead of file and line.
     """
-    return _checked(content, Path(f"study {content.get('name')!r}"), folder, {(): 0}, settings)
+    path = Path(f"study {content.get('name')!r}")
+    loaded = _checked(content, path, folder, {(): 0}, settings)
+    return replace(loaded, command=command)
 
 
 def _checked(

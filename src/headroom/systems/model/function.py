@@ -17,7 +17,6 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.registry import class_path
-from headroom.experiment.protocol.system import Parameter
 from headroom.simulation import Model
 from headroom.systems.model.parameters import parameters_of, place_of
 from headroom.systems.model.system import ModelSetup, ModelSystem, check_end
@@ -80,7 +79,7 @@ def packed(function: Callable[..., Model]) -> dict[str, str]:
     """
     import cloudpickle  # noqa: PLC0415 - only programs need it, commands do not
 
-    declared: tuple[Parameter, ...] = parameters_of(function)
+    declared = parameters_of(function)
     try:
         content: bytes = cloudpickle.dumps((function, declared))
     except (TypeError, ValueError, pickle.PicklingError, RecursionError) as error:

@@ -106,8 +106,7 @@ def parameters_of(
         ) from error
     arguments = inspect.signature(function).parameters.values()
     return tuple(
-        _parameter(function, argument, hints, is_registered=is_registered)
-        for argument in arguments
+        _parameter(function, argument, hints, is_registered=is_registered) for argument in arguments
     )
 
 

@@ -1,0 +1,7 @@
+"""Headroom from Python: everything that the command does, with values to compute with.
+
+`import headroom as hr` loads the names of this package when they are first used.
+
+Invariant: no statistics here. A study goes through the same plan, runner, journal and analysis as
+the command's, so the same study has the same rows.
+"""
