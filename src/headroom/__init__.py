@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headroom.api import Model as Model
     from headroom.api.answers import Fitted as Fitted
     from headroom.api.answers import Sized as Sized
     from headroom.api.answers import Solved as Solved
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from headroom.experiment.study.study import OrderingClaim as OrderingClaim
     from headroom.experiment.study.study import RatioClaim as RatioClaim
     from headroom.experiment.study.study import ValueClaim as ValueClaim
-    from headroom.simulation import Model as Model
     from headroom.simulation import constant as constant
     from headroom.simulation import draw as draw
     from headroom.simulation import empirical as empirical
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from headroom.version import version as version
 
 _HOMES = {
+    "headroom.api": ("Model",),
     "headroom.api.answers": ("Fitted", "Sized", "Solved", "WhatIfs"),
     "headroom.api.asking": ("fit", "size", "solve", "what_if"),
     "headroom.api.estimates": ("Estimate", "Point"),
@@ -66,7 +67,7 @@ _HOMES = {
         *("MonotoneClaim", "OrderingClaim", "RatioClaim", "ValueClaim"),
     ),
     "headroom.simulation": (
-        *("Model", "constant", "draw", "empirical", "erlang", "exponential", "from_moments"),
+        *("constant", "draw", "empirical", "erlang", "exponential", "from_moments"),
         *("from_samples", "hyperexponential", "lognormal", "schedule", "uniform"),
     ),
     "headroom.systems.model.parameters": ("parameter",),

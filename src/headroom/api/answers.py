@@ -18,7 +18,7 @@ from headroom.forecasts import Forecast
 from headroom.report.cards import text_card
 from headroom.report.fits import fit_sentences
 from headroom.report.sizing import answer_sentences, render_sizing
-from headroom.report.solved import SolvedPoint, render_solved, unit_of
+from headroom.report.solved import SolvedPoint, render_solved, theory_lines, unit_of
 from headroom.report.what_if import render_what_ifs
 from headroom.sizing.result import SizingResult
 
@@ -104,7 +104,13 @@ class Solved(Answer):
         return _printed(lambda console: render_solved(self.points, console), width)
 
     def _repr_html_(self) -> str:
-        return text_card(f"theory: {self.points[0].name}", self.summary(72).splitlines()[1:6])
+        first = self.points[0]
+        if len(self.points) == 1:
+            return text_card(f"theory: {first.name}", theory_lines(first.forecast))
+        exact = "all exact" if self.is_exact else "not all exact"
+        return text_card(
+            f"theory: {first.name}", [f"{len(self.points)} points, {exact}", ".to_frame()"]
+        )
 
 
 class WhatIfs(View, Answer):

@@ -109,6 +109,12 @@ class Point:
         """The levels as text, such as ``users = 250``."""
         return ", ".join(f"{name} = {level}" for name, level in self.data.levels.items())
 
+    def __repr__(self) -> str:
+        responses = [name for name in self.experiment.responses if name in self]
+        told = [f"{label_metric(name)} {self[name]}" for name in responses]
+        states = [] if self.data.saturation is None else [f"{self.data.saturation.name} saturated"]
+        return f"<{'; '.join([self.label or 'point', *told, *states])}>"
+
     def __contains__(self, metric: object) -> bool:
         return metric in self.data.estimates
 

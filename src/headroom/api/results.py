@@ -3,6 +3,7 @@
 Invariant: every number comes from `StudyResult`, as the page's and the terminal's do.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from io import StringIO
@@ -41,6 +42,10 @@ _ROWS: Mapping[str, Callable[[StudyResult], Iterator[export.Row]]] = {
 }
 
 
+_PAGE = re.compile(r"(Report|Page): ")
+"""The line of a summary that names the page."""
+
+
 class View:
     """What a result and a sweep have in common.
 
@@ -49,6 +54,9 @@ class View:
     data
         The analysed study, or the part of it that is shown.
     """
+
+    has_page = False
+    """Whether a page was written that the summary may name."""
 
     def __init__(self, data: StudyResult) -> None:
         self.data = data
@@ -84,7 +92,8 @@ class View:
         """
         text = StringIO()
         render_study(self.data, Console(file=text, width=width, no_color=True, highlight=False))
-        return text.getvalue()
+        lines = text.getvalue().splitlines(keepends=True)
+        return "".join(line for line in lines if self.has_page or not _PAGE.match(line))
 
     def to_rows(self, what: What = "points") -> list[dict[str, Any]]:
         """Return tidy rows, one for each point and metric: value, low, high, n, unit.
@@ -244,6 +253,7 @@ class Result(View):
         self.notes = notes
         self.plan = plan
         self.report = report
+        self.has_page = report is not None
 
     def __getitem__(self, experiment: str) -> Sweep:
         """Return the sweep of an experiment."""

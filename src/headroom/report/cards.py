@@ -16,7 +16,7 @@ from headroom.analysis.results import (
     StudyResult,
     Verdict,
 )
-from headroom.quantities import choose_scale, format_level, format_quantity
+from headroom.quantities import format_level, format_quantity
 from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import dimensions_of
 from headroom.report.model_picture import draw_model
@@ -33,8 +33,11 @@ _FRAME = (
     f"padding:11px 14px 10px;font:14px/1.4 system-ui,sans-serif;color:{_INK};overflow-wrap:anywhere"
 )
 _NO_ANSWER = "No single factor decides this study: see the page."
-_VERDICTS: dict[Verdict, tuple[str, str, str]] = {"holds": ("✓", "hold", _GOOD), "differs": ("✗", "differ", _BAD),
-             "undecided": ("?", "undecided", _SOFT)}  # fmt: skip
+_VERDICTS: dict[Verdict, tuple[str, str, str]] = {
+    "holds": ("✓", "hold", _GOOD),
+    "differs": ("✗", "differ", _BAD),
+    "undecided": ("?", "undecided", _SOFT),
+}
 _ANSWERS = ("Limit", "Compare", "Saturated", "Worst", "Predicted", "Fitted", "Knee", "Best")
 """Topics whose first sentence may be the answer, the best first."""
 _PLOT_W, _PLOT_H = 250, 92
@@ -61,8 +64,7 @@ def estimate_card(estimate: Estimate, *, where: str = "", is_simulated: bool = T
     runs = count_noun(estimate.count, "run")
     if estimate.low is None or estimate.high is None:
         return _card(head, big, _note(f"no interval; {runs}"))
-    low, high = (format_quantity(end, estimate.unit) for end in (estimate.low, estimate.high))
-    words = f"{low} to {high} with 95% confidence; {runs}; {estimate.method}"
+    words = f"95% confidence; {runs}; {estimate.method}"
     return _card(head, big, _interval(estimate), _note(words))
 
 
@@ -77,11 +79,13 @@ def result_card(result: StudyResult) -> str:
     body = (
         f'<div style="display:flex;gap:16px;flex-wrap:wrap;align-items:center">{figure}{side}</div>'
     )
+    only = [_responses(one) for one in result.experiments if len(one.points) == 1]
     points = sum(len(experiment.points) for experiment in result.experiments)
     extent = f"{count_noun(len(result.experiments), 'experiment')}, {count_noun(points, 'point')}"
     return _card(
         _head(title, tag),
         f'<p style="margin:3px 0"><b>{escape(answer(findings))}</b></p>',
+        *only,
         body,
         *(_caution(found.text) for found in findings if found.topic == "Caution"),
         _note(f"{extent} · .summary() .to_frame() .chart() .page()"),
@@ -131,8 +135,8 @@ def _head(title: str, tag: str) -> str:
         else ""
     )
     return (
-        f'<div style="display:flex;gap:8px;justify-content:space-between;font-size:13px;'
-        f'color:{_SOFT}"><span>{escape(title)}</span>{mark}</div>'
+        f'<div style="display:flex;gap:8px;align-items:flex-start;justify-content:space-between;'
+        f'font-size:13px;color:{_SOFT}"><span>{escape(title)}</span>{mark}</div>'
     )
 
 
@@ -142,6 +146,17 @@ def _note(text: str) -> str:
 
 def _caution(text: str) -> str:
     return f'<p style="margin:3px 0;font-size:13px;color:{_LIMIT}">! {escape(text)}</p>'
+
+
+def _responses(experiment: ExperimentResult) -> str:
+    """Return the responses of the only point."""
+    estimates = experiment.points[0].estimates
+    told = [
+        f"{label_metric(name)} {format_estimate(estimates[name])}"
+        for name in experiment.responses
+        if name in estimates
+    ]
+    return f'<p style="margin:3px 0">{escape("; ".join(told))}</p>' if told else ""
 
 
 def _chips(claims: list[ClaimResult]) -> str:
@@ -169,11 +184,7 @@ def _interval(estimate: Estimate) -> str:
     def x(value: float) -> float:
         return 4 + (value - left) / (2 * span) * 242
 
-    scale = choose_scale([estimate.value], estimate.unit, metric=estimate.metric)
-    ends = [
-        _text(x(end), 31, format_level(float(f"{end * scale.factor:.4g}")), "middle")
-        for end in (low, high)
-    ]
+    ends = [_text(x(end), 31, format_quantity(end, estimate.unit), "middle") for end in (low, high)]
     return _svg(
         250,
         34,
@@ -188,12 +199,11 @@ def _interval(estimate: Estimate) -> str:
 
 def _figure(experiment: ExperimentResult) -> str:
     """Return the first response over the first numeric factor with its knee; empty without."""
-    axes = [
-        one for one in dimensions_of(experiment) if one.is_numeric and len(one.labels) >= _CURVE
-    ]
-    if not axes or not experiment.responses:
+    numeric = (one for one in dimensions_of(experiment) if one.is_numeric)
+    axis = next((one for one in numeric if len(one.labels) >= _CURVE), None)
+    if axis is None or not experiment.responses:
         return ""
-    axis, metric = axes[0], experiment.responses[0]
+    metric = experiment.responses[0]
     others = {name: level for name, level in experiment.points[0].levels.items()
               if name not in {factor.name for factor in axis.factors}}  # fmt: skip
     shown = [
