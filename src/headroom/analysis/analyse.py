@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answers import Memory, answers
 from headroom.analysis.claims.claim_evidence import Evidence, MeasuredPoint
 from headroom.analysis.claims.claims import check_claim
@@ -149,7 +150,7 @@ def analyse(
     _derive(analysed)
     done = sum(point.done for one in analysed for point in one.points)
     failed = sum(point.failed for one in analysed for point in one.points)
-    return StudyResult(
+    result = StudyResult(
         format=FORMAT,
         name=plan.study.name,
         title=plan.study.title,
@@ -170,6 +171,7 @@ def analyse(
         generated=max((one.newest for one in analysed), default=""),
         headroom_version=version(),
     )
+    return with_answer(result)
 
 
 def _experiment(

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.answer_evidence import Answer
 from headroom.analysis.evidence import (
     Absent,
     AppliedChange,
@@ -995,3 +996,5 @@ class StudyResult(_Result, frozen=True, kw_only=True):
     """The command that repeats the study."""
     generated: str
     headroom_version: str
+    answer: Answer | None = None
+    """Made of all the rest; None in results of older versions."""

@@ -9,9 +9,9 @@ Invariant: every point has exactly one place on every dimension.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from headroom.analysis.answer.design import groups_of, is_numeric_group, telling_factors
 from headroom.analysis.results import ExperimentResult, Factor, PointResult
-from headroom.quantities import format_level
-from headroom.report.words import label_factor, label_levels, telling_factors
+from headroom.report.words import label_factor, label_levels
 
 _LOG_SPAN = 20.0
 """A factor or metric whose largest level is this many times its smallest gets a log axis."""
@@ -61,27 +61,9 @@ def dimensions_of(experiment: ExperimentResult) -> list[Dimension]:
     >>> [dimension.name for dimension in dimensions_of(experiment)]
     ['users']
     """
-    groups = _groups(experiment.factors)
-    dimensions = [Dimension(tuple(telling_factors(g)), _is_numeric(g)) for g in groups]
+    groups = groups_of(experiment.factors)
+    dimensions = [Dimension(tuple(telling_factors(g)), is_numeric_group(g)) for g in groups]
     return [dimension for dimension in dimensions if len(dimension.labels) > 1]
-
-
-def _groups(factors: Iterable[Factor]) -> list[tuple[Factor, ...]]:
-    by_name = {factor.name: factor for factor in factors}
-    groups: list[tuple[Factor, ...]] = []
-    placed: set[str] = set()
-    for factor in by_name.values():
-        if factor.name not in placed:
-            names = dict.fromkeys([factor.name, *factor.zipped_with])
-            group = tuple(by_name[name] for name in names if name in by_name)
-            groups.append(group)
-            placed.update(member.name for member in group)
-    return groups
-
-
-def _is_numeric(group: tuple[Factor, ...]) -> bool:
-    first = [format_level(level) for level in group[0].levels]
-    return all(factor.is_numeric for factor in group) and len(set(first)) == len(first)
 
 
 def hold_label(point: PointResult, held: Sequence[Dimension]) -> str:

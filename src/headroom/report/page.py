@@ -47,6 +47,7 @@ from headroom.report.course_table import course_table
 from headroom.report.crossovers import crossovers_table
 from headroom.report.derived import derived_figures, derived_tables
 from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.figures.roles import page_rules as figure_rules
 from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
 from headroom.report.laws import BASIS_WORDS, basis_sentences, law_table
@@ -54,6 +55,7 @@ from headroom.report.layout import environment, template_text
 from headroom.report.measured_when import moment
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.opening.screen import opening_of
 from headroom.report.predictions import predictions_table
 from headroom.report.profiles import profile_pictures
 from headroom.report.replication_table import replication_table
@@ -82,14 +84,8 @@ _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
 _CLASS_ROWS = 200
 """Rows of a table by class that a page holds at least."""
-_ANSWERS = 6
-"""Claims that do not hold which the top of a page shows."""
-_SHORT_STUDY, _SHORT_CLAIMS = 4, 20
-"""Experiments, and claims, up to which a page shows all that it has unfolded."""
 _PACKED_FROM = 100_000
 """Letters of JSON from which on a page carries it packed."""
-_SHORT_TITLE = 18
-"""Letters of a title that the navigation shows whole."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -100,7 +96,6 @@ class ExperimentView:
     name: str
     anchor: str
     title: str
-    short_title: str
     column: str
     facts: list[tuple[str, str]]
     subtitle: str
@@ -162,7 +157,8 @@ def render_page(result: StudyResult) -> str:
         for e, extent in zip(result.experiments, extents, strict=True)
     ]
     predictions = prediction_figures(result.claims)
-    libraries = [_library(name) for name in _LIBRARIES]
+    has_figures = bool(predictions) or any(view.figures or view.details for view in views)
+    library = _libraries() if has_figures else ""
     script = template_text("page.js")
     return (
         environment()
@@ -178,17 +174,14 @@ def render_page(result: StudyResult) -> str:
             claim_reason=claim_reason,
             progress=describe_progress(result),
             environments=_distinct([_environment_view(facts) for facts in result.environments]),
-            policy=_policy([*libraries, script]),
+            policy=_policy([library, script] if library else [script]),
             style=_style(views),
-            libraries=[Markup(library) for library in libraries],  # noqa: S704
+            opening=opening_of(result),
             script=Markup(script),  # noqa: S704
             licences=[_licence(name) for name in _LIBRARIES],
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
-            answers=_not_holding(result)[:_ANSWERS],
-            answers_left_out=len(_not_holding(result)[_ANSWERS:]),
             is_whole=is_whole(result),
-            is_long=len(views) > _SHORT_STUDY or len(result.claims) > _SHORT_CLAIMS,
             data={
                 "figures": embedded(
                     embed_json(_figure_data(result, views, predictions), is_drawn=True)
@@ -198,15 +191,16 @@ def render_page(result: StudyResult) -> str:
                         stored_form(result if is_whole(result) else _drawn_of(result, views))
                     )
                 ),
+                **({"library": _packed(library)} if library else {}),
             },
-            has_figures=bool(predictions) or any(view.figures or view.details for view in views),
+            has_figures=has_figures,
         )
     )
 
 
 def _style(views: Iterable[ExperimentView]) -> Markup:
     rules = page_rules() if any(view.model for view in views) else ""
-    return Markup(template_text("page.css") + rules)  # noqa: S704 - files of this package
+    return Markup(template_text("page.css") + figure_rules() + rules)  # noqa: S704 - files of this package
 
 
 def view_of(
@@ -237,7 +231,6 @@ def view_of(
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
         title=experiment.title or experiment.name,
-        short_title=_short_title(experiment),
         column=_COLUMN_WORDS[experiment.column],
         facts=flatten(experiment.facts),
         subtitle=_subtitle(experiment),
@@ -294,16 +287,6 @@ class Drawn:
     def figures(self, kind: str, draw: Callable[[], Sequence[Figure]]) -> list[Figure]:
         """Return the figures of one kind, none if they fail."""
         return list(self.part(f"the {kind} figures", draw) or [])
-
-
-def _short_title(experiment: ExperimentResult) -> str:
-    """Return the text in the navigation: the title if it is short, else the name.
-
-    A name is an identifier; its underscores and dashes are blanks to a reader.
-    """
-    if experiment.title and len(experiment.title) <= _SHORT_TITLE:
-        return experiment.title
-    return re.sub(r"[_-]+", " ", experiment.name)
 
 
 def _subtitle(experiment: ExperimentResult) -> str:
@@ -437,14 +420,14 @@ def embedded(json: Markup) -> Embedded:
     """
     if len(json) < _PACKED_FROM:
         return Embedded(json, is_packed=False)
-    packed = gzip.compress(json.encode(), mtime=0)
+    return _packed(str(json))
+
+
+@cache
+def _packed(text: str) -> Embedded:
+    """Return a text as base64 of gzip, in which no sign means anything to HTML."""
+    packed = gzip.compress(text.encode(), mtime=0)
     return Embedded(Markup(base64.b64encode(packed).decode()), is_packed=True)  # noqa: S704
-
-
-def _not_holding(result: StudyResult) -> list[ClaimResult]:
-    """Return the claims that differ, then those that are undecided."""
-    order = ("differs", "undecided")
-    return [one for verdict in order for one in result.claims if one.verdict == verdict]
 
 
 @cache
@@ -454,6 +437,12 @@ def _library(name: str) -> str:
     if "</script" in text.lower() or "<!--" in text:
         raise AssertionError(f"{name}.min.js cannot stand inside a script element")
     return text
+
+
+@cache
+def _libraries() -> str:
+    """Return the chart library as the one script that the page adds when a figure is unfolded."""
+    return "\n;\n".join(map(_library, _LIBRARIES))
 
 
 def _licence(name: str) -> str:

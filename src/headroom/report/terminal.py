@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from headroom.analysis.answer.design import telling_factors
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, results_folder
@@ -45,7 +46,6 @@ from headroom.report.words import (
     count_noun,
     label_factor,
     label_point,
-    telling_factors,
     title_metric,
     why_no_figures,
 )

@@ -7,6 +7,7 @@ the metric in the results, because tables and tooltips also carry its name.
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from headroom.analysis.answer.design import telling_factors
 from headroom.analysis.results import Factor, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.windows import WORST
@@ -115,29 +116,6 @@ def label_factor(factor: Factor) -> str:
     'think (ms)'
     """
     return factor.name if factor.unit in {"", "1"} else f"{factor.name} ({factor.unit})"
-
-
-def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
-    """Return the factors that tell the points apart.
-
-    Of factors that move together the first is enough where it is a word with a level of its own
-    for each row; the others are then its explanation.
-
-    Examples
-    --------
-    >>> buy = Factor(name="buy", unit="", is_numeric=False, levels=["none", "disk"],
-    ...     zipped_with=["disks"])
-    >>> disks = Factor(name="disks", unit="1", is_numeric=True, levels=[1, 2],
-    ...     zipped_with=["buy"])
-    >>> [factor.name for factor in telling_factors([buy, disks])]
-    ['buy']
-    """
-    explained: set[str] = set()
-    for factor in factors:
-        is_name = not factor.is_numeric and len(set(factor.levels)) == len(factor.levels)
-        if is_name and factor.name not in explained:
-            explained.update(factor.zipped_with)
-    return [factor for factor in factors if factor.name not in explained]
 
 
 def settings_words(values: Mapping[str, Value], changed: Collection[str]) -> str:

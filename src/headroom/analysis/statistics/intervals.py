@@ -348,7 +348,7 @@ def ratio(first: Sample, second: Sample, *, confidence: float = CONFIDENCE) -> I
         return Interval(value=0.0, low=0.0, high=0.0, method="none")
     value = first.value / second.value
     if "median" in (first.centre, second.centre):
-        return _quotient(first, second, value, confidence)
+        return quotient(*(sample.interval(confidence=confidence) for sample in (first, second)))
     ratio_of = _ratio_by_parts if _have_parts([first, second]) else _fieller
     return ratio_of(first, second, value, confidence)
 
@@ -428,8 +428,19 @@ def _scaled(interval: Interval, weight: float) -> Interval:
     )
 
 
-def _quotient(first: Sample, second: Sample, value: float, confidence: float) -> Interval:
-    above, below = (sample.interval(confidence=confidence) for sample in (first, second))
+def quotient(above: Interval, below: Interval) -> Interval:
+    """Return ``above / below`` of two independent estimates, with an interval from both of theirs.
+
+    Both intervals are taken on a logarithmic scale and combined by their squares.
+
+    Examples
+    --------
+    >>> sides = (Interval(value=v, low=0.9 * v, high=1.1 * v, method="none") for v in (4.0, 2.0))
+    >>> found = quotient(*sides)
+    >>> found.value, round(found.low or 0.0, 3), round(found.high or 0.0, 3)
+    (2.0, 1.735, 2.305)
+    """
+    value = above.value / below.value if below.value else float("nan")
     if above.low is None or above.high is None or below.low is None or below.high is None:
         return _no_interval(value, above.reason or below.reason)
     if below.low <= 0.0 <= below.high:

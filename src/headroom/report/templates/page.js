@@ -1,7 +1,8 @@
 "use strict";
-/* Draws the figures from the data in this file. Its state is readable on the root element:
-   data-state (static, drawing, done), data-drawn, data-empty, data-failed, data-problems. */
-(async () => {
+/* Draws the interactive figures of what is unfolded, from the data in this file; the first screen
+   needs no script. The chart library is unpacked when the first of them is seen. State, on the root
+   element: data-state (static, drawing, done), data-drawn, data-empty, data-failed, data-problems. */
+(() => {
   const root = document.documentElement;
   const problems = [];
   const note = (text) => {
@@ -22,18 +23,32 @@
     const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream(dataset.packed));
     return new Response(unpacked).text();
   }
-  root.dataset.state = "reading";
-  const report = JSON.parse(await textOf("figures"));
-  const results = JSON.parse(await textOf("results"));
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   all(".needs-script").forEach((element) => { element.hidden = false; });
 
   /* What is selected: the point and metric of each experiment, the held levels of a figure. */
   const selected = new Map();
   const held = new Map();
-  const pointsOf = new Map(results.experiments.map((experiment) => [
-    experiment.name, new Map(experiment.points.map((point) => [point.key, point])),
-  ]));
+  let report = null;
+  let results = null;
+  let pointsOf = null;
+
+  async function readData() {
+    report = JSON.parse(await textOf("figures"));
+    results = JSON.parse(await textOf("results"));
+    pointsOf = new Map(results.experiments.map((experiment) => [
+      experiment.name, new Map(experiment.points.map((point) => [point.key, point])),
+    ]));
+    for (const panel of all(".choose")) choosePoint(panel);
+  }
+  /* The policy of the page knows the library by its hash. */
+  async function readLibrary() {
+    const library = document.createElement("script");
+    library.textContent = await textOf("library");
+    document.head.append(library);
+  }
+  let reading = null;
+  const readOnce = () => { reading ??= Promise.all([readData(), readLibrary()]); return reading; };
 
   const isDark = () => (root.dataset.scheme
     ? root.dataset.scheme === "dark"
@@ -357,13 +372,22 @@
     }
   }
 
-  /* One loop draws at a time; whatever is asked for meanwhile waits in the set. */
+  const isShown = (figure) => {
+    const holder = document.querySelector(`[data-figure="${CSS.escape(figure.key)}"]`);
+    return holder !== null && holder.closest("details:not([open])") === null;
+  };
+  /* One loop draws at a time; whatever is asked for meanwhile waits in the set. Folded figures are
+     drawn when they are unfolded: before, they have no width. */
   const waiting = new Set();
-  async function drawAll(figures = report.figures) {
-    figures.forEach((figure) => waiting.add(figure));
+  let isLooping = false;
+  async function drawAll(choose = () => true) {
     root.dataset.drawnScheme = isDark() ? "dark" : "light";
-    if (root.dataset.state === "drawing") return;
+    if (!all(".chart").some((chart) => chart.closest("details:not([open])") === null)) return;
     root.dataset.state = "drawing";
+    await readOnce();
+    report.figures.filter((one) => choose(one) && isShown(one)).forEach((one) => waiting.add(one));
+    if (isLooping) return;
+    isLooping = true;
     for (const figure of waiting) {
       waiting.delete(figure);
       try {
@@ -374,6 +398,7 @@
         show(holder, "failed", "This figure could not be drawn; the table holds its numbers.");
       }
     }
+    isLooping = false;
     countStates();
     root.dataset.state = "done";
   }
@@ -414,34 +439,43 @@
     return { part: part.value, quantity: quantity.value };
   }
 
-  const detailsOf = (name) => report.figures.filter((figure) => figure.detail && figure.experiment === name);
+  const isDetailOf = (name) => (figure) => Boolean(figure.detail) && figure.experiment === name;
   for (const panel of all(".choose")) {
-    choosePoint(panel);
     panel.addEventListener("change", () => {
       choosePoint(panel);
-      drawAll(detailsOf(panel.dataset.experiment));
+      drawAll(isDetailOf(panel.dataset.experiment));
     });
   }
   for (const select of all("[data-series-part], [data-series-metric]")) {
     const name = select.dataset.seriesPart ?? select.dataset.seriesMetric;
     select.addEventListener("change", () => {
       choosePoint(document.querySelector(`.choose[data-experiment="${CSS.escape(name)}"]`));
-      drawAll(detailsOf(name).filter((figure) => figure.detail === "series"));
+      drawAll((figure) => isDetailOf(name)(figure) && figure.detail === "series");
     });
   }
   for (const select of all("[data-hold]")) {
     select.addEventListener("change", () => {
       held.set(select.dataset.hold, select.value);
-      drawAll(report.figures.filter((figure) => figure.key === select.dataset.hold));
+      drawAll((figure) => figure.key === select.dataset.hold);
     });
   }
-
-  /* What is folded has no width; it is drawn again when it is opened for the first time. */
-  for (const closer of all("details.closer")) {
-    closer.addEventListener("toggle", () => {
-      drawAll(detailsOf(closer.querySelector(".choose").dataset.experiment));
-    }, { once: true });
+  for (const fold of all("details")) {
+    fold.addEventListener("toggle", () => {
+      if (!fold.open) return;
+      const within = new Set(all(".chart", fold).map((chart) => chart.dataset.figure));
+      if (within.size) drawAll((figure) => within.has(figure.key) && !views.has(figure.key));
+    });
   }
+  /* A link to what is folded unfolds it. */
+  function unfold() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let fold = target; fold; fold = fold.parentElement?.closest("details")) {
+      if (fold.tagName === "DETAILS") fold.open = true;
+    }
+    target?.scrollIntoView();
+  }
+  window.addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
 
   /* Tables. */
   function compare(a, b) {
@@ -471,15 +505,12 @@
 
   /* Scheme, copy, download, print. */
   const scheme = document.getElementById("scheme");
-  const nameScheme = () => { scheme.textContent = isDark() ? "Light" : "Dark"; };
-  nameScheme();
   scheme.addEventListener("click", () => {
     root.dataset.scheme = isDark() ? "light" : "dark";
-    nameScheme();
     drawAll();
   });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (!root.dataset.scheme) { nameScheme(); drawAll(); }
+    if (!root.dataset.scheme) drawAll();
   });
   for (const button of all("[data-copy]")) {
     button.addEventListener("click", async () => {
@@ -498,13 +529,14 @@
     const blob = new Blob([await textOf("results")], { type: "application/json" });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
-    link.download = `${report.name}-results.json`;
+    link.download = `${root.dataset.study}-results.json`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   });
   window.addEventListener("beforeprint", () => {
-    all("details").forEach((element) => { element.open = true; });
+    all("details.printed").forEach((element) => { element.open = true; });
   });
 
+  root.dataset.state = "done";
   drawAll();
 })();

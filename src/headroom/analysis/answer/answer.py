@@ -1,0 +1,209 @@
+"""The answer of a study: which statement comes first, what follows, and its figures.
+
+The rank: incomplete; disturbed beyond its bound, which is half of the runs; saturated; then what
+the study asks. It asks whether a publication stands if most of its claims come from a paper; how
+good predictions are if its claims are about them (see `headroom.analysis.answer.claims`). Else it
+asks what its first experiment asks that has a limit of the study, a comparison, a bottleneck, or
+settings to choose from; without any of these, its first experiment with results.
+
+An experiment in which a limit of the study breaks below saturation is about that limit.
+
+Invariant: the answer is a function of the other fields of the result.
+"""
+
+import msgspec
+
+from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
+from headroom.analysis.answer.changes import changes_at
+from headroom.analysis.answer.claims import (
+    claims_checked,
+    counts_of,
+    prediction_of,
+    printed_numbers,
+    reproduction_of,
+)
+from headroom.analysis.answer.design import axis_of
+from headroom.analysis.answer.figures import figure_of, questions_of
+from headroom.analysis.answer.limits import saturated_of
+from headroom.analysis.answer.numbers import has_results
+from headroom.analysis.answer.question import statement_of, without_results
+from headroom.analysis.answer.settings import values_of_best
+from headroom.analysis.answer.sureness import sureness_of
+from headroom.analysis.answer_evidence import (
+    Answer,
+    Changes,
+    Comparison,
+    Disturbed,
+    Equal,
+    Incomplete,
+    Limit,
+    Saturated,
+    Statement,
+    Target,
+    TradeOff,
+    Undecided,
+)
+from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.defects import fallback
+
+MAX_DISTURBED = 0.5
+"""Share of the runs of an experiment beyond which disturbed ones take the answer."""
+_MAX_FOLLOWS = 2
+_ASKED = (Target, Saturated, Comparison, Equal, TradeOff, Limit)
+
+
+def with_answer(result: StudyResult) -> StudyResult:
+    """Return a result with its answer, made of everything else in it.
+
+    Parameters
+    ----------
+    result
+        An analysed study; an answer that it has already does not count.
+
+    Examples
+    --------
+    >>> empty = StudyResult(format=4, name="empty", title="", question="", folder="empty", seed=1,
+    ...     is_quick=False, is_complete=False, done=0, failed=0, planned=4, experiments=[],
+    ...     claims=[], environments=[], command="", generated="", headroom_version="0.1.0")
+    >>> with_answer(empty).answer.kind
+    'incomplete'
+    """
+    answer = fallback(lambda: answer_of(result), lambda _: None)
+    return msgspec.structs.replace(result, answer=answer)
+
+
+def answer_of(study: StudyResult) -> Answer:
+    """Return the answer of a study, see `with_answer`."""
+    experiment = _asked(study)
+    question = _question(study, experiment)
+    about = None if question in _of_claims(study) else experiment
+    statement = _first(study, about or experiment, question)
+    shown = _shown(statement, question)
+    figure = figure_of(about, shown)
+    return Answer(
+        statement=statement,
+        experiment=about.name if about else "",
+        follows=_follows(study, about, statement, question)[:_MAX_FOLLOWS],
+        figure=figure,
+        questions=questions_of(study, about, figure),
+        cautions=cautions_of(study, experiment) if experiment else [],
+        sureness=sureness_of(experiment) if experiment else None,
+        claims=counts_of(study.claims),
+        columns=list(dict.fromkeys(one.column for one in study.experiments)),
+    )
+
+
+def _asked(study: StudyResult) -> ExperimentResult | None:
+    """Return the experiment that the question of a study is about; None if there is none."""
+    told = [one for one in study.experiments if any(map(has_results, one.points))]
+    asked = (one for one in told if _is_asked(statement_of(study, one)))
+    return next(asked, told[0] if told else next(iter(study.experiments), None))
+
+
+def _is_asked(statement: Statement) -> bool:
+    """Return whether a statement answers, or leaves open, what a study asks of an experiment."""
+    is_open = isinstance(statement, Undecided) and statement.code in {"target", "comparison"}
+    return is_open or isinstance(statement, _ASKED)
+
+
+def _of_claims(study: StudyResult) -> list[Statement]:
+    return [one for one in (reproduction_of(study), prediction_of(study)) if one is not None]
+
+
+def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statement | None:
+    """Return what the study asks, whatever ranks above it."""
+    of_claims = _of_claims(study)
+    if of_claims:
+        return of_claims[0]
+    return statement_of(study, experiment) if experiment else None
+
+
+def _first(
+    study: StudyResult, experiment: ExperimentResult | None, question: Statement | None
+) -> Statement:
+    """Return what ranks above the question, or the answer to it."""
+    if not study.is_complete or experiment is None or question is None:
+        return _runs_left(study)
+    return _lacking(study, experiment) or _disturbed(study, experiment) or question
+
+
+def _runs_left(study: StudyResult) -> Incomplete:
+    points = [point for one in study.experiments for point in one.points]
+    return Incomplete(
+        code="runs_left",
+        done=study.done,
+        failed=study.failed,
+        planned=study.planned,
+        points=len(points),
+        points_without=sum(not has_results(point) for point in points),
+    )
+
+
+def _lacking(study: StudyResult, experiment: ExperimentResult) -> Incomplete | None:
+    """Return that an experiment is incomplete, if points failed or most have no results."""
+    without = [point for point in experiment.points if not has_results(point)]
+    has_failed = any(point.failed for point in without)
+    if has_failed or 2 * len(without) > len(experiment.points):
+        return without_results(study, experiment)
+    return None
+
+
+def _disturbed(study: StudyResult, experiment: ExperimentResult) -> Disturbed | None:
+    count, worst = disturbed_runs(experiment)
+    done = sum(point.done for point in experiment.points)
+    if worst is None or count <= MAX_DISTURBED * done:
+        return None
+    return Disturbed(
+        cause=worst.kind, share=worst.share, count=count, done=done, cores=_cores(study)
+    )
+
+
+def _cores(study: StudyResult) -> float | None:
+    """Return how many processors the last session could use."""
+    cpu = study.environments[-1].get("cpu", {}) if study.environments else {}
+    cores = cpu.get("usable_count")
+    return float(cores) if isinstance(cores, int | float) else None
+
+
+def _shown(statement: Statement, question: Statement | None) -> Statement:
+    """Return the statement that the decisive figure shows: the question, if that has an answer."""
+    is_hidden = isinstance(statement, Disturbed | Incomplete) and question is not None
+    return question if is_hidden and question is not None else statement
+
+
+def _follows(
+    study: StudyResult,
+    experiment: ExperimentResult | None,
+    statement: Statement,
+    question: Statement | None,
+) -> list[Statement]:
+    """Return what follows from the answer, or what the answer would be if nothing ranked higher."""
+    if isinstance(statement, Incomplete):
+        return []
+    if isinstance(statement, Disturbed):
+        return [question] if question is not None else []
+    found: list[Statement | None] = []
+    if experiment is None:
+        found.append(printed_numbers(study.claims))
+    elif isinstance(statement, TradeOff):
+        found.append(values_of_best(experiment, statement))
+    else:
+        found.append(_changes(study, experiment, statement))
+        found.append(saturated_of(experiment) if isinstance(statement, Target) else None)
+    if study.claims and not isinstance(statement, Comparison | Limit) and experiment is not None:
+        found.append(None if any(found) else claims_checked(study.claims))
+    return [one for one in found if one is not None]
+
+
+def _changes(
+    study: StudyResult, experiment: ExperimentResult, statement: Statement
+) -> Changes | None:
+    """Return what changes bring where a part limits."""
+    if not isinstance(statement, Limit | Target | Saturated):
+        return None
+    axis = axis_of(experiment)
+    points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
+    if not points:
+        return None
+    top = max(points, key=lambda p: float(p.levels[axis.name])) if axis else points[-1]
+    return changes_at(study, experiment, top, moved=axis.name if axis else "")

@@ -1,0 +1,193 @@
+"""Reasons to take care, the most important first.
+
+Invariant: each one names a number that says so, and comes only where that number is there: a
+warning that appears on every result is a warning that nobody reads.
+"""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from headroom.analysis.answer.design import setting_of
+from headroom.analysis.answer.numbers import has_results, main_metric
+from headroom.analysis.answer_evidence import Caution
+from headroom.analysis.results import (
+    Disturbance,
+    Estimate,
+    ExperimentResult,
+    PointResult,
+    StudyResult,
+)
+
+MAX_CAUTIONS = 4
+_MIN_RUNS = 5
+_FAR = 5.0
+"""Times the distance of the next run from the median from which a run is far from the others."""
+_FAR_SHARE = 0.2
+"""Share of the median that it is away at least."""
+
+
+def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Caution]:
+    """Return why a reader of an experiment should take care."""
+    groups = (
+        _disturbed(experiment),
+        _failed(study),
+        _without_results(experiment),
+        _broken_law(experiment),
+        _imprecise(experiment),
+        _without_intervals(experiment),
+        _unpaired(experiment),
+        _quick(study),
+        _fitted(study),
+        _assumed(study),
+        _outlier(experiment),
+        _short(experiment),
+    )
+    return [caution for group in groups for caution in group][:MAX_CAUTIONS]
+
+
+def _disturbed(experiment: ExperimentResult) -> Iterator[Caution]:
+    count, worst = disturbed_runs(experiment)
+    if worst is not None:
+        done = sum(point.done for point in experiment.points)
+        yield Caution(code="disturbed", count=count, total=done, share=worst.share, name=worst.kind)
+
+
+def disturbed_runs(experiment: ExperimentResult) -> tuple[int, Disturbance | None]:
+    """Return how many runs were disturbed, and what disturbed them most; None if nothing did."""
+    count = sum(
+        len({number for found in point.disturbances for number in found.replications})
+        for point in experiment.points
+    )
+    every = [found for point in experiment.points for found in point.disturbances]
+    return count, max(every, key=lambda found: found.share, default=None)
+
+
+def _failed(study: StudyResult) -> Iterator[Caution]:
+    if study.failed:
+        yield Caution(code="failed", count=study.failed, total=study.planned)
+
+
+def _without_results(experiment: ExperimentResult) -> Iterator[Caution]:
+    count = sum(not has_results(point) for point in experiment.points)
+    if count:
+        yield Caution(code="no_results", count=count, total=len(experiment.points))
+
+
+def _broken_law(experiment: ExperimentResult) -> Iterator[Caution]:
+    count = sum(point.little is not None and not point.little.passed for point in experiment.points)
+    if count:
+        yield Caution(code="little", count=count, total=len(experiment.points))
+
+
+def _imprecise(experiment: ExperimentResult) -> Iterator[Caution]:
+    metric = experiment.precision_metric
+    missed = [
+        (width, point)
+        for point in experiment.points
+        if point.precision_reached is False and (width := _half_width(point.estimates.get(metric)))
+    ]
+    if missed:
+        width, point = max(missed, key=lambda pair: pair[0])
+        yield Caution(
+            code="imprecise",
+            count=len(missed),
+            total=len(experiment.points),
+            share=width,
+            wanted=experiment.precision,
+            metric=metric,
+            levels=setting_of(experiment, point),
+        )
+
+
+def _half_width(estimate: Estimate | None) -> float:
+    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
+        return 0.0
+    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
+
+
+def _without_intervals(experiment: ExperimentResult) -> Iterator[Caution]:
+    metric = main_metric(experiment)
+    found = [point.estimates[metric] for point in experiment.points if metric in point.estimates]
+    count = sum(estimate.low is None for estimate in found)
+    if count:
+        yield Caution(code="no_intervals", count=count, total=len(found), metric=metric)
+
+
+def _unpaired(experiment: ExperimentResult) -> Iterator[Caution]:
+    if experiment.compared is not None and experiment.compared.order.code == "apart":
+        order = experiment.compared.order
+        yield Caution(code="unpaired", count=order.intact, total=order.blocks)
+
+
+def _quick(study: StudyResult) -> Iterator[Caution]:
+    if study.is_quick:
+        yield Caution(code="quick", count=study.done)
+
+
+def _fitted(study: StudyResult) -> Iterator[Caution]:
+    calibrated = {
+        use.name
+        for experiment in study.experiments
+        for use in experiment.parameters
+        if use.source.startswith("calibrated")
+    }
+    fitted = sum(claim.basis == "fitted" for claim in study.claims)
+    if calibrated or fitted:
+        yield Caution(code="fitted", count=len(calibrated), total=fitted)
+
+
+def _assumed(study: StudyResult) -> Iterator[Caution]:
+    """Count the numbers of models that are assumed, if half of them or more are."""
+    sources = {
+        use.name: use.source
+        for experiment in study.experiments
+        if experiment.column == "model"
+        for use in experiment.parameters
+        if use.origin in {"default", "fixed"} and isinstance(use.value, int | float)
+    }
+    count = sum(source.startswith("assumed") for source in sources.values())
+    if 2 * count >= len(sources) > 0:
+        yield Caution(code="assumed", count=count, total=len(sources))
+
+
+def _outlier(experiment: ExperimentResult) -> Iterator[Caution]:
+    if experiment.column != "measure":
+        return
+    metric = main_metric(experiment)
+    for point in experiment.points:
+        samples = _samples_of(point, metric)
+        if len(samples) >= _MIN_RUNS and _is_far(samples):
+            yield Caution(
+                code="outlier",
+                count=1,
+                total=len(samples),
+                metric=metric,
+                unit=point.estimates[metric].unit,
+                value=samples[-1],
+                low=samples[0],
+                high=samples[-2],
+                levels=setting_of(experiment, point),
+            )
+            return
+
+
+def _samples_of(point: PointResult, metric: str) -> list[float]:
+    if metric not in point.estimates:
+        return []
+    found = (one.samples for one in point.distributions if one.metric == metric)
+    return sorted(next(found, []))
+
+
+def _is_far(samples: Sequence[float]) -> bool:
+    """Return whether the largest of sorted values is far from all the others."""
+    middle = median(samples)
+    distance = samples[-1] - middle
+    return distance > _FAR * (samples[-2] - middle) and distance > _FAR_SHARE * abs(middle)
+
+
+def _short(experiment: ExperimentResult) -> Iterator[Caution]:
+    count = sum(
+        point.run_length is not None and point.run_length.is_short for point in experiment.points
+    )
+    if count:
+        yield Caution(code="short_runs", count=count, total=len(experiment.points))

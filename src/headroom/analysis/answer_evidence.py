@@ -1,0 +1,577 @@
+"""The answer of a study as plain data: statements, figures and cautions, never sentences.
+
+`headroom.analysis.answer` makes it from the rest of a result, `headroom.report.sentences.answer`
+words it. A statement is what one sentence says: the answer, what follows, or the title of a figure.
+
+Invariant: as for `headroom.analysis.results`, all of it survives `msgspec.to_builtins` and back; a
+number with an interval is stated no more strongly than the interval allows.
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headroom.analysis.evidence import AppliedChange, WarmUpEvidence
+from headroom.experiment.protocol.system import Value
+
+Kind: TypeAlias = Literal[
+    "incomplete",
+    "disturbed",
+    "saturated",
+    "limit",
+    "no_limit",
+    "target",
+    "comparison",
+    "equal",
+    "undecided",
+    "trade_off",
+    "reproduction",
+    "prediction",
+    "sweep",
+    "value",
+]
+"""Kinds of answers; the other statements only follow from one, or are the title of a figure."""
+Setting: TypeAlias = dict[str, Value]
+"""Levels of the factors that tell the points of an experiment apart."""
+PartKind: TypeAlias = Literal["station", "pool", "system"]
+
+
+class _Data(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all data here."""
+
+
+class _Statement(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Base of all statements; `kind` is written next to their fields."""
+
+
+class Bounded(_Data, frozen=True, kw_only=True):
+    """A number in base units with its 95% interval; `low` and `high` are None without one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    metric: str = ""
+    """Empty: a ratio."""
+    unit: str = "1"
+
+
+class Level(_Data, frozen=True, kw_only=True):
+    """A level of a factor, found with an interval or planned."""
+
+    factor: str
+    unit: str
+    value: Value
+    low: float | None = None
+    high: float | None = None
+
+
+class Part(_Data, frozen=True, kw_only=True):
+    """A station or a pool, with the share of time in which it is busy or held."""
+
+    kind: PartKind
+    name: str
+    utilization: Bounded | None = None
+
+
+class TriedChange(_Data, frozen=True, kw_only=True):
+    """A change that was run, and how many times better a metric is for it."""
+
+    applied: list[AppliedChange]
+    levels: Setting = {}
+    """Levels of the changed point, if the change is another point; empty of a what-if run."""
+    experiment: str
+    gain: Bounded
+    """Above one is better, also of a metric that falls; without `metric` and `unit`."""
+    metric: str
+    unit: str
+    better: Literal["high", "low"]
+    before: float
+    after: float
+    """Of the metric, in its base unit."""
+    then: Part | None = None
+    """What limits after the change; None if nothing does, or if that is unknown."""
+    is_gain: bool
+    """Whether the whole interval is above one, and not all of it within 2% of it."""
+    is_no_gain: bool
+    """Whether the whole interval is below 1.02: hardly better, or worse."""
+
+
+IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted"]
+"""Runs are left; runs failed, so that points have no results; points have none although their runs
+finished; parameters could not be fitted."""
+
+
+class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
+    """There is no answer yet, or none at all."""
+
+    code: IncompleteCode
+    done: int
+    failed: int
+    planned: int
+    points: int
+    """Points of the experiment; of ``runs_left`` those of the study."""
+    points_without: int
+    """Those of them without results."""
+    reason: str = ""
+    """Words of an error or of a system."""
+    warm_up: WarmUpEvidence | None = None
+    """Of ``no_results``: why a point has no steady state."""
+
+
+class Disturbed(_Statement, frozen=True, kw_only=True, tag="disturbed"):
+    """Most runs were disturbed."""
+
+    cause: Literal["others", "steal", "throttling", "swapping", "slower"]
+    share: float
+    """At most taken, of the whole machine."""
+    count: int
+    done: int
+    cores: float | None = None
+
+
+class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
+    """From a level on a part is offered more than it can do."""
+
+    level: Level | None
+    """Lowest level that is saturated; None if there is no such factor."""
+    last_steady: float | None = None
+    """Highest level below it that is not."""
+    part: Part
+    steadied_by: list[AppliedChange] = []
+    """A change that was tried and gives a steady state."""
+    load: Bounded | None = None
+    """Offered load over capacity at that level."""
+    is_everywhere: bool = False
+    where: Setting = {}
+
+
+class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
+    """A part limits, from a level on if there is a factor."""
+
+    part: Part
+    level: Level | None
+    """With an interval: the knee of `metric`. Without: the lowest level at which the part
+    limits; None if there is no such factor, or if it limits everywhere."""
+    last_free: float | None = None
+    """Highest level below `level` at which it does not."""
+    last: float | None = None
+    """Highest level at which it limits, if it does not limit above; then `level` is None."""
+    metric: str = ""
+    points: int
+    """At which the part limits."""
+    judged: int
+    best: TriedChange | None = None
+    where: Setting = {}
+
+
+class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
+    """No part limits at any level."""
+
+    level: Level | None
+    """Highest level that was tried."""
+    part: Part | None
+    """The busiest one, at that level if it is there; None if no shares are known."""
+
+
+class Target(_Statement, frozen=True, kw_only=True, tag="target"):
+    """Where a metric passes the limit that the study sets."""
+
+    metric: str
+    unit: str
+    bound: float
+    is_upper: bool
+    """Whether the metric must be at most, not at least, `bound`."""
+    state: Literal["breaks", "holds", "broken"]
+    level: Level
+    """Where it breaks, between `low` and `high`, or the last level that was tried (``holds``), or
+    the first (``broken``)."""
+    is_between: bool = False
+    """Whether only the levels around the break are known, because the upper one is saturated."""
+    headroom: Bounded | None = None
+    """How many times the current load the level is."""
+    current: float | None = None
+    verdict: Literal["holds", "differs", "undecided", ""] = ""
+    """At the current load."""
+    where: Setting = {}
+
+
+class Comparison(_Statement, frozen=True, kw_only=True, tag="comparison"):
+    """One setting is better than another, by a ratio whose interval excludes one."""
+
+    first: Setting
+    second: Setting
+    metric: str
+    better: Literal["high", "low", "none"]
+    """``none``: the first one is larger."""
+    ratio: Bounded
+    """How many times better, or larger, the first is: above one."""
+    is_next: bool = False
+    """Whether the second is the next best of several."""
+    is_least: bool = False
+    """Whether the ratio is the smallest of several combinations."""
+    better_count: int = 1
+    """Combinations of other factors at which the first is better."""
+    worse_count: int = 0
+    same_count: int = 0
+    undecided_count: int = 0
+    where: Setting = {}
+
+
+class Equal(_Statement, frozen=True, kw_only=True, tag="equal"):
+    """Two settings are the same within the zone that the study names."""
+
+    first: Setting
+    second: Setting
+    metric: str
+    ratio: Bounded
+    same_within: float
+    count: int = 1
+    """Combinations of other factors; the ratio is the one farthest from one."""
+    where: Setting = {}
+
+
+UndecidedCode: TypeAlias = Literal["comparison", "ranking", "target", "claims", "few_runs"]
+"""Two levels; several settings, of which none is clearly best; a limit; the claims; a metric that
+has no interval."""
+
+
+class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
+    """The intervals do not carry an answer."""
+
+    code: UndecidedCode
+    first: Setting = {}
+    second: Setting = {}
+    metric: str = ""
+    better: Literal["high", "low", "none"] = "none"
+    ratio: Bounded | None = None
+    count: int = 0
+    """Runs of each side; of ``ranking`` settings, of ``claims`` all of them."""
+    more: int | None = None
+    """About how many more runs of each side would decide; None if unknown."""
+    level: Level | None = None
+    """Of ``target``."""
+    bound: float | None = None
+    unit: str = "1"
+    where: Setting = {}
+
+
+class Goal(_Data, frozen=True, kw_only=True):
+    """The best settings for one metric: those that cannot be distinguished from the best."""
+
+    metric: str
+    better: Literal["high", "low"]
+    settings: list[Setting]
+    value: Bounded
+    """Of the first setting."""
+
+
+class Beaten(_Data, frozen=True, kw_only=True):
+    """A setting that another one beats for each goal."""
+
+    setting: Setting
+    by: Setting
+
+
+class TradeOff(_Statement, frozen=True, kw_only=True, tag="trade_off"):
+    """Which setting is best for which goal."""
+
+    goals: list[Goal]
+    beaten: list[Beaten]
+    settings: int
+
+
+class Reproduction(_Statement, frozen=True, kw_only=True, tag="reproduction"):
+    """How many findings of a publication hold.
+
+    It stands if 90% of those that were checked hold and none that was printed as a number differs;
+    it falls if more than half differ; else it stands in part.
+    """
+
+    state: Literal["stands", "partly", "falls"]
+    holds: int
+    differs: int
+    undecided: int
+    left_out: int = 0
+    """Of the undecided: those that the quick variant leaves out on purpose."""
+    topics: list[str] = []
+    """Metrics of the findings that differ, the most frequent first."""
+    headline_differs: int = 0
+    """Findings printed as numbers that differ."""
+
+
+class Prediction(_Statement, frozen=True, kw_only=True, tag="prediction"):
+    """How far predictions are from measurements of points that they had not seen."""
+
+    verdict: Literal["holds", "differs", "undecided"]
+    metric: str
+    experiment: str
+    to_experiment: str
+    points: int
+    median: Bounded | None
+    """Of the errors, as shares of what was measured; None if unknown."""
+    worst: float | None
+    is_bounded: bool = True
+    """False if an error has no bound, because one side is saturated."""
+    claims: int = 1
+    """Claims about predictions; the numbers are those of the worst of them."""
+    held: int = 0
+    undecided: int = 0
+
+
+class Sweep(_Statement, frozen=True, kw_only=True, tag="sweep"):
+    """How a metric changes between two levels."""
+
+    metric: str
+    unit: str
+    better: Literal["high", "low", "none"]
+    start: Level
+    end: Level
+    ratio: Bounded | None
+    """Value at the end over that at the start; None if it has none."""
+    before: Bounded
+    after: Bounded
+    where: Setting = {}
+
+
+class SinglePoint(_Statement, frozen=True, kw_only=True, tag="value"):
+    """The metrics of the only point."""
+
+    values: list[Bounded]
+
+
+class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
+    """What the changes that were tried bring."""
+
+    best: TriedChange | None
+    """The best change of one thing."""
+    further: TriedChange | None
+    """A change of several things that is surely better than `best`."""
+    no_gain: list[TriedChange]
+    unclear: int = 0
+    """Changes whose interval decides nothing."""
+    levels: Setting = {}
+    """Where they were tried."""
+
+
+class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):
+    """The busiest part at one level."""
+
+    part: Part
+    level: Level | None
+    is_limiting: bool
+
+
+class Settings(_Statement, frozen=True, kw_only=True, tag="settings"):
+    """What the best settings of a trade-off are worth for each goal."""
+
+    goals: list[Goal]
+    values: list[list[Bounded]]
+    """Of the first setting of each goal, in turn: its value for every goal."""
+
+
+class ClaimsChecked(_Statement, frozen=True, kw_only=True, tag="claims"):
+    """Counts of the claims."""
+
+    holds: int
+    differs: int
+    undecided: int
+
+
+class PrintedNumbers(_Statement, frozen=True, kw_only=True, tag="printed"):
+    """How far the results are from the numbers that a publication prints."""
+
+    count: int
+    within: float
+    """Largest distance, as a share of what is printed."""
+
+
+Statement: TypeAlias = (
+    Incomplete
+    | Disturbed
+    | Saturated
+    | Limit
+    | NoLimit
+    | Target
+    | Comparison
+    | Equal
+    | Undecided
+    | TradeOff
+    | Reproduction
+    | Prediction
+    | Sweep
+    | SinglePoint
+    | Changes
+    | Busiest
+    | Settings
+    | ClaimsChecked
+    | PrintedNumbers
+)
+
+FigureKind: TypeAlias = Literal[
+    "curve",
+    "bars",
+    "runs",
+    "trade_off",
+    "cells",
+    "errors",
+    "claims",
+    "changes",
+    "over_time",
+]
+"""Metrics over a numeric factor; a value for each setting; the same with its runs; two goals; two
+factors, with the limiting part; predicted against measured; a mark for each claim; changes that
+were tried; metrics over time in a run."""
+QuestionCode: TypeAlias = Literal[
+    "answer",
+    "carries",
+    "waits",
+    "which_part",
+    "what_to_change",
+    "which_setting",
+    "how_much",
+    "claims",
+    "printed",
+    "predicts",
+    "over_time",
+    "experiment",
+]
+"""What a figure answers: the question of the study; how much the system carries; how long a
+response takes; which part runs out first; which change helps; which setting; how large `metrics`
+are; which claims hold; whether printed numbers are met; how good predictions are; how it goes over
+time; or the question is the title of its experiment."""
+
+
+class Mark(_Data, frozen=True, kw_only=True):
+    """Something drawn inside a figure."""
+
+    kind: Literal[
+        "knee", "limit", "target", "current", "saturated", "best", "beaten", "change", "base"
+    ]
+    level: Level | None = None
+    """Where on the axis of the factor."""
+    value: Bounded | None = None
+    """Where on the axis of the metric."""
+    name: str = ""
+    """Of a part."""
+    setting: Setting = {}
+
+
+class FigureChoice(_Data, frozen=True, kw_only=True):
+    """A figure: what it draws, what it marks, and the statement that is its title."""
+
+    kind: FigureKind
+    question: QuestionCode
+    experiment: str
+    """Empty: the claims of the whole study."""
+    metrics: list[str] = []
+    factor: str = ""
+    """On the horizontal axis; of ``cells`` the first of two; empty for settings."""
+    series: str = ""
+    """Factor of the series; of ``cells`` the second of two."""
+    where: Setting = {}
+    """Levels that are held."""
+    marks: list[Mark] = []
+    finding: Statement | None = None
+    """Title; None if the figure says no more than its question."""
+
+
+CautionCode: TypeAlias = Literal[
+    "quick",
+    "failed",
+    "no_results",
+    "disturbed",
+    "little",
+    "imprecise",
+    "short_runs",
+    "no_intervals",
+    "unpaired",
+    "assumed",
+    "fitted",
+    "loaded",
+    "outlier",
+]
+"""A quick variant; failed runs; points without results; disturbed runs; Little's law fails; a
+precision was not reached; runs too short for their intervals; no intervals; compared runs stood
+apart; numbers of a model are assumed; or fitted to what it is compared with; other programs ran at
+the start; one run is far from the others."""
+
+
+class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
+    """A reason to take care, with the numbers that say so."""
+
+    code: CautionCode
+    count: int = 0
+    total: int = 0
+    share: float | None = None
+    """The worst: of `failed` none, of `imprecise` a half-width, of `disturbed` and `loaded` what
+    was taken."""
+    wanted: float | None = None
+    metric: str = ""
+    unit: str = "1"
+    value: float | None = None
+    """Of `outlier`: the run; of `loaded`: load average at the start."""
+    low: float | None = None
+    """Of `outlier`: the others."""
+    high: float | None = None
+    name: str = ""
+    """Of `disturbed`: the cause, as `Disturbed.cause`."""
+    levels: Setting = {}
+    """Of `outlier` and `imprecise`: the point."""
+
+
+class Sureness(_Data, frozen=True, kw_only=True):
+    """How wide the 95% intervals of the responses are, relative to their values."""
+
+    runs: int
+    """Of each point: the most."""
+    typical: float
+    """Median of the half-widths."""
+    worst_below: float
+    """Reach of the widest one below its value, and above."""
+    worst_above: float
+    metric: str
+    levels: Setting
+    is_prediction: bool = False
+
+
+class ClaimCounts(_Data, frozen=True, kw_only=True):
+    """How many claims hold, differ and are undecided."""
+
+    holds: int = 0
+    differs: int = 0
+    undecided: int = 0
+    left_out: int = 0
+    """Undecided ones that the quick variant leaves out on purpose."""
+    exceptions: list[str] = []
+    """Names of those that do not hold: first those that differ."""
+
+    @property
+    def total(self) -> int:
+        """All claims."""
+        return self.holds + self.differs + self.undecided
+
+
+class Answer(_Data, frozen=True, kw_only=True):
+    """What a study answers: one statement, its figure, what follows, and how sure that is."""
+
+    statement: Statement
+    experiment: str
+    """The one that the statement is about; empty: the claims, or the whole study."""
+    follows: list[Statement]
+    """At most two."""
+    figure: FigureChoice | None
+    """The decisive one; None if nothing can be drawn."""
+    questions: list[FigureChoice]
+    """Further figures, one for each question: at most eight."""
+    cautions: list[Caution]
+    """The most important first: at most four."""
+    sureness: Sureness | None
+    """None without intervals."""
+    claims: ClaimCounts
+    columns: list[Literal["measure", "model"]]
+    """Whether it was measured or simulated, or both."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the statement."""
+        return str(self.statement.__struct_config__.tag)

@@ -1,0 +1,117 @@
+"""Draw a figure at the width at which it is shown.
+
+A page carries two drawings of each figure, a wide one and one for phones, and its styles show the
+one that fits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from headroom.report.figures.canvas import Canvas
+from headroom.report.figures.curve import draw_curve
+from headroom.report.figures.grids import (
+    draw_busy,
+    draw_cells,
+    draw_lanes,
+    draw_squares,
+    height_of_busy,
+    height_of_cells,
+    height_of_lanes,
+    height_of_squares,
+)
+from headroom.report.figures.inputs import (
+    Bars,
+    Busy,
+    Cells,
+    Curve,
+    Figure,
+    Lanes,
+    Rows,
+    Squares,
+    Stacks,
+    TradeOff,
+)
+from headroom.report.figures.row_figures import (
+    draw_bars,
+    draw_rows,
+    draw_stacks,
+    height_of_rows,
+    key_height,
+)
+from headroom.report.figures.scatter import draw_trade_off
+
+LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX, CARD_PX = 724.0, 488.0, 1034.0, 342.0, 300.0
+"""Widths (px): the decisive figure, one of two columns, both columns, a phone, a small card."""
+_HEIGHTS = {LEAD_PX: 380.0, HALF_PX: 250.0, WHOLE_PX: 240.0, NARROW_PX: 280.0, CARD_PX: 150.0}
+"""Heights (px) of figures that have no height of their own."""
+DRAWERS: dict[type, Callable[[Any, Canvas], None]] = {
+    Curve: draw_curve,
+    Bars: draw_bars,
+    TradeOff: draw_trade_off,
+    Rows: draw_rows,
+    Squares: draw_squares,
+    Cells: draw_cells,
+    Stacks: draw_stacks,
+    Lanes: draw_lanes,
+    Busy: draw_busy,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawn figure: its SVG, and the labels for which there was no room."""
+
+    svg: Markup
+    left_out: tuple[str, ...]
+
+
+def draw(figure: Figure, width: float, label: str, *, style: str = "") -> Drawing:
+    """Return `figure` at `width` (px), with `label` for those who do not see it.
+
+    Parameters
+    ----------
+    style
+        Further class of the picture, by which a page chooses among widths.
+
+    Examples
+    --------
+    >>> from headroom.report.figures.axes import linear_axis
+    >>> from headroom.report.figures.inputs import Bar
+    >>> bar = Bar(label="nothing", value=223.0, text="223", role="data")
+    >>> bars = Bars(x=linear_axis([223.0], "pages per second"), bars=(bar,))
+    >>> 'aria-label="What to buy"' in draw(bars, HALF_PX, "What to buy").svg
+    True
+    """
+    canvas = Canvas(width, height_of(figure, width))
+    DRAWERS[type(figure)](figure, canvas)
+    return Drawing(canvas.svg(label, style=style), tuple(canvas.left_out))
+
+
+def height_of(figure: Figure, width: float) -> float:
+    """Return the height (px) that a figure needs at a width (px)."""
+    if isinstance(figure, Curve | TradeOff):
+        return _HEIGHTS.get(width, 0.55 * width)
+    if isinstance(figure, Bars | Rows | Stacks):
+        return _height_of_rows(figure, width)
+    heights: dict[type, Callable[[Any, float], float]] = {
+        Squares: height_of_squares,
+        Cells: height_of_cells,
+        Lanes: height_of_lanes,
+        Busy: height_of_busy,
+    }
+    return heights[type(figure)](figure, width)
+
+
+def _height_of_rows(figure: Bars | Rows | Stacks, width: float) -> float:
+    if isinstance(figure, Bars):
+        has_head = bool(figure.title or figure.end_title)
+        return height_of_rows([bar.label for bar in figure.bars], width, has_head=has_head)
+    if isinstance(figure, Rows):
+        has_head = bool(figure.band_text or figure.end_title)
+        return height_of_rows([row.label for row in figure.rows], width, has_head=has_head)
+    labels = [stack.label for stack in figure.stacks]
+    rows = height_of_rows(labels, width, has_head=bool(figure.title))
+    return rows + key_height(figure.parts, width)

@@ -1,0 +1,240 @@
+"""Figures of cells: claims as squares, values by two factors, lanes over time, busy shares."""
+
+from collections.abc import Sequence
+
+from headroom.report.figures.axes import draw_x_axis
+from headroom.report.figures.canvas import Canvas
+from headroom.report.figures.inputs import Busy, Cell, Cells, Lanes, SquareRow, Squares
+from headroom.report.figures.placing import Anchor, Box, Words, broken
+from headroom.report.figures.roles import Role
+from headroom.report.figures.row_figures import draw_key, key_height
+
+_SQUARE_PX, _STEP_PX = 14.0, 18.0
+_LINE_PX = 15.0
+_ROW_GAP = 8.0
+_NOTE_PX = 240.0
+_VERDICTS: dict[str, tuple[Role, str]] = {
+    "holds": ("better", ""),
+    "differs": ("differs", "\N{MULTIPLICATION X}"),
+    "undecided": ("context", "?"),
+}
+
+
+def _label_width(squares: Squares, width: float) -> float:
+    widest = max(
+        max(Words(text=row.label, is_bold=True).width, Words(text=row.detail, size="small").width)
+        for row in squares.rows
+    )
+    return min(widest, 0.36 * width)
+
+
+def _square_rows(
+    squares: Squares, width: float
+) -> list[tuple[SquareRow, int, list[tuple[str, str]], bool, float]]:
+    """Return of each section the squares in a line, its notes, where they stand, its height."""
+    left = _label_width(squares, width) + 14.0
+    in_line = max(1, int((width - left) // _STEP_PX))
+    laid = []
+    for row in squares.rows:
+        lines = -(-len(row.squares) // in_line)
+        last = (len(row.squares) - 1) % in_line + 1 if lines == 1 else in_line
+        beside = width - left - last * _STEP_PX - 10.0
+        is_beside = lines == 1 and beside > 0.55 * _NOTE_PX
+        room = min(beside, _NOTE_PX) if is_beside else width - left
+        notes = [(verdict, text) for verdict, whole in row.notes for text in broken(whole, room)]
+        down = len(notes) * _LINE_PX
+        own = 30.0 if row.detail else _LINE_PX
+        height = (
+            max(own, lines * _STEP_PX, down) if is_beside else max(own, lines * _STEP_PX + down)
+        )
+        laid.append((row, in_line, notes, is_beside, height))
+    return laid
+
+
+def height_of_squares(squares: Squares, width: float) -> float:
+    """Return the height (px) of a figure of claims."""
+    return sum(row[-1] + _ROW_GAP for row in _square_rows(squares, width)) + 4.0
+
+
+def draw_squares(squares: Squares, canvas: Canvas) -> None:
+    """Draw a square for each claim, with words beside what does not hold."""
+    label = _label_width(squares, canvas.width)
+    left = label + 14.0
+    top = 2.0
+    for row, in_line, notes, is_beside, height in _square_rows(squares, canvas.width):
+        canvas.write(Words(text=row.label, is_bold=True).within(label), 0.0, top + 12.0)
+        if row.detail:
+            words = Words(text=row.detail, tone="muted", size="small").within(label)
+            canvas.write(words, 0.0, top + 26.0)
+        for number, square in enumerate(row.squares):
+            x = left + (number % in_line) * _STEP_PX
+            y = top + (number // in_line) * _STEP_PX
+            _draw_square(canvas, square.verdict, square.hint, x, y)
+        x = left + len(row.squares) * _STEP_PX + 8.0 if is_beside else left
+        y = top + 11.5 if is_beside else top + -(-len(row.squares) // in_line) * _STEP_PX + 11.0
+        for number, (verdict, text) in enumerate(notes):
+            tone: Role = "differs" if verdict == "differs" else "context"
+            canvas.write(
+                Words(text=text, tone=tone).within(canvas.width - x), x, y + number * _LINE_PX
+            )
+        top += height + _ROW_GAP
+
+
+def _draw_square(canvas: Canvas, verdict: str, hint: str, x: float, y: float) -> None:
+    role, sign = _VERDICTS[verdict]
+    box = Box(x, y, x + _SQUARE_PX, y + _SQUARE_PX)
+    if verdict == "undecided":
+        canvas.rect(box, "hollow thin s-context", radius=2.0, hint=hint)
+    else:
+        canvas.rect(box, f"f-{role}", radius=2.0, hint=hint)
+    middle, size = x + _SQUARE_PX / 2, 3.2
+    if verdict == "differs":
+        centre = y + _SQUARE_PX / 2
+        canvas.line((middle - size, centre - size), (middle + size, centre + size), "cut")
+        canvas.line((middle - size, centre + size), (middle + size, centre - size), "cut")
+    elif sign:
+        canvas.write(Words(text=sign, size="small", is_bold=True), middle, y + 11.0, "middle")
+
+
+def height_of_cells(cells: Cells, width: float) -> float:  # noqa: ARG001 - as the others
+    """Return the height (px) of a figure of cells."""
+    return len(cells.rows) * _cell_height(cells) + 62.0
+
+
+def _cell_height(cells: Cells) -> float:
+    has_words = any(cell and cell.word for row in cells.cells for cell in row)
+    return 36.0 if has_words else 24.0
+
+
+def draw_cells(cells: Cells, canvas: Canvas) -> None:
+    """Draw values by two factors: the number, and below it the part that limits."""
+    labels = max(Words(text=text).width for text in cells.rows)
+    left = min(labels, 0.3 * canvas.width) + 10.0
+    width = (canvas.width - left) / len(cells.columns)
+    height = _cell_height(cells)
+    canvas.write(Words(text=cells.row_title, tone="muted").within(canvas.width), 0.0, 12.0)
+    for number, (label, row) in enumerate(zip(cells.rows, cells.cells, strict=True)):
+        top = 22.0 + number * height
+        words = Words(text=label, tone="muted").within(left - 10.0)
+        canvas.write(words, left - 8.0, top + height / 2.0 + 4.0, "end")
+        for place, cell in enumerate(row):
+            box = Box(left + place * width, top, left + (place + 1) * width - 3.0, top + height - 3)
+            _draw_cell(canvas, cell, box)
+    below = 22.0 + len(cells.rows) * height + 13.0
+    for place, label in enumerate(cells.columns):
+        words = Words(text=label, tone="muted")
+        if words.width <= width - 4.0:
+            canvas.write(words, left + (place + 0.5) * width - 1.5, below, "middle")
+    ends: tuple[tuple[int, Anchor], ...] = ((0, "start"), (len(cells.columns) - 1, "end"))
+    for place, anchor in ends if len(cells.columns) > 1 else ends[:1]:
+        words = Words(text=cells.columns[place], tone="muted")
+        x = canvas.width if place else left
+        room = 0.4 * (canvas.width - left)
+        if words.width > width - 4.0:
+            canvas.write_if_free(words.within(room), x, below, anchor)
+    title = Words(text=cells.column_title, tone="muted").within(canvas.width - left)
+    canvas.write(title, (left + canvas.width) / 2.0, below + 17.0, "middle")
+
+
+def _draw_cell(canvas: Canvas, cell: Cell | None, box: Box) -> None:
+    middle = (box.left + box.right) / 2.0
+    if cell is None:
+        centre = (box.top + box.bottom) / 2.0
+        canvas.rect(Box(middle - 1.0, centre - 1.0, middle + 1.0, centre + 1.0), "f-context")
+        return
+    if cell.strength is None:
+        canvas.rect(box, f"g-{cell.role}", radius=2.0)
+    else:
+        opacity = max(1, min(10, round(10.0 * cell.strength)))
+        canvas.rect(box, f"f-{cell.role} o{opacity}", radius=2.0, hint=cell.text)
+        return
+    room = box.right - box.left - 2.0
+    number = Words(text=cell.text, is_bold=True)
+    word = Words(text=cell.word, tone=cell.role, size="small")
+    y = box.top + 15.0 if cell.word else (box.top + box.bottom) / 2.0 + 4.0
+    if number.width <= room:
+        canvas.write(number, middle, y, "middle")
+    if cell.word:
+        canvas.write(word.within(room), middle, box.top + 28.0, "middle")
+
+
+def height_of_lanes(lanes: Lanes, width: float) -> float:
+    """Return the height (px) of a figure of lanes."""
+    return key_height(_states(lanes), width) + 24.0 * len(lanes.lanes) + 48.0
+
+
+def _states(lanes: Lanes) -> list[tuple[str, Role, bool]]:
+    return [(name, role, False) for name, role in lanes.states]
+
+
+def draw_lanes(lanes: Lanes, canvas: Canvas) -> None:
+    """Draw spans in lanes, with the names of the states above."""
+    top = key_height(_states(lanes), canvas.width)
+    labels = max(Words(text=lane.label).width for lane in lanes.lanes)
+    left = min(labels, 0.3 * canvas.width) + 10.0
+    plot = Box(left, top, canvas.width - 8.0, canvas.height - 42.0)
+    draw_key(canvas, _states(lanes))
+    draw_x_axis(canvas, lanes.x, plot)
+    for number, lane in enumerate(lanes.lanes):
+        y = top + 24.0 * number
+        canvas.write(Words(text=lane.label).within(left - 10.0), 0.0, y + 14.0)
+        for start, end, state in lane.spans:
+            ends = [plot.left + lanes.x.share(at) * (plot.right - plot.left) for at in (start, end)]
+            box = Box(ends[0], y + 2.0, max(ends[1], ends[0] + 0.5), y + 18.0)
+            canvas.rect(box, f"f-{lanes.states[state][1]}")
+
+
+_BUSY_PX = 54.0
+
+
+def height_of_busy(busy: Busy, width: float) -> float:  # noqa: ARG001 - as the others
+    """Return the height (px) of a figure of busy shares."""
+    return _BUSY_PX * len(busy.rows) + 46.0
+
+
+def draw_busy(busy: Busy, canvas: Canvas) -> None:
+    """Draw how busy each part was, from 0 to 100%, a row for each."""
+    labels = max(Words(text=row.label, is_bold=True).width for row in busy.rows)
+    left = min(labels, 0.3 * canvas.width) + 12.0
+    plot = Box(left, 2.0, canvas.width - 8.0, canvas.height - 42.0)
+    draw_x_axis(canvas, busy.x, plot)
+    for number, row in enumerate(busy.rows):
+        bottom = 2.0 + _BUSY_PX * (number + 1) - 6.0
+        tall = _BUSY_PX - 12.0
+        canvas.line((plot.left, bottom), (plot.right, bottom), "axis")
+        canvas.line((plot.left, bottom - tall), (plot.right, bottom - tall), "grid")
+        name = Words(text=row.label, tone=row.role, is_bold=True).within(left - 12.0)
+        canvas.write(name, 0.0, bottom - tall / 2.0 + 4.0)
+        _area(
+            canvas,
+            plot,
+            row.shares,
+            [0.0] * len(row.shares),
+            ends=(bottom, tall),
+            style=f"f-{row.role}",
+        )
+        if row.others:
+            _area(
+                canvas, plot, row.others, row.shares, ends=(bottom, tall), style="f-context faint"
+            )
+
+
+def _area(
+    canvas: Canvas,
+    plot: Box,
+    shares: Sequence[float | None],
+    below: Sequence[float | None],
+    *,
+    ends: tuple[float, float],
+    style: str,
+) -> None:
+    bottom, tall = ends
+    step = (plot.right - plot.left) / max(1, len(shares))
+    upper, lower = [], []
+    for place, (share, base) in enumerate(zip(shares, below, strict=True)):
+        low = min(base or 0.0, 1.0)
+        high = min(low + (share or 0.0), 1.0)
+        for x in (plot.left + place * step, plot.left + (place + 1) * step):
+            upper.append((x, bottom - high * tall))
+            lower.append((x, bottom - low * tall))
+    canvas.path([*upper, *reversed(lower)], style, is_closed=True)

@@ -1,0 +1,230 @@
+"""Figures of rows: bars from zero, runs with their centre, intervals against a band, stacks.
+
+The label stands at the left, the number at the right, one row below the other, so that no two
+texts can meet.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headroom.report.figures.axes import Axis, draw_x_axis
+from headroom.report.figures.canvas import Canvas
+from headroom.report.figures.inputs import Bar, Bars, Row, Rows, Stacks
+from headroom.report.figures.placing import Box, Words, broken
+from headroom.report.model_picture.letters import text_width
+
+_LABEL_SHARE = 0.38
+_ROW_PX, _TALL_ROW_PX = 26.0, 35.0
+_BOTTOM_PX = 42.0
+_GAP = 12.0
+_ABOVE_PX = 24.0
+_VISIBLE_PX = 0.2
+_LEAST_BAR_PX, _LEAST_END_PX = 50.0, 40.0
+
+
+def height_of_rows(labels: Sequence[str], width: float, *, has_head: bool) -> float:
+    """Return the height (px) of a figure of rows: more where a label takes two lines."""
+    room = _LABEL_SHARE * width
+    is_tall = any(text_width(label, 12.0, is_bold=True) > room for label in labels)
+    row = _TALL_ROW_PX if is_tall else _ROW_PX
+    return len(labels) * row + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
+
+
+def _middles(plot: Box, count: int) -> list[float]:
+    """Return the heights (px) of the rows of a plot."""
+    pitch = (plot.bottom - plot.top) / max(1, count)
+    return [plot.top + pitch * (number + 0.5) for number in range(count)]
+
+
+def _write_label(canvas: Canvas, words: Words, room: float, y: float) -> None:
+    """Write the label of a row, in two lines where one is too short."""
+    lines = broken(words.text, room, is_bold=words.is_bold)
+    if len(lines) == 1 or words.width <= room:
+        canvas.write(words.within(room), 0.0, y + 4.0)
+        return
+    for text, down in ((lines[0], -3.0), (" ".join(lines[1:]), 12.0)):
+        canvas.write(replace(words, text=text).within(room), 0.0, y + down)
+
+
+def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_head: bool) -> Box:
+    """Return where values lie, between the labels and the texts at the right."""
+    widest = max((words.width for words in labels), default=0.0)
+    left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
+    right = max((text_width(text, 12.0, is_bold=True) for text in ends if text), default=0.0)
+    right = min(right, 0.35 * canvas.width)
+    end = canvas.width - (right + _GAP if right else 10.0)
+    return Box(left, 4.0 + _ABOVE_PX * has_head, end, canvas.height - _BOTTOM_PX)
+
+
+def _draw_frame(
+    canvas: Canvas, axis: Axis, plot: Box, *, centre: float | None, band: tuple[float, float] | None
+) -> None:
+    def across(value: float) -> float:
+        share = min(max(axis.share(value), 0.0), 1.0)
+        return plot.left + share * (plot.right - plot.left)
+
+    if band is not None:
+        canvas.rect(Box(across(band[0]), plot.top, across(band[1]), plot.bottom), "g-better")
+    for tick in axis.ticks:
+        canvas.line((across(tick), plot.top), (across(tick), plot.bottom), "grid")
+    if centre is not None:
+        canvas.line(
+            (across(centre), plot.top), (across(centre), plot.bottom), "s-published thin dashed"
+        )
+    draw_x_axis(canvas, axis, plot)
+
+
+def draw_bars(bars: Bars, canvas: Canvas) -> None:
+    """Draw bars from zero, each with its number behind it."""
+    plot, end_room = _bars_plot(bars, canvas)
+    _draw_frame(canvas, bars.x, plot, centre=None, band=None)
+    if bars.title:
+        canvas.write(Words(text=bars.title, tone="muted").within(0.6 * canvas.width), 0.0, 12.0)
+    if bars.end_title and end_room:
+        words = Words(text=bars.end_title, tone="muted").within(0.36 * canvas.width)
+        canvas.write(words, canvas.width, 12.0, "end")
+    for bar, y in zip(bars.bars, _middles(plot, len(bars.bars)), strict=True):
+        is_plain = bar.role == "context"
+        label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
+        _write_label(canvas, label, plot.left - _GAP, y)
+        _draw_bar(bar, canvas, bars.x, plot, y)
+        if bar.end and end_room:
+            words = Words(text=bar.end, tone="limit").within(end_room)
+            canvas.write(words, canvas.width, y + 4.0, "end")
+    if bars.today is not None:
+        x = plot.left + bars.x.share(bars.today) * (plot.right - plot.left)
+        canvas.line((x, plot.top), (x, plot.bottom), "s-published thin dashed")
+
+
+def _bars_plot(bars: Bars, canvas: Canvas) -> tuple[Box, float]:
+    """Return where bars lie, and the room (px) of the texts at the right edge."""
+    labels = [Words(text=bar.label, is_bold=bar.role != "context") for bar in bars.bars]
+    numbers = max((Words(text=bar.text, is_bold=True).width for bar in bars.bars), default=0.0)
+    plot = _plot(canvas, labels, [], has_head=bool(bars.title or bars.end_title))
+    wanted = max((Words(text=bar.end).width for bar in bars.bars), default=0.0)
+    most = canvas.width - plot.left - numbers - _LEAST_BAR_PX - 2.0 * _GAP
+    end_room = min(wanted, most) if wanted and most > _LEAST_END_PX else 0.0
+    right = canvas.width - numbers - _GAP - (end_room + _GAP if end_room else 0.0)
+    return Box(plot.left, plot.top, right, plot.bottom), end_room
+
+
+def _draw_bar(bar: Bar, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None:
+    is_plain = bar.role == "context"
+    end = plot.left + axis.share(bar.value) * (plot.right - plot.left)
+    style = "f-context faint" if is_plain else f"f-{bar.role}"
+    canvas.rect(Box(plot.left, y - 7.0, max(end, plot.left + 1.0), y + 7.0), style, radius=2.0)
+    tip = max(end, _whisker(canvas, axis, plot, bar, y))
+    words = Words(text=bar.text, tone="muted" if is_plain else bar.role, is_bold=not is_plain)
+    canvas.write(words, tip + 7.0, y + 4.0)
+
+
+def _whisker(canvas: Canvas, axis: Axis, plot: Box, bar: Bar, y: float) -> float:
+    """Draw an interval, and return where it ends (px)."""
+    if bar.low is None or bar.high is None:
+        return 0.0
+    ends = [
+        plot.left + min(max(axis.share(one), 0.0), 1.0) * (plot.right - plot.left)
+        for one in (bar.low, bar.high)
+    ]
+    canvas.line((ends[0], y), (ends[1], y), "s-published thin")
+    return ends[1]
+
+
+def draw_rows(rows: Rows, canvas: Canvas) -> None:
+    """Draw rows of values: runs as strokes, the centre as a point with its interval."""
+    labels = [Words(text=row.label, is_bold=row.is_bold) for row in rows.rows]
+    ends = [*(row.text for row in rows.rows), rows.end_title]
+    has_head = bool(rows.band_text or rows.end_title)
+    plot = _plot(canvas, labels, ends, has_head=has_head)
+    _draw_frame(canvas, rows.x, plot, centre=rows.centre, band=rows.band)
+    if rows.end_title:
+        canvas.write(Words(text=rows.end_title, tone="muted"), canvas.width, 12.0, "end")
+    if rows.band_text and rows.band:
+        middle = sum(rows.x.share(end) for end in rows.band) / 2.0
+        words = Words(text=rows.band_text, tone="better")
+        x = plot.left + middle * (plot.right - plot.left)
+        half = words.width / 2.0
+        canvas.write(words, min(max(x, half), plot.right - half), 12.0, "middle")
+    middles = _middles(plot, len(rows.rows))
+    for row, label, y in zip(rows.rows, labels, middles, strict=True):
+        _write_label(canvas, label, plot.left - _GAP, y)
+        _draw_row(row, canvas, rows.x, plot, y)
+        if row.text:
+            words = Words(text=row.text, is_bold=row.is_bold)
+            canvas.write(words.within(0.35 * canvas.width), canvas.width, y + 4.0, "end")
+
+
+def _draw_row(row: Row, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None:
+    def across(value: float) -> float:
+        return plot.left + min(max(axis.share(value), 0.0), 1.0) * (plot.right - plot.left)
+
+    for run in row.runs:
+        canvas.line((across(run), y - 6.0), (across(run), y + 6.0), f"s-{row.role} thin faint")
+    if row.printed is not None:
+        x = across(row.printed)
+        canvas.rect(Box(x - 1.5, y - 7.0, x + 1.5, y + 7.0), "f-published")
+    if row.low is not None and row.high is not None:
+        canvas.line((across(row.low), y), (across(row.high), y), f"s-{row.role} stroke")
+    if row.value is not None:
+        canvas.dot((across(row.value), y), f"f-{row.role}", radius=4.0)
+
+
+def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
+    """Draw bars of parts, with the names of the parts above and the totals at the right."""
+    labels = [Words(text=stack.label) for stack in stacks.stacks]
+    used = key_height(stacks.parts, canvas.width)
+    widest = max((words.width for words in labels), default=0.0)
+    left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
+    total = max((text_width(stack.text, 12.0, is_bold=True) for stack in stacks.stacks), default=0)
+    plot = Box(
+        left,
+        used + _ABOVE_PX * bool(stacks.title),
+        canvas.width - total - _GAP,
+        canvas.height - _BOTTOM_PX,
+    )
+    draw_key(canvas, stacks.parts)
+    _draw_frame(canvas, stacks.x, plot, centre=None, band=None)
+    if stacks.title:
+        canvas.write(Words(text=stacks.title, tone="muted").within(canvas.width), 0.0, used + 12.0)
+    middles = _middles(plot, len(stacks.stacks))
+    for stack, label, y in zip(stacks.stacks, labels, middles, strict=True):
+        _write_label(canvas, label, left - _GAP, y)
+        start = 0.0
+        for value, (_, role, is_faint) in zip(stack.parts, stacks.parts, strict=True):
+            ends = [
+                plot.left + stacks.x.share(x) * (plot.right - plot.left)
+                for x in (start, start + value)
+            ]
+            start += value
+            if ends[1] - ends[0] > _VISIBLE_PX:
+                style = f"f-{role}{' faint' if is_faint else ''}"
+                canvas.rect(Box(ends[0], y - 8.0, ends[1], y + 8.0), style)
+        canvas.write(Words(text=stack.text, is_bold=True), canvas.width, y + 4.0, "end")
+
+
+def _key_places(
+    parts: Sequence[tuple[str, str, bool]], width: float
+) -> list[tuple[str, str, bool, float, float]]:
+    placed, x, y = [], 0.0, 12.0
+    for name, role, is_faint in parts:
+        words = Words(text=name).within(0.9 * width)
+        needed = words.width + 17.0
+        if x and x + needed > width:
+            x, y = 0.0, y + 17.0
+        placed.append((words.text, role, is_faint, x, y))
+        x += needed + 14.0
+    return placed
+
+
+def key_height(parts: Sequence[tuple[str, str, bool]], width: float) -> float:
+    """Return the height (px) that the names of the parts take at the top."""
+    places = _key_places(parts, width)
+    return (places[-1][4] if places else 0.0) + 12.0
+
+
+def draw_key(canvas: Canvas, parts: Sequence[tuple[str, str, bool]]) -> None:
+    """Draw the names of parts with their colours, in lines at the top."""
+    for name, role, is_faint, x, y in _key_places(parts, canvas.width):
+        style = f"f-{role}{' faint' if is_faint else ''}"
+        canvas.rect(Box(x, y - 9.0, x + 10.0, y + 1.0), style, radius=2.0)
+        canvas.write(Words(text=name, tone="muted"), x + 15.0, y)

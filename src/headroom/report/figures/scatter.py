@@ -1,0 +1,66 @@
+"""Trade-offs: settings by two measures, with the frontier that nothing beats."""
+
+from headroom.report.figures.axes import Frame, draw_axes, frame_of
+from headroom.report.figures.canvas import Canvas
+from headroom.report.figures.inputs import Setting, TradeOff
+from headroom.report.figures.placing import Box, Side, Words, broken
+
+_DETAIL_PX = 150.0
+_ON_FRONT: tuple[Side, ...] = ("above left", "left", "above", "above right")
+_BEATEN: tuple[Side, ...] = ("below right", "below", "right", "below left")
+
+
+def draw_trade_off(trade: TradeOff, canvas: Canvas) -> None:
+    """Draw `trade`, the frontier first, so that points lie on it."""
+    frame = frame_of(canvas, trade.x, trade.y, top=30.0, right=14.0)
+    draw_axes(canvas, frame)
+    _draw_frontier(trade, canvas, frame)
+    for setting in trade.settings:
+        _draw_setting(setting, canvas, frame)
+    canvas.placer.frame = Box(frame.plot.left + 3.0, 16.0, canvas.width, frame.plot.bottom - 2.0)
+    front = [trade.settings[place] for place in trade.frontier]
+    named = [*front, *(one for one in trade.settings if one not in front)]
+    for setting in named:
+        sides = _BEATEN if setting.is_beaten else _ON_FRONT
+        at = frame.at(setting.x.x, setting.x.y)
+        if not canvas.label(_words_of(setting, canvas.width), at, sides):
+            canvas.left_out.pop()
+            canvas.label(_words_of(setting, canvas.width)[:1], at, sides)
+
+
+def _draw_frontier(trade: TradeOff, canvas: Canvas, frame: Frame) -> None:
+    if trade.better:
+        words = Words(text=trade.better, tone="muted")
+        canvas.write(words, canvas.width, 12.0, "end")
+    points = sorted(
+        frame.at(one.x.x, one.x.y) for one in (trade.settings[place] for place in trade.frontier)
+    )
+    if len(points) < 2:  # noqa: PLR2004
+        return
+    steps = [points[0]]
+    for x, y in points[1:]:
+        steps += [(x, steps[-1][1]), (x, y)]
+    canvas.path(steps, "s-data thin")
+    canvas.placer.cross(steps)
+
+
+def _draw_setting(setting: Setting, canvas: Canvas, frame: Frame) -> None:
+    x, y = setting.x.x, setting.x.y
+    role = "context" if setting.is_beaten else setting.role
+    if setting.x.low is not None and setting.x.high is not None:
+        canvas.line(frame.at(setting.x.low, y), frame.at(setting.x.high, y), f"s-{role} thin")
+    if setting.y_low is not None and setting.y_high is not None:
+        canvas.line(frame.at(x, setting.y_low), frame.at(x, setting.y_high), f"s-{role} thin")
+    is_best = setting.role == "better"
+    style = f"hollow s-{role}" if setting.is_beaten else f"f-{role}"
+    canvas.dot(frame.at(x, y), style, radius=6.0 if is_best else 4.5)
+
+
+def _words_of(setting: Setting, width: float) -> list[Words]:
+    tone = "ink" if setting.is_beaten else setting.role
+    detail = "muted" if setting.is_beaten else setting.role
+    room = min(_DETAIL_PX, 0.4 * width)
+    return [
+        Words(text=setting.name, tone=tone, is_bold=True).within(0.5 * width),
+        *(Words(text=text, tone=detail) for part in setting.detail for text in broken(part, room)),
+    ]

@@ -1,0 +1,199 @@
+"""Figures: no text overlaps another or is cut, at every width, for random inputs."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headroom.report.figures.axes import level_axis, linear_axis, log_axis
+from headroom.report.figures.canvas import Canvas
+from headroom.report.figures.draw import (
+    DRAWERS,
+    HALF_PX,
+    LEAD_PX,
+    NARROW_PX,
+    WHOLE_PX,
+    height_of,
+)
+from headroom.report.figures.inputs import (
+    Bar,
+    Bars,
+    Break,
+    Cell,
+    Cells,
+    Curve,
+    Dot,
+    Figure,
+    Line,
+    Mark,
+    Reference,
+    Row,
+    Rows,
+    Setting,
+    Square,
+    SquareRow,
+    Squares,
+    Stack,
+    Stacks,
+    TradeOff,
+)
+from headroom.report.figures.placing import Box
+
+if TYPE_CHECKING:
+    from headroom.report.figures.roles import Role
+
+WIDTHS = (LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX)
+NAMES = st.text(alphabet="abWm é漢<&\"' ", min_size=1, max_size=40).map(lambda t: t.strip() or "x")
+NUMBERS = st.floats(1e-3, 1e5, allow_nan=False)
+VERDICTS = st.sampled_from(["holds", "differs", "undecided"])
+VALUES = st.lists(NUMBERS, min_size=2, max_size=12)
+
+
+@st.composite
+def curves(choose: st.DrawFn) -> Curve:
+    """Return a curve with everything that a curve can have."""
+    levels = sorted(set(choose(st.lists(st.integers(1, 5_000), min_size=3, max_size=10))))
+    series = choose(st.lists(st.tuples(NAMES, VALUES), min_size=1, max_size=4))
+    roles: tuple[Role, ...] = ("data", "third", "context", "published")
+    lines = tuple(
+        Line(
+            label=name,
+            role=role,
+            dots=tuple(Dot(x=float(x), y=values[k % len(values)]) for k, x in enumerate(levels)),
+        )
+        for (name, values), role in zip(series, roles, strict=False)
+    )
+    every = [dot.y for line in lines for dot in line.dots]
+    first, last = float(levels[0]), float(levels[-1])
+    knee = first + choose(st.floats(0.0, 1.0)) * (last - first)
+    return Curve(
+        x=level_axis([float(level) for level in levels], "users", is_log=False),
+        y=linear_axis(every, "pages per second"),
+        lines=lines,
+        breaks=(
+            Break(
+                at=knee,
+                low=max(first, 0.9 * knee),
+                high=min(last, 1.1 * knee),
+                lines=(f"knee: {knee:.0f} users", "(low to high)"),
+            ),
+        ),
+        limited_from=knee,
+        limited_by=choose(NAMES),
+        before="nothing limits",
+        references=(Reference(y=max(every), label=choose(NAMES)),),
+        marks=tuple(
+            Mark(x=last, y=choose(NUMBERS), lines=(choose(NAMES),), role="better")
+            for _ in range(choose(st.integers(0, 3)))
+        ),
+        saturated=tuple(
+            (last * times, "1.2") for times in choose(st.lists(st.floats(1.0, 1.5), max_size=2))
+        ),
+    )
+
+
+@st.composite
+def row_figures(choose: st.DrawFn) -> Figure:
+    """Return a figure whose marks stand in rows or cells."""
+    names = choose(st.lists(NAMES, min_size=1, max_size=8))
+    values = [choose(NUMBERS) for _ in names]
+    axis = linear_axis(values, choose(NAMES))
+    kind = choose(st.integers(0, 4))
+    if kind == 0:
+        bars = tuple(
+            Bar(label=name, value=value, text=f"{value:.3g}", role="data", end=name)
+            for name, value in zip(names, values, strict=True)
+        )
+        return Bars(x=axis, bars=bars, today=values[0], title="today", end_title="limits then")
+    if kind == 1:
+        rows = tuple(
+            Row(label=name, value=value, low=value * 0.9, high=value * 1.2, text="1 ms")
+            for name, value in zip(names, values, strict=True)
+        )
+        return Rows(x=axis, rows=rows, band=(0.0, values[0]), band_text="within 5%", centre=0.0)
+    if kind == 2:
+        sections = tuple(
+            SquareRow(
+                label=name,
+                detail=name,
+                notes=(("differs", choose(NAMES)),),
+                squares=tuple(
+                    Square(verdict=choose(VERDICTS), hint=name)
+                    for _ in range(choose(st.integers(1, 40)))
+                ),
+            )
+            for name in names
+        )
+        return Squares(rows=sections)
+    if kind == 3:
+        cells = tuple(
+            tuple(Cell(text=f"{value:.3g}", word=name) for value in values) for name in names
+        )
+        return Cells(
+            columns=tuple(names),
+            rows=tuple(names),
+            column_title="columns",
+            row_title=choose(NAMES),
+            cells=cells,
+        )
+    parts: tuple[tuple[str, Role, bool], ...] = (
+        ("being served", "data", False),
+        (choose(NAMES), "limit", True),
+    )
+    stacks = tuple(
+        Stack(label=name, parts=(value / 2, value / 2), text=f"{value:.3g}")
+        for name, value in zip(names, values, strict=True)
+    )
+    return Stacks(x=axis, parts=parts, stacks=stacks, title="milliseconds")
+
+
+@st.composite
+def trade_offs(choose: st.DrawFn) -> TradeOff:
+    """Return settings anywhere, some on the frontier."""
+    places = choose(st.lists(st.tuples(NUMBERS, NUMBERS, NAMES), min_size=2, max_size=14))
+    made = tuple(
+        Setting(x=Dot(x=x, y=y), name=name, detail=("smallest", name), is_beaten=number % 2 == 1)
+        for number, (x, y, name) in enumerate(places)
+    )
+    return TradeOff(
+        x=log_axis([x for x, _, _ in places], "milliseconds"),
+        y=linear_axis([y for _, y, _ in places], "ratio"),
+        settings=made,
+        frontier=tuple(range(0, len(made), 2)),
+        better="up and to the left",
+    )
+
+
+def _boxes(figure: Figure, width: float) -> tuple[list[tuple[str, Box]], Box]:
+    """Return the box of every text of a drawn figure, and that of the picture."""
+    texts: list[tuple[str, Box]] = []
+
+    class Watched(Canvas):
+        def write(self, words, x, y, anchor="start", **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN003, ANN202
+            if not words.text:
+                return
+            left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * words.width
+            texts.append(
+                (words.text, Box(left, y - 0.9 * words.px, left + words.width, y + 0.2 * words.px))
+            )
+            Canvas.write(self, words, x, y, anchor, **options)
+
+    canvas = Watched(width, height_of(figure, width))
+    DRAWERS[type(figure)](figure, canvas)
+    return texts, Box(-0.5, -0.5, canvas.width + 0.5, canvas.height + 0.5)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@settings(max_examples=25, deadline=None)
+@given(st.one_of(curves(), row_figures(), trade_offs()))
+def test_no_text_is_cut_or_overlaps_another(width: float, figure: Figure) -> None:
+    texts, frame = _boxes(figure, width)
+    assert texts
+    assert [text for text, box in texts if not frame.holds(box)] == []
+    assert [
+        (first[0], second[0])
+        for place, first in enumerate(texts)
+        for second in texts[place + 1 :]
+        if first[1].overlaps(second[1])
+    ] == []

@@ -1,0 +1,150 @@
+"""Figures of claims: a square each, published numbers against ours, predicted against measured."""
+
+from collections.abc import Iterator, Sequence
+
+from headroom.analysis.answer_evidence import FigureChoice
+from headroom.analysis.results import ClaimResult, PredictedPair, StudyResult
+from headroom.quantities import choose_scale, format_levels
+from headroom.report.figures.axes import linear_axis
+from headroom.report.figures.inputs import Row, Rows, Square, SquareRow, Squares
+from headroom.report.opening.scales import digits
+from headroom.report.opening.settings import MOST_ROWS
+from headroom.report.sentences.claims import claim_figure
+from headroom.report.sentences.numbers import capital
+
+_NOTES = 3
+_WIDEST = 200.0
+"""Error (percent) at which an axis of errors ends."""
+
+
+def squares_of(result: StudyResult) -> Squares | None:
+    """Return a square for each claim, by the experiment that it is about."""
+    if len(result.claims) < 2:  # noqa: PLR2004
+        return None
+    titles = {one.name: one.title or one.name for one in result.experiments}
+    groups: dict[str, list[ClaimResult]] = {}
+    for claim in result.claims:
+        groups.setdefault(claim.experiment, []).append(claim)
+    return Squares(
+        rows=tuple(_square_row(titles.get(name, name), claims) for name, claims in groups.items())
+    )
+
+
+def _square_row(title: str, claims: Sequence[ClaimResult]) -> SquareRow:
+    """Return the claims of an experiment; what is before a colon in its title goes below."""
+    before, _, after = title.partition(": ")
+    return SquareRow(
+        label=capital(after or before or "the study"),
+        detail=before if after else "",
+        squares=tuple(
+            Square(verdict=one.verdict, hint=f"{one.text}: {claim_figure(one)}") for one in claims
+        ),
+        notes=tuple(_notes(claims)),
+    )
+
+
+def _notes(claims: Sequence[ClaimResult]) -> Iterator[tuple[str, str]]:
+    """Yield a note for each claim that differs, and for the first ones that are undecided."""
+    differing = [("differs", claim.text) for claim in claims if claim.verdict == "differs"]
+    yield from differing[:_NOTES]
+    if len(differing) > _NOTES:
+        yield "differs", f"and {len(differing) - _NOTES} more"
+
+
+def printed_of(result: StudyResult) -> Rows | None:
+    """Return how far each published number is from ours, in percent."""
+    found = [
+        claim
+        for claim in result.claims
+        if claim.printed is not None and claim.printed.value and claim.value is not None
+    ][:MOST_ROWS]
+    rows = tuple(_printed_row(claim) for claim in found if claim.printed is not None)
+    return _errors(rows, None, "difference from what was published") if len(rows) > 1 else None
+
+
+def _printed_row(claim: ClaimResult) -> Row:
+    printed = claim.printed.value if claim.printed is not None else 1.0
+    scale = choose_scale([printed], claim.unit, metric=claim.metric)
+    value, low, high = (_percent(one, printed) for one in (claim.value, claim.low, claim.high))
+    ours = digits(claim.value or 0.0, scale)
+    levels = claim.printed.levels if claim.printed is not None else {}
+    return Row(
+        label=format_levels(levels) or claim.text,
+        value=value,
+        low=low,
+        high=high,
+        text=f"{ours} for {digits(printed, scale)}{scale.suffix}",
+        role="differs" if claim.verdict == "differs" else "data",
+    )
+
+
+def _percent(value: float | None, base: float) -> float | None:
+    return None if value is None else 100.0 * (value / base - 1.0)
+
+
+def errors_of(choice: FigureChoice, result: StudyResult) -> Rows | None:
+    """Return predicted over measured at each point of a claim, less one, in percent."""
+    claim = next(
+        (
+            one
+            for one in result.claims
+            if one.pairs
+            and (choice.experiment in {one.experiment, one.to_experiment} or not choice.experiment)
+            and (not choice.metrics or one.metric == choice.metrics[0])
+        ),
+        None,
+    )
+    if claim is None:
+        return None
+    pairs = [pair for pair in claim.pairs if pair.ratio is not None][:MOST_ROWS]
+    names = _names(pairs)
+    rows = tuple(_pair_row(pair, name, claim) for pair, name in zip(pairs, names, strict=True))
+    band = None if claim.tolerance is None else 100.0 * claim.tolerance
+    return _errors(rows, band, "predicted over measured, less 100%") if rows else None
+
+
+def _names(pairs: Sequence[PredictedPair]) -> list[str]:
+    """Return the levels in which the points of a claim differ."""
+    if len(pairs) == 1:
+        return [format_levels(pairs[0].levels)]
+    keys = (
+        [key for key in pairs[0].levels if len({str(pair.levels.get(key)) for pair in pairs}) > 1]
+        if pairs
+        else []
+    )
+    return [format_levels({key: pair.levels[key] for key in keys}) for pair in pairs]
+
+
+def _pair_row(pair: PredictedPair, name: str, claim: ClaimResult) -> Row:
+    scale = choose_scale([pair.measured], claim.pair_unit, metric=claim.metric)
+    value, low, high = (_percent(one, 1.0) for one in (pair.ratio, pair.low, pair.high))
+    words = f"{digits(pair.predicted, scale)} for {digits(pair.measured, scale)}{scale.suffix}"
+    return Row(
+        label=name,
+        value=value,
+        low=low,
+        high=high,
+        text=words,
+        role="limit" if pair.verdict == "differs" else "data",
+    )
+
+
+def _errors(rows: tuple[Row, ...], band: float | None, title: str) -> Rows:
+    """Return rows of errors; intervals beyond twice the largest error are cut at the edge."""
+    values = [abs(row.value) for row in rows if row.value is not None]
+    reach = min(2.0 * max([*values, band or 0.0, 1.0]), _WIDEST)
+    ends = [
+        end
+        for row in rows
+        for end in (row.value, row.low, row.high)
+        if end is not None and abs(end) <= reach
+    ]
+    axis = linear_axis([*ends, -(band or 0.0), band or 0.0], title, suffix="%")
+    return Rows(
+        x=axis,
+        rows=rows,
+        band=(-band, band) if band else None,
+        band_text=f"within {band:.3g}%" if band else "",
+        centre=0.0,
+        end_title="predicted for measured" if band else "ours for published",
+    )

@@ -1,0 +1,98 @@
+"""Cautions of an answer, and how sure it is, as short sentences."""
+
+from headroom.analysis.answer_evidence import Caution, Sureness
+from headroom.quantities import MINUS, format_levels
+from headroom.report.sentences.answer.names import setting_words
+from headroom.report.sentences.answer.sentence import brief, brief_percent_of
+from headroom.report.words import count_noun, label_metric
+
+_LOPSIDED = 1.5
+_CAUSES = {
+    "others": "other programs",
+    "steal": "the host",
+    "throttling": "the processor quota",
+    "swapping": "swapping",
+    "slower": "slower processors or memory",
+}
+
+
+def caution_words(found: Caution) -> str:
+    """Return a caution as a clause with its number.
+
+    Examples
+    --------
+    >>> caution_words(Caution(code="assumed", count=9, total=9))
+    'all 9 numbers of the model are assumed, none measured'
+    """
+    count, total = found.count, found.total
+    of_points = f"{count} of {count_noun(total, 'point')}"
+    metric = label_metric(found.metric) if found.metric else ""
+    return {
+        "quick": f"quick variant: {count_noun(count, 'run')}",
+        "failed": f"{count:,} of {count_noun(total, 'run')} failed",
+        "no_results": f"{of_points} have no results",
+        "disturbed": (
+            f"{count:,} of {count_noun(total, 'run')} disturbed, by "
+            f"{_CAUSES.get(found.name, 'the machine')} up to {brief_percent_of(found.share or 0.0)}"
+        ),
+        "little": f"{of_points} violate Little's law: do not trust them",
+        "imprecise": (
+            f"{of_points} did not reach ±{brief_percent_of(found.wanted or 0.0)} in {metric} "
+            f"(worst: ±{brief_percent_of(found.share or 0.0)})"
+        ),
+        "short_runs": f"{of_points} ran too briefly for their intervals",
+        "no_intervals": f"{of_points} have no interval of {metric}: too few runs",
+        "unpaired": f"compared runs were not interleaved: {count} of {total} pairs",
+        "assumed": _assumed(found),
+        "fitted": _fitted(found),
+        "outlier": _outlier(found, metric),
+    }[found.code]
+
+
+def _assumed(found: Caution) -> str:
+    if found.count == found.total:
+        return f"all {found.total} numbers of the model are assumed, none measured"
+    return f"{found.count} of {found.total} numbers of the model are assumed"
+
+
+def _fitted(found: Caution) -> str:
+    numbers = count_noun(found.count, "number")
+    claims = f"; {count_noun(found.total, 'claim')} rest on them" if found.total else ""
+    return f"{numbers} of the model {'is' if found.count == 1 else 'are'} fitted{claims}"
+
+
+def _outlier(found: Caution, metric: str) -> str:
+    of_setting = f" of {setting_words(found.levels)}" if found.levels else ""
+    far, low, high = (
+        brief(one or 0.0, found.unit, metric=found.metric)
+        for one in (found.value, found.low, found.high)
+    )
+    return (
+        f"one of {found.total} runs{of_setting} took {far} of {metric}, the others {low} to {high}"
+    )
+
+
+def sureness_words(found: Sureness | None, *, has_results: bool = True) -> str:
+    """Return how wide the intervals are.
+
+    Examples
+    --------
+    >>> sureness_words(Sureness(runs=5, typical=0.0051, worst_below=0.103, worst_above=0.12,
+    ...     metric="throughput", levels={"users": 250}))
+    '95% intervals typically ±0.5%, at worst ±11% (throughput at users = 250)'
+    """
+    if found is None:
+        return "no intervals: too few runs" if has_results else ""
+    kind = "prediction intervals" if found.is_prediction else "intervals"
+    where = f" at {format_levels(found.levels)}" if found.levels else ""
+    return (
+        f"95% {kind} typically ±{brief_percent_of(found.typical)}, at worst {_reach(found)} "
+        f"({label_metric(found.metric)}{where})"
+    )
+
+
+def _reach(found: Sureness) -> str:
+    below, above = found.worst_below, found.worst_above
+    if max(below, above) > _LOPSIDED * min(below, above):
+        return f"{MINUS}{brief_percent_of(below)} to +{brief_percent_of(above)}"
+    return f"±{brief_percent_of((below + above) / 2.0)}"

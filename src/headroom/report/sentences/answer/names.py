@@ -1,0 +1,229 @@
+"""Names in sentences: parts, metrics, levels and settings, in the words of the study.
+
+Invariant: a name is written as its user wrote it, underscores apart.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headroom.analysis.answer_evidence import Level, Part, TriedChange
+from headroom.analysis.evidence import AppliedChange
+from headroom.experiment.protocol.system import Value
+from headroom.quantities import format_level, format_plain
+from headroom.report.sentences.answer.sentence import NO_BREAK, number, plain
+from headroom.report.sentences.numbers import list_words
+
+_PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)
+_SINGULAR = ("ss", "us", "is")
+_PLURAL = ("cpus", "gpus")
+_LARGEST_EXACT = 1e15
+_UNIT_WORDS = {"bytes": "B", "ms": "ms", "us": "µs", "s": "s", "mhz": "MHz", "kib": "KiB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A part of a system as the subject of a sentence."""
+
+    text: str
+    is_plural: bool
+
+    def verb(self, singular: str, plural: str) -> str:
+        """Return the form of a verb that fits."""
+        return plural if self.is_plural else singular
+
+
+def noun(part: Part) -> Noun:
+    """Return a part with its article.
+
+    Examples
+    --------
+    >>> noun(Part(kind="station", name="database")), noun(Part(kind="system", name=""))
+    (Noun(text='the database', is_plural=False), Noun(text='the system', is_plural=False))
+    >>> noun(Part(kind="pool", name="connections")), noun(Part(kind="station", name="a, b")).text
+    (Noun(text='the connections', is_plural=True), 'the "a, b"')
+    """
+    if not part.name:
+        return Noun("the system", is_plural=False)
+    name = plain(part.name)
+    shown = name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
+    return Noun(f"the {shown}", is_plural=is_plural(name))
+
+
+def is_plural(name: str) -> bool:
+    """Return whether a name is a plural, by its ending.
+
+    Examples
+    --------
+    >>> is_plural("users"), is_plural("bus"), is_plural("cpus"), is_plural("load")
+    (True, False, True, False)
+    """
+    last = name.replace("_", " ").rpartition(" ")[2].lower()
+    return last.endswith(_PLURAL) or (last.endswith("s") and not last.endswith(_SINGULAR))
+
+
+def factor_words(name: str, unit: str = "1") -> str:
+    """Return the name of a factor or parameter in a sentence, without a unit that follows anyway.
+
+    Examples
+    --------
+    >>> factor_words("database_cores"), factor_words("block_bytes", "B"), factor_words("bytes", "B")
+    ('database cores', 'block', '')
+    """
+    words = plain(name).split("_")
+    is_unit = unit not in {"", "1"} and words[-1].lower() in _UNIT_WORDS
+    return " ".join(words[:-1] if is_unit else words)
+
+
+def unit_of_name(name: str) -> str:
+    """Return the unit that a name ends with, ``"1"`` if there is none."""
+    return _UNIT_WORDS.get(name.rpartition("_")[2].lower(), "1")
+
+
+def level_words(level: Level) -> str:
+    r"""Return a level with its factor and interval.
+
+    Examples
+    --------
+    >>> level_words(Level(factor="users", unit="1", value=227.9, low=223.8, high=232.1)
+    ...     ).replace(NO_BREAK, " ")
+    '228 users \ue000(224 to 232)\ue001'
+    >>> level_words(Level(factor="think", unit="ms", value=20)).replace(NO_BREAK, " ")
+    'think 20 ms'
+    """
+    if level.low is None or level.high is None or isinstance(level.value, bool | str):
+        return with_factor(level.factor, level.value, level.unit)
+    name = factor_words(level.factor, level.unit)
+    shown = number(float(level.value), level.low, level.high, level.unit)
+    if level.unit == "1" and is_plural(name):
+        digits, space, bracket = shown.partition(" ")
+        return f"{digits}{NO_BREAK}{name}{space}{bracket}"
+    return f"{name} {shown}".lstrip()
+
+
+def range_words(start: Level, end: Level) -> str:
+    """Return two planned levels of one factor: ``from 25 to 400 users``."""
+    last = level_words(end)
+    first = level_words(start)
+    if isinstance(start.value, bool | str):
+        return f"from {first} to {last}"
+    name, number_of_start = factor_words(start.factor, start.unit), level_number(start.value)
+    if start.unit == "1" and is_plural(name) and end.value != 1:
+        return f"from {number_of_start} to {last}"
+    return f"from {first} to {last.removeprefix(name).strip()}"
+
+
+def with_factor(factor: str, value: Value, unit: str) -> str:
+    """Return a planned level with its factor: ``228 users``, ``think 20 ms``, ``gzip``."""
+    name = factor_words(factor, unit)
+    if isinstance(value, bool):
+        return f"{name} = {format_level(value)}"
+    if isinstance(value, str):
+        return plain(value)
+    shown = level_number(value)
+    if unit not in {"", "1"}:
+        return f"{name} {shown}{NO_BREAK}{unit.replace('1/s', '/s')}".lstrip()
+    if is_plural(name) and value != 1:
+        return f"{shown}{NO_BREAK}{name}"
+    return f"{name} {shown}"
+
+
+def level_number(value: float) -> str:
+    """Return a planned level as a number, exactly, with commas.
+
+    Examples
+    --------
+    >>> level_number(50_000), level_number(0.25), level_number(2.0)
+    ('50,000', '0.25', '2')
+    """
+    if float(value).is_integer() and abs(value) < _LARGEST_EXACT:
+        return format_plain(value, decimals=0)
+    return format_level(value)
+
+
+def setting_words(setting: Mapping[str, Value]) -> str:
+    """Return the levels of a setting as one name.
+
+    Examples
+    --------
+    >>> setting_words({"program": "gzip", "level": 1}).replace(NO_BREAK, " ")
+    'gzip 1'
+    >>> setting_words({"target": "dram", "depth": 8, "share": 0.5}), setting_words({})
+    ('dram, depth 8, share 0.5', 'the only setting')
+    """
+    values = list(setting.items())
+    if len(values) == 2:  # noqa: PLR2004 - a word and a number need no names
+        (_, first), (_, second) = values
+        if (
+            isinstance(first, str)
+            and isinstance(second, int | float | str)
+            and not isinstance(second, bool)
+        ):
+            shown = plain(second) if isinstance(second, str) else level_number(second)
+            return f"{plain(first)}{NO_BREAK}{shown}"
+    words = [with_factor(name, value, unit_of_name(name)) for name, value in values]
+    return ", ".join(words) or "the only setting"
+
+
+def where_words(where: Mapping[str, Value]) -> str:
+    """Return held levels as the start of a sentence; empty without any."""
+    return f"with {setting_words(where)}, " if where else ""
+
+
+def change_words(change: TriedChange) -> str:
+    """Return what a change makes, as a noun: ``3 database cores``.
+
+    Examples
+    --------
+    >>> cores = AppliedChange(kind="parameter", name="database_cores", aspect="value", before=2,
+    ...     after=3)
+    >>> applied_words([cores]).replace(NO_BREAK, " ")
+    '3 database cores'
+    """
+    return applied_words(change.applied)
+
+
+def applied_words(applied: Sequence[AppliedChange]) -> str:
+    """Return what changes make, together."""
+    return list_words([_applied(one) for one in applied])
+
+
+def _applied(one: AppliedChange) -> str:
+    name = factor_words(one.name)
+    if one.aspect == "speed":
+        return f"{name} {level_number(one.factor or 1.0)}{NO_BREAK}times as fast"
+    if one.after is None:
+        unit = "" if one.aspect == "value" else f" {one.aspect}"
+        return f"{level_number(one.factor or 1.0)}{NO_BREAK}times the {name}{unit}"
+    if one.kind == "station":
+        return f"{_value(one.after)} {name} servers"
+    if one.kind == "pool":
+        return f"{_value(one.after)} {name}"
+    return with_factor(one.name, one.after, unit_of_name(one.name))
+
+
+def advice(applied: Sequence[AppliedChange], part: Part) -> str:
+    """Return what to do, as an imperative: ``give it 4 servers``."""
+    return list_words([_advice(one, part) for one in applied])
+
+
+def _advice(one: AppliedChange, part: Part) -> str:
+    is_it = (one.kind, one.name) == (part.kind, part.name)
+    what = "it" if is_it else factor_words(one.name)
+    if one.aspect == "speed":
+        return f"make {what} {level_number(one.factor or 1.0)}{NO_BREAK}times as fast"
+    if one.after is None:
+        return f"take {_applied(one)}"
+    if one.kind == "station":
+        return f"give {what} {_value(one.after)} servers"
+    if one.kind == "pool":
+        return f"raise {'them' if is_it and is_plural(one.name) else what} to {_value(one.after)}"
+    if isinstance(one.after, str):
+        return f"take {plain(one.after)}"
+    name = factor_words(one.name)
+    return f"take {_applied(one)}" if is_plural(name) else f"set {name} to {_value(one.after)}"
+
+
+def _value(value: Value | None) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return level_number(value) if is_number else format_level(value)  # type: ignore[arg-type]
