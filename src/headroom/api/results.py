@@ -15,6 +15,7 @@ import msgspec
 from rich.console import Console
 
 from headroom.analysis import export
+from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.results import ClaimResult, ExperimentResult, LevelsCompared, StudyResult
 from headroom.api.estimates import Estimate, Point
 from headroom.api.tables import frame_of, tidy
@@ -161,13 +162,7 @@ class Sweep(View):
             raise StudyError(
                 f"study {data.name!r} has no experiment {chosen!r}", cure=suggestion(chosen, names)
             )
-        super().__init__(
-            msgspec.structs.replace(
-                data,
-                experiments=[one for one in data.experiments if one.name == chosen],
-                claims=[claim for claim in data.claims if claim.experiment == chosen],
-            )
-        )
+        super().__init__(data if len(names) == 1 else _alone(data, chosen))
         self._folder = folder
 
     @property
@@ -280,6 +275,16 @@ class Result(View):
             )
         with existing_journal(self.plan, lambda _: None) as journal:
             return tidy(export.replication_rows(self.plan, journal))
+
+
+def _alone(data: StudyResult, name: str) -> StudyResult:
+    """Return one experiment of a study, with an answer of its own."""
+    alone = msgspec.structs.replace(
+        data,
+        experiments=[one for one in data.experiments if one.name == name],
+        claims=[claim for claim in data.claims if claim.experiment == name],
+    )
+    return with_answer(alone)
 
 
 def _has(point: Point, levels: Mapping[str, Value]) -> bool:

@@ -1,48 +1,39 @@
 """Cards for notebooks: an estimate, a result, a model, each a small piece of HTML.
 
 A card is at most 560 px wide, has no script and loads nothing, so it is complete wherever a
-notebook is shown. Its colours follow the theme of the notebook where that tells it.
+notebook is shown. It has a ground of its own, light or dark as the notebook is.
 
 Invariant: restates results; every text passes `escape`.
 """
 
-from collections import Counter
+from functools import cache
 from html import escape
 
-from headroom.analysis.results import (
-    ClaimResult,
-    Estimate,
-    ExperimentResult,
-    StudyResult,
-    Verdict,
-)
-from headroom.quantities import format_level, format_quantity
-from headroom.report.charts.sweep import scale_of
-from headroom.report.dimensions import dimensions_of
+from headroom.analysis.results import Estimate, ExperimentResult, StudyResult
+from headroom.defects import fallback
+from headroom.quantities import format_quantity
+from headroom.report.figures.draw import CARD_PX, draw
+from headroom.report.figures.roles import PAPER, page_rules
 from headroom.report.model_picture import draw_model
 from headroom.report.numbers import format_estimate
-from headroom.report.summary import Finding, describe_progress, find
-from headroom.report.words import count_noun, label_metric, title_metric
+from headroom.report.opening.chosen import figure_of
+from headroom.report.sentences.answer.answer import AnswerWords, Chip, words_or_none
+from headroom.report.summary import describe_progress
+from headroom.report.words import count_noun, label_metric
 
 WIDTH_PX = 560
-_INK, _SOFT, _LINE = "var(--jp-ui-font-color1, CanvasText)", "#7d8791", "rgba(125,135,145,.45)"
-_DATA, _BAND, _LIMIT = "#2f8fc4", "rgba(47,143,196,.28)", "#d55e00"
-_GOOD, _BAD = "#00856a", "#c9342b"
+MOST_CAUTIONS = 2
 _FRAME = (
-    f"max-width:{WIDTH_PX}px;box-sizing:border-box;border:1px solid {_LINE};border-radius:8px;"
-    f"padding:11px 14px 10px;font:14px/1.4 system-ui,sans-serif;color:{_INK};overflow-wrap:anywhere"
+    f"max-width:{WIDTH_PX}px;box-sizing:border-box;border:1px solid var(--line);border-radius:8px;"
+    "padding:11px 14px 10px;font:14px/1.4 system-ui,sans-serif;color:var(--ink);"
+    "background:var(--panel);overflow-wrap:anywhere"
 )
-_NO_ANSWER = "No single factor decides this study: see the page."
-_VERDICTS: dict[Verdict, tuple[str, str, str]] = {
-    "holds": ("✓", "hold", _GOOD),
-    "differs": ("✗", "differ", _BAD),
-    "undecided": ("?", "undecided", _SOFT),
-}
-_ANSWERS = ("Limit", "Compare", "Saturated", "Worst", "Predicted", "Fitted", "Knee", "Best")
-"""Topics whose first sentence may be the answer, the best first."""
-_PLOT_W, _PLOT_H = 250, 92
-_CURVE = 3
-"""Levels that make a curve."""
+_VERDICTS = {"holds": ("✓", "better"), "differs": ("✗", "differs"), "undecided": ("?", "context")}
+_SCHEMES = """
+.headroom-card { color-scheme: light dark; }
+body[data-jp-theme-light="true"] .headroom-card { color-scheme: light; }
+body[data-jp-theme-light="false"] .headroom-card { color-scheme: dark; }
+"""
 
 
 def estimate_card(estimate: Estimate, *, where: str = "", is_simulated: bool = True) -> str:
@@ -69,25 +60,29 @@ def estimate_card(estimate: Estimate, *, where: str = "", is_simulated: bool = T
 
 
 def result_card(result: StudyResult) -> str:
-    """Return a result as a card: the answer, a small figure, chips of claims, cautions."""
-    columns = sorted({experiment.column for experiment in result.experiments})
-    tag = " and ".join({"measure": "measured", "model": "simulated"}[one] for one in columns)
-    title = result.question or result.title
-    findings = [found for experiment in result.experiments for found in find(experiment)]
-    figure = next(filter(None, map(_figure, result.experiments)), "")
-    side = f"<div>{_chips(result.claims)}{_note(_runs(result))}</div>"
+    """Return a result as a card: the answer, a small figure, chips of claims, cautions.
+
+    Parameters
+    ----------
+    result
+        An analysed study, or one experiment of it with an answer of its own.
+    """
+    words = words_or_none(result)
+    figure = _figure(result, words)
+    chips = _chips([] if words is None else words.chips)
+    side = f"<div>{chips}{_note(describe_progress(result))}</div>"
     body = (
         f'<div style="display:flex;gap:16px;flex-wrap:wrap;align-items:center">{figure}{side}</div>'
     )
-    only = [_responses(one) for one in result.experiments if len(one.points) == 1]
     points = sum(len(experiment.points) for experiment in result.experiments)
     extent = f"{count_noun(len(result.experiments), 'experiment')}, {count_noun(points, 'point')}"
     return _card(
-        _head(title, tag),
-        f'<p style="margin:3px 0"><b>{escape(answer(findings))}</b></p>',
-        *only,
+        _head(result.title, "" if words is None else words.column),
+        _strong("No answer: see the summary." if words is None else words.answer.text),
+        *(_text(sentence.text) for sentence in ([] if words is None else words.follows)),
+        *(_responses(one) for one in result.experiments if len(one.points) == 1),
         body,
-        *(_caution(found.text) for found in findings if found.topic == "Caution"),
+        *(_caution(text) for text in ([] if words is None else words.cautions)[:MOST_CAUTIONS]),
         _note(f"{extent} · .summary() .to_frame() .chart() .page()"),
     )
 
@@ -103,49 +98,59 @@ def model_card(name: str, data: dict[str, object], bounds: list[str]) -> str:
         Sentences on its bounds, the most important first.
     """
     picture = draw_model(data, key="card", is_file=True)
-    scroll = f'<div style="overflow-x:auto;max-height:340px;margin:4px 0">{picture}</div>'
-    first = [f'<p style="margin:3px 0"><b>{escape(bound)}</b></p>' for bound in bounds[:1]]
-    return _card(_head(f"model {name}", ""), scroll, *first, *map(_note, bounds[1:]))
+    scroll = (
+        f'<div style="overflow:auto;max-height:340px;margin:4px 0;background:#fff">{picture}</div>'
+    )
+    return _card(
+        _head(f"model {name}", ""), scroll, *map(_strong, bounds[:1]), *map(_note, bounds[1:])
+    )
 
 
 def text_card(title: str, sentences: list[str]) -> str:
     """Return sentences as a card, the first one bold."""
-    first = [f'<p style="margin:3px 0"><b>{escape(one)}</b></p>' for one in sentences[:1]]
-    return _card(_head(title, ""), *first, *map(_note, sentences[1:]))
+    return _card(_head(title, ""), *map(_strong, sentences[:1]), *map(_note, sentences[1:]))
 
 
-def answer(findings: list[Finding]) -> str:
-    """Return the sentence that answers a study best."""
-    for topic in _ANSWERS:
-        for found in findings:
-            if found.topic == topic:
-                return found.text
-    return _NO_ANSWER
+@cache
+def _styles() -> str:
+    paper = " ".join(
+        f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in PAPER.items()
+    )
+    rules = page_rules().replace(":root", ".headroom-card")
+    return f"<style>{_SCHEMES}.headroom-card {{ {paper} }}\n{rules}</style>"
 
 
 def _card(*parts: str) -> str:
-    return f'<div class="headroom-card" style="{_FRAME}">{"".join(parts)}</div>'
+    return f'{_styles()}<div class="headroom-card" style="{_FRAME}">{"".join(parts)}</div>'
+
+
+def _strong(text: str) -> str:
+    return f'<p style="margin:3px 0"><b>{escape(text)}</b></p>'
+
+
+def _text(text: str) -> str:
+    return f'<p style="margin:3px 0">{escape(text)}</p>'
 
 
 def _head(title: str, tag: str) -> str:
     mark = (
-        f'<span style="border:1px solid {_LINE};border-radius:9px;padding:0 8px;'
+        f'<span style="border:1px solid var(--line);border-radius:9px;padding:0 8px;'
         f'white-space:nowrap">{escape(tag)}</span>'
         if tag
         else ""
     )
     return (
         f'<div style="display:flex;gap:8px;align-items:flex-start;justify-content:space-between;'
-        f'font-size:13px;color:{_SOFT}"><span>{escape(title)}</span>{mark}</div>'
+        f'font-size:13px;color:var(--soft)"><span>{escape(title)}</span>{mark}</div>'
     )
 
 
 def _note(text: str) -> str:
-    return f'<p style="margin:3px 0;font-size:13px;color:{_SOFT}">{escape(text)}</p>'
+    return f'<p style="margin:3px 0;font-size:13px;color:var(--soft)">{escape(text)}</p>'
 
 
 def _caution(text: str) -> str:
-    return f'<p style="margin:3px 0;font-size:13px;color:{_LIMIT}">! {escape(text)}</p>'
+    return f'<p style="margin:3px 0;font-size:13px;color:var(--text-limit)">! {escape(text)}</p>'
 
 
 def _responses(experiment: ExperimentResult) -> str:
@@ -156,23 +161,30 @@ def _responses(experiment: ExperimentResult) -> str:
         for name in experiment.responses
         if name in estimates
     ]
-    return f'<p style="margin:3px 0">{escape("; ".join(told))}</p>' if told else ""
+    return _text("; ".join(told)) if told else ""
 
 
-def _chips(claims: list[ClaimResult]) -> str:
-    counts = Counter(claim.verdict for claim in claims)
-    chips = [
-        f'<span style="border:1px solid {color};color:{color};border-radius:9px;padding:0 8px;'
-        f'margin-right:6px;font-size:13px">{sign} {counts[verdict]} {word}</span>'
-        for verdict, (sign, word, color) in _VERDICTS.items()
-        if counts[verdict]
+def _chips(chips: list[Chip]) -> str:
+    shown = [
+        f'<span style="border:1px solid;color:var(--text-{role});border-radius:9px;padding:0 8px;'
+        f'margin-right:6px;font-size:13px">{sign} {escape(chip.text)}</span>'
+        for chip in chips
+        for sign, role in [_VERDICTS[chip.verdict]]
     ]
-    return f"<div>{''.join(chips)}</div>" if chips else ""
+    return f"<div>{''.join(shown)}</div>" if shown else ""
 
 
-def _runs(result: StudyResult) -> str:
-    words = describe_progress(result)
-    return f"{words}: quick variant" if result.is_quick else words
+def _figure(result: StudyResult, words: AnswerWords | None) -> str:
+    """Return the decisive figure of a study, small; empty if it has none."""
+    choice = None if result.answer is None else result.answer.figure
+    if choice is None or words is None:
+        return ""
+
+    def drawn() -> str:
+        figure = figure_of(choice, result)
+        return "" if figure is None else str(draw(figure, CARD_PX, words.answer.text).svg)
+
+    return fallback(drawn, lambda _: "")
 
 
 def _interval(estimate: Estimate) -> str:
@@ -184,73 +196,19 @@ def _interval(estimate: Estimate) -> str:
     def x(value: float) -> float:
         return 4 + (value - left) / (2 * span) * 242
 
-    ends = [_text(x(end), 31, format_quantity(end, estimate.unit), "middle") for end in (low, high)]
+    ends = [
+        _label(x(end), 31, format_quantity(end, estimate.unit), "middle") for end in (low, high)
+    ]
     return _svg(
         250,
         34,
         format_estimate(estimate),
-        _line(4, 10, 246, 10, _LINE),
+        _line(4, 10, 246, 10, "var(--line)"),
         f'<rect x="{x(low):.1f}" y="5" width="{max(x(high) - x(low), 1):.1f}" height="10" '
-        f'fill="{_BAND}"/>',
-        f'<circle cx="{x(estimate.value):.1f}" cy="10" r="4" fill="{_DATA}"/>',
+        f'fill="var(--ground-data)"/>',
+        f'<circle cx="{x(estimate.value):.1f}" cy="10" r="4" fill="var(--mark-data)"/>',
         *(ends if high > low else ends[:1]),
     )
-
-
-def _figure(experiment: ExperimentResult) -> str:
-    """Return the first response over the first numeric factor with its knee; empty without."""
-    numeric = (one for one in dimensions_of(experiment) if one.is_numeric)
-    axis = next((one for one in numeric if len(one.labels) >= _CURVE), None)
-    if axis is None or not experiment.responses:
-        return ""
-    metric = experiment.responses[0]
-    others = {name: level for name, level in experiment.points[0].levels.items()
-              if name not in {factor.name for factor in axis.factors}}  # fmt: skip
-    shown = [
-        (axis.number_of(point), point.estimates[metric])
-        for point in experiment.points
-        if metric in point.estimates
-        and all(point.levels.get(name) == level for name, level in others.items())
-    ]
-    pairs = [(level, estimate) for level, estimate in sorted(shown, key=lambda pair: pair[0])]
-    if len(pairs) < _CURVE:
-        return ""
-    return _drawn(experiment, metric, axis.name, pairs)
-
-
-def _drawn(
-    experiment: ExperimentResult, metric: str, axis: str, pairs: list[tuple[float, Estimate]]
-) -> str:
-    levels = [level for level, _ in pairs]
-    top = max(estimate.value for _, estimate in pairs) or 1.0
-    width = (levels[-1] - levels[0]) or 1.0
-
-    def x(level: float) -> float:
-        return 8 + (level - levels[0]) / width * (_PLOT_W - 16)
-
-    def y(value: float) -> float:
-        return 74 - max(value, 0.0) / top * 56
-
-    knee = next((one.level for one in experiment.knees if one.found and one.metric == metric), None)
-    marked = knee is not None and levels[0] <= knee <= levels[-1]
-    path = "L".join(f"{x(level):.1f} {y(estimate.value):.1f}" for level, estimate in pairs)
-    scale = scale_of([estimate for _, estimate in pairs])
-    unit = f" {scale.label}" if scale.label not in {"", "1"} else ""
-    last = format_level(float(f"{pairs[-1][1].value * scale.factor:.3g}"))
-    title = f"{title_metric(metric)} over {axis}"
-    parts = [
-        _line(4, 74, _PLOT_W - 4, 74, _SOFT),
-        f'<path d="M{path}" fill="none" stroke="{_DATA}" stroke-width="2"/>',
-        _text(4, 88, format_level(levels[0]), "start"),
-        _text(_PLOT_W - 4, 88, f"{format_level(levels[-1])} {axis}", "end"),
-        _text(_PLOT_W - 4, 12, f"{title_metric(metric)} {last}{unit}", "end"),
-    ]
-    if marked and knee is not None:
-        parts.insert(0, _line(x(knee), 16, x(knee), 74, _LIMIT))
-        side = "end" if x(knee) > _PLOT_W / 2 else "start"
-        shift = -4 if side == "end" else 4
-        parts.append(_text(x(knee) + shift, 70, f"knee {knee:.3g}", side))
-    return _svg(_PLOT_W, _PLOT_H, title, *parts)
 
 
 def _svg(width: int, height: int, label: str, *parts: str) -> str:
@@ -265,7 +223,6 @@ def _line(x1: float, y1: float, x2: float, y2: float, color: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"/>'
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_SOFT}">{escape(text)}</text>'
-    )
+def _label(x: float, text: str) -> str:
+    place = f'x="{x:.1f}" y="31.0" text-anchor="middle"'
+    return f'<text {place} fill="var(--soft)">{escape(text)}</text>'
