@@ -8,6 +8,8 @@ the command's, so the same study has the same rows.
 
 from headroom.simulation.language.model import Model
 
+__all__ = ["Model"]
+
 
 def _card_of(model: Model) -> str:
     # A program that shows no model loads neither solvers nor pictures.

@@ -11,13 +11,11 @@ from headroom.api.results import Result, Sweep, View
 from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
 from headroom.api.voice import ProgramVoice
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Value
-from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import SAME_WITHIN
 from headroom.sessions.overwrite import confirm, needed
-from headroom.sessions.running import How, run_in, run_to_page
+from headroom.sessions.running import How, opened, run_in, run_to_page
 from headroom.sessions.study_session import (
     analysed,
     identity_of,
@@ -40,6 +38,7 @@ def run(
     jobs: int | None = None,
     seed: int | None = None,
     settings: Sequence[str] = (),
+    on: str = "",
     fresh: bool = False,
     what_if: bool = True,
     stop_on_failure: bool = False,
@@ -62,6 +61,9 @@ def run(
         Another study seed.
     settings
         Keys of the study to set, such as ``"experiment.replications.count=3"``.
+    on
+        Dask cluster that simulates: ``"dask://HOST:PORT"`` or ``"local-cluster"``; empty: processes
+        of this machine.
     fresh
         Measure again what was measured before.
     what_if
@@ -105,6 +107,7 @@ def run(
         stop_on_failure=stop_on_failure,
         is_fresh=fresh,
         is_doubled=what_if,
+        on=on,
     )
     finished = run_to_page(plan, chosen, how, identity=identity)
     if finished.outcome.interrupted:
@@ -133,6 +136,7 @@ def simulate(
     seed: int = 1,
     warm_up: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    on: str = "",
     progress: bool = True,
     **parameters: Levels,
 ) -> Sweep:
@@ -156,6 +160,8 @@ def simulate(
         How the warm-up is cut, as in a study: ``{"method": "none"}``; by default it is found.
     jobs
         Simulations in parallel; None: one for each processor.
+    on
+        Dask cluster that simulates, as of `run`.
     progress
         Show progress on stderr, in a terminal or notebook.
     parameters
@@ -188,7 +194,8 @@ def simulate(
     name = name_of(model)
     words = [*(f"{key}={value!r}" for key, value in parameters.items()), f"seed={seed}"]
     command = f"hr.simulate({name}, {', '.join(words)})"
-    return _swept([experiment], title=name, seed=seed, jobs=jobs, shows=progress, command=command)
+    how = _how(progress, jobs, on)
+    return _swept([experiment], how, title=name, seed=seed, command=command)
 
 
 def compare(
@@ -265,7 +272,8 @@ def compare(
     )
     title = " and ".join(labels)
     command = f"hr.compare({', '.join(labels)}, seed={seed})"
-    return _swept([experiment], title=title, seed=seed, jobs=jobs, shows=progress, command=command)
+    how = _how(progress, jobs)
+    return _swept([experiment], how, title=title, seed=seed, command=command)
 
 
 def _split(parameters: Mapping[str, Levels]) -> dict[str, Any]:
@@ -296,26 +304,21 @@ def _is_one(value: Levels) -> bool:
     return isinstance(value, str) or not isinstance(value, Iterable)
 
 
+def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: FBT001 - as its caller was told
+    voice = ProgramVoice(shows_progress=shows_progress)
+    return How(voice=voice, jobs=jobs or os.cpu_count() or 1, resume=_RESUME, on=on)
+
+
 def _swept(
-    experiments: Sequence[Experiment],
-    *,
-    title: str,
-    seed: int,
-    jobs: int | None,
-    shows: bool,
-    command: str,
+    experiments: Sequence[Experiment], how: How, *, title: str, seed: int, command: str
 ) -> Sweep:
     """Run experiments in a folder that lives as long as their result."""
     folder = TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True)
     study = Study(experiments[0].name, experiments, title=title, seed=seed, folder=folder.name)
     plan = planned(study.loaded(command=command), quick=False)
-    how = How(
-        voice=ProgramVoice(shows_progress=shows), jobs=jobs or os.cpu_count() or 1, resume=_RESUME
-    )
-    place = journal_of(plan)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with Journal.open(place, create=True) as journal, kept_workers():
-        outcome = run_in(journal, plan, plan, how)
+    journal_of(plan).parent.mkdir(parents=True, exist_ok=True)
+    with opened(plan, how) as (journal, connected):
+        outcome = run_in(journal, plan, plan, connected)
         if outcome.interrupted:
             raise KeyboardInterrupt
         result = analysed(plan, journal, jobs=how.jobs)

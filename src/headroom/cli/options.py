@@ -36,3 +36,14 @@ Quiet: TypeAlias = Annotated[
     bool,
     typer.Option("--quiet", "-q", envvar="HEADROOM_QUIET", help="No progress and no notes."),
 ]
+On: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="CLUSTER",
+        help="Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
+        "local-cluster[:WORKERS]; needs headroom-lab[cluster]. Measurements run here. [default: "
+        "processes of this machine]",
+        show_default=False,
+    ),
+]

@@ -62,6 +62,7 @@ def run(
             help="Simulations and analyses in parallel [cores].",
         ),
     ] = None,
+    on: options.On = "",
     seed: options.Seed = None,
     settings: options.Settings = None,
     check: Annotated[
@@ -141,6 +142,7 @@ def run(
         stop_on_failure=stop_on_failure,
         is_fresh=is_fresh,
         is_doubled=is_doubled,
+        on=on,
     )
     finished = run_to_page(plan, chosen, how, identity=identity)
     outcome, result, page = finished.outcome, finished.result, finished.page

@@ -84,6 +84,7 @@ def size(
             "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
         ),
     ] = None,
+    on: options.On = "",
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -128,7 +129,9 @@ def size(
     chosen = with_config(base, parse_settings(fixed or [], base.system.parameters()), varied)
     voice = session.TerminalVoice(color=color, is_quiet=quiet)
     try:
-        result = size_subject(chosen, wanted, place, jobs=jobs or os.cpu_count() or 1, voice=voice)
+        result = size_subject(
+            chosen, wanted, place, jobs=jobs or os.cpu_count() or 1, voice=voice, on=on
+        )
     except InterruptedSearchError as error:
         session.note("stopped; run the same command to resume", quiet=quiet)
         raise typer.Exit(ExitCode.INTERRUPTED) from error

@@ -87,6 +87,7 @@ def what_if(
             "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
         ),
     ] = None,
+    on: options.On = "",
     seed: options.Seed = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -115,6 +116,7 @@ def what_if(
             replications=replications,
             jobs=jobs or os.cpu_count() or 1,
             voice=session.TerminalVoice(color=color, is_quiet=quiet),
+            on=on,
         )
     except InterruptedTrialError as error:
         session.note("stopped; run the same command to resume", quiet=quiet)

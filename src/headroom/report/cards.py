@@ -196,9 +196,7 @@ def _interval(estimate: Estimate) -> str:
     def x(value: float) -> float:
         return 4 + (value - left) / (2 * span) * 242
 
-    ends = [
-        _label(x(end), 31, format_quantity(end, estimate.unit), "middle") for end in (low, high)
-    ]
+    ends = [_label(x(end), format_quantity(end, estimate.unit)) for end in (low, high)]
     return _svg(
         250,
         34,

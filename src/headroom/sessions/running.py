@@ -4,7 +4,8 @@ Invariant: what ran is durable before anything is analysed, and a session that w
 leaves a result of what there is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -17,6 +18,8 @@ from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Column, Value
+from headroom.experiment.runner.cluster.address import place_of
+from headroom.experiment.runner.executors import Place
 from headroom.experiment.runner.fresh import mark_fresh
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.runner import Outcome, run_plan
@@ -46,6 +49,10 @@ class How:
         Measure again what was measured before.
     is_doubled
         Try what-ifs as the study says.
+    on
+        Cluster that simulates, as of the option `--on`; empty: this machine.
+    place
+        The cluster once it is connected.
     """
 
     voice: Voice
@@ -54,6 +61,8 @@ class How:
     stop_on_failure: bool = False
     is_fresh: bool = False
     is_doubled: bool = True
+    on: str = ""
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +87,25 @@ def run_to_page(plan: Plan, chosen: Plan, how: How, *, identity: bytes) -> Finis
     identity
         See `study_session.identity_of`.
     """
-    with Journal.open(journal_of(plan), create=True) as journal, kept_workers():
-        outcome = run_in(journal, plan, chosen, how)
+    with opened(plan, how) as (journal, connected):
+        outcome = run_in(journal, plan, chosen, connected)
         result = analysed(plan, journal, identity=identity, jobs=how.jobs)
         is_whole = journal.unreadable_count == 0
     page = write_artefacts(plan, result, how.voice.insist)
     if is_whole:
         keep(plan, result, identity=identity)
     return Finished(outcome=outcome, result=result, page=page, is_whole=is_whole)
+
+
+@contextmanager
+def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
+    """Open the journal of a plan for writing, with the cluster that simulates, if any."""
+    with (
+        place_of(how.on, how.voice.note) as place,
+        Journal.open(journal_of(plan), create=True) as journal,
+        kept_workers(),
+    ):
+        yield journal, replace(how, place=place)
 
 
 def run_in(journal: Journal, plan: Plan, chosen: Plan, how: How) -> Outcome:
@@ -194,6 +214,7 @@ def _run(
         progress=how.voice.progress(),
         interrupt=Interrupt(),
         stop_on_failure=how.stop_on_failure,
+        place=how.place,
     )
     if has_notes or outcome.interrupted:
         _say_notes(outcome, how, about=about)

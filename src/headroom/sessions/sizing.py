@@ -7,6 +7,7 @@ from pathlib import Path
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Parameter
+from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.sessions.voice import Voice
 from headroom.sizing.conclusion import Question, conclude
@@ -57,7 +58,7 @@ class Wanted:
 
 
 def size_subject(
-    chosen: Subject, wanted: Wanted, place: Path, *, jobs: int, voice: Voice
+    chosen: Subject, wanted: Wanted, place: Path, *, jobs: int, voice: Voice, on: str = ""
 ) -> SizingResult:
     """Run or resume a search, and return its result.
 
@@ -73,6 +74,8 @@ def size_subject(
         Simulations in parallel, >= 1.
     voice
         Takes the progress.
+    on
+        Cluster that simulates; empty: this machine.
 
     Raises
     ------
@@ -99,13 +102,18 @@ def size_subject(
         command=wanted.command,
     )
     place.parent.mkdir(parents=True, exist_ok=True)
-    with Journal.open(place, create=True) as journal, kept_workers():
+    with (
+        place_of(on, voice.note) as workers,
+        Journal.open(place, create=True) as journal,
+        kept_workers(),
+    ):
         evaluator = Evaluator(
             chosen,
             Rule(targets=targets, error=error, minimum=5, maximum=wanted.replications),
             journal,
             seed=wanted.seed,
             jobs=jobs,
+            place=workers,
             new_progress=voice.progress,
         )
         sizing = Sizing(chosen, space, targets, evaluator, most=wanted.most)

@@ -13,6 +13,7 @@ from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
 from headroom.experiment.protocol.system import Modelled
+from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.what_if import changed_plan, changed_point
@@ -56,6 +57,7 @@ def try_changes(
     replications: int | None,
     jobs: int,
     voice: Voice,
+    on: str = "",
 ) -> Tried:
     """Run a point and changes of it, and return their effects.
 
@@ -73,6 +75,8 @@ def try_changes(
         Simulations in parallel, >= 1.
     voice
         Takes the progress.
+    on
+        Cluster that simulates; empty: this machine.
 
     Raises
     ------
@@ -90,11 +94,16 @@ def try_changes(
             jobs=jobs,
             progress=voice.progress(),
             interrupt=Interrupt(),
+            place=workers,
         )
         if outcome.interrupted:
             raise InterruptedTrialError
 
-    with Journal.open(place, create=True) as journal, kept_workers():
+    with (
+        place_of(on, voice.note) as workers,
+        Journal.open(place, create=True) as journal,
+        kept_workers(),
+    ):
         experiment, base = base_point(plan, journal, point)
         alone = replace(plan, experiments=(replace(experiment, points=(base,)),))
         run(alone)

@@ -16,6 +16,7 @@ import msgspec
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, text_of
 from headroom.experiment.protocol.system import System, Value
+from headroom.experiment.runner.executors import Place
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
@@ -86,6 +87,8 @@ class Evaluator:
         Simulations in parallel.
     new_progress
         Makes a progress for each batch.
+    place
+        Where simulations run, None for this machine.
     """
 
     def __init__(
@@ -97,12 +100,14 @@ class Evaluator:
         seed: int,
         jobs: int,
         new_progress: Callable[[], Progress],
+        place: Place | None = None,
     ) -> None:
         self._subject = subject
         self._rule = rule
         self._journal = journal
         self._seed = seed
         self._jobs = jobs
+        self._place = place
         self._new_progress = new_progress
 
     def judge(self, configurations: Sequence[Configuration]) -> list[tuple[Judgement, list[int]]]:
@@ -122,6 +127,7 @@ class Evaluator:
             jobs=self._jobs,
             progress=self._new_progress(),
             interrupt=Interrupt(),
+            place=self._place,
         )
         if outcome.interrupted:
             raise InterruptedSearchError

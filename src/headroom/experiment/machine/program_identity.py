@@ -26,6 +26,8 @@ _LIBRARIES = ("numpy", "scipy", "msgspec")
 PACKAGE = Path(__file__).resolve().parents[2]
 """Folder of the installed program."""
 _NOT_CODE = (".md", ".rs", ".pyc")
+_PORTABLE = (".py", ".toml", ".json")
+"""Endings of files that are the same on every platform."""
 _SETTLED_NS = 50_000_000
 """Age (ns) from which the times of a file reveal every later change: clocks of files are coarse."""
 
@@ -93,3 +95,21 @@ def _files(folder: Path) -> Iterator[Path]:
                     yield from _files(Path(entry.path))
             elif not entry.name.startswith("test_") and not entry.name.endswith(_NOT_CODE):
                 yield Path(entry.path)
+
+
+@cache
+def code_digests() -> dict[str, str]:
+    """Return a hash of the Python code and data of this program and of each plug-in, by package.
+
+    Unlike `program_identity` it is equal on two machines that have the same code installed.
+    Compiled modules differ by platform and are left out.
+    """
+    folders = {"headroom": PACKAGE, **{n: _origin_of(n).parent for n in other_packages()}}
+    return {name: _code_digest(folder) for name, folder in folders.items()}
+
+
+def _code_digest(folder: Path) -> str:
+    files = (path for path in _files(folder) if path.suffix in _PORTABLE)
+    kept = sorted(path for path in files if path.name != "conftest.py")
+    content = [(str(path.relative_to(folder)), path.read_bytes()) for path in kept]
+    return digest_of(content).hex()

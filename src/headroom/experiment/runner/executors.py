@@ -5,12 +5,13 @@ the journal, and a task that kills its worker comes back as a failed result.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.system import System
-from headroom.experiment.runner.tasks import Result, Task, run_task
+from headroom.experiment.runner.tasks import Recipe, Result, Task, run_task
+from headroom.experiment.study.plan import PlannedExperiment
 
 
 class Executor(Protocol):
@@ -18,7 +19,22 @@ class Executor(Protocol):
 
     @property
     def capacity(self) -> int:
-        """Chunks that can be submitted now and would start at once."""
+        """Chunks that can be submitted now; at least 1 while nothing runs."""
+        ...
+
+    @property
+    def worker_count(self) -> int:
+        """Tasks that run at the same time, >= 1."""
+        ...
+
+    @property
+    def chunk_s(self) -> float:
+        """Time (s) that a chunk should take: long compared with handing it over."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """Name of the cluster, empty for this machine."""
         ...
 
     @property
@@ -46,6 +62,21 @@ class Executor(Protocol):
         ...
 
 
+class Place(Protocol):
+    """Where simulations run instead of in processes of this machine; serves several plans."""
+
+    @property
+    def worker_count(self) -> int:
+        """Simulations that run at the same time, >= 1; may take a while at first."""
+        ...
+
+    def executor(
+        self, experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
+    ) -> Executor:
+        """Return an executor for those of the `experiments` that have a recipe."""
+        ...
+
+
 class InlineExecutor:
     """Runs tasks one at a time in this process: for measurements, which need an idle host.
 
@@ -63,6 +94,10 @@ class InlineExecutor:
     def capacity(self) -> int:
         """One chunk, when nothing waits."""
         return 0 if self._waiting else 1
+
+    worker_count = 1
+    chunk_s = 0.0
+    where = ""
 
     @property
     def most_tasks(self) -> int:

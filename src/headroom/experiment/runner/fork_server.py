@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -72,7 +73,8 @@ class Forked:
         lifeline, self._lifeline = os.pipe()
         self._told, tell = os.pipe()
         try:
-            _server().order([connection, lifeline, 2, tell])
+            with _lock:
+                _server().order([connection, lifeline, 2, tell])
         finally:
             os.close(lifeline)
             os.close(tell)
@@ -163,6 +165,8 @@ class _Server:
 
 
 _servers: list[_Server] = []
+_lock = threading.Lock()
+"""Threads of a worker of a cluster share one server: an order must not be cut by another."""
 
 
 def _server() -> _Server:

@@ -20,7 +20,7 @@ from headroom.experiment.machine.machine_watch import busy_words
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings
 from headroom.experiment.runner import resume
-from headroom.experiment.runner.executors import Executor
+from headroom.experiment.runner.executors import Executor, Place
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.measuring import MeasureExecutor
 from headroom.experiment.runner.progress import Pace, Progress
@@ -40,8 +40,6 @@ from headroom.experiment.runner.worker_pool import WorkerPool
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.window_checks import time_windows
 
-_CHUNK_S = 0.5
-"""Wall time (s) that one chunk of tasks should take: long compared with handing it over."""
 _PACE_WEIGHT = 0.2
 
 
@@ -129,6 +127,7 @@ def run_plan(
     progress: Progress,
     interrupt: Interrupt,
     stop_on_failure: bool = False,
+    place: Place | None = None,
 ) -> Outcome:
     """Run what a plan lacks, and store it.
 
@@ -148,6 +147,8 @@ def run_plan(
         Listens to Ctrl-C while the plan runs.
     stop_on_failure
         Start nothing more after a replication has failed.
+    place
+        Where simulations run; None for `jobs` processes of this machine.
 
     Raises
     ------
@@ -166,6 +167,7 @@ def run_plan(
         progress=progress,
         interrupt=interrupt,
         stop_on_failure=stop_on_failure,
+        place=place,
     )
     with interrupt:
         try:
@@ -189,8 +191,10 @@ class _Session:
         progress: Progress,
         interrupt: Interrupt,
         stop_on_failure: bool,
+        place: Place | None,
     ) -> None:
         self._plan = plan
+        self._place = place
         self._journal = journal
         self._criteria = criteria
         self._stopping = stopping
@@ -227,10 +231,12 @@ class _Session:
         self._criteria = criteria_of_run(self._plan, self._journal)
         if self._schedules[Column.MEASURE]:
             self._progress.warn(busy_words())
+        if self._place is not None and self._schedules[Column.MODEL]:
+            jobs = self._place.worker_count
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
-        self._drive(self._schedules[Column.MODEL], lambda: self._worker_pool(jobs), jobs)
-        self._drive(self._schedules[Column.MEASURE], self._measure_executor, 1)
+        self._drive(self._schedules[Column.MODEL], lambda: self._model_executor(jobs))
+        self._drive(self._schedules[Column.MEASURE], self._measure_executor)
 
     def close(self) -> None:
         """Let every system remove its own files; the first failure is raised after the last."""
@@ -323,8 +329,11 @@ class _Session:
                 paces[state.point.experiment].open_count += state.open_count
         return paces
 
-    def _worker_pool(self, jobs: int) -> Executor:
-        return WorkerPool(self._recipes(Column.MODEL), worker_count=jobs)
+    def _model_executor(self, jobs: int) -> Executor:
+        recipes = self._recipes(Column.MODEL)
+        if self._place is not None:
+            return self._place.executor(self._plan.experiments, recipes)
+        return WorkerPool(recipes, worker_count=jobs)
 
     def _measure_executor(self) -> Executor:
         return MeasureExecutor(
@@ -347,16 +356,16 @@ class _Session:
         has_failed = self._stop_on_failure and self._failed_count > 0
         return not (self._was_killed or self._interrupt.is_requested or has_failed)
 
-    def _drive(self, schedule: Schedule, start: Callable[[], Executor], jobs: int) -> None:
+    def _drive(self, schedule: Schedule, start: Callable[[], Executor]) -> None:
         """Run a schedule to its end, or until the user stops it."""
         if not schedule or not self._may_start:
             return
         executor = start()
         try:
-            self._submit(schedule, executor, jobs)
+            self._submit(schedule, executor)
             while self._running:
-                self._store(schedule, executor.results())
-                self._submit(schedule, executor, jobs)
+                self._store(schedule, executor.results(), where=executor.where)
+                self._submit(schedule, executor)
         except KeyboardInterrupt:
             self._was_killed = True
             executor.cancel()
@@ -366,18 +375,18 @@ class _Session:
         else:
             executor.close()
 
-    def _submit(self, schedule: Schedule, executor: Executor, jobs: int) -> None:
+    def _submit(self, schedule: Schedule, executor: Executor) -> None:
         while self._may_start and schedule and executor.capacity > 0:
-            size = min(self._chunk_size(len(schedule), jobs), executor.most_tasks)
+            size = min(self._chunk_size(len(schedule), executor), executor.most_tasks)
             chunk = [schedule.take() for _ in range(min(size, len(schedule)))]
             executor.submit([self._task(planned) for planned in chunk])
 
-    def _chunk_size(self, waiting: int, jobs: int) -> int:
+    def _chunk_size(self, waiting: int, executor: Executor) -> int:
         """Return how many tasks a worker gets at once: some time's worth, and a fair share."""
         if self._mean_wall_s is None:
             return 1
-        worth = int(_CHUNK_S / max(self._mean_wall_s, 1e-6))
-        share = math.ceil(waiting / (2 * jobs))
+        worth = int(executor.chunk_s / max(self._mean_wall_s, 1e-6))
+        share = math.ceil(waiting / (2 * executor.worker_count))
         return max(1, min(worth, share))
 
     def _task(self, planned: Planned) -> Task:
@@ -393,9 +402,9 @@ class _Session:
             keeps_samples=planned.replication == 0,
         )
 
-    def _store(self, schedule: Schedule, results: Sequence[Result]) -> None:
+    def _store(self, schedule: Schedule, results: Sequence[Result], *, where: str = "") -> None:
         """Make results durable, then let them count; end if something else ran."""
-        results, strange = self._parted(results)
+        results, strange = self._parted(results, where)
         rows = [(self._row(self._running[result.number], result), result.run) for result in results]
         self._journal.append_encoded(rows)
         changed = []
@@ -408,7 +417,7 @@ class _Session:
             raise strange
 
     def _parted(
-        self, results: Sequence[Result]
+        self, results: Sequence[Result], where: str
     ) -> tuple[list[Result], ChangedMeanwhileError | None]:
         """Return the results of planned replications, and the error of the first unplanned one."""
         planned, strange = [], None
@@ -416,7 +425,7 @@ class _Session:
             point = self._running[result.number].point
             place = self._places.get(point.key, "")
             try:
-                check_ran(result.ran, point, place, has_failed=bool(result.error))
+                check_ran(result.ran, point, place, has_failed=bool(result.error), where=where)
                 planned.append(result)
             except ChangedMeanwhileError as error:
                 strange = strange or error

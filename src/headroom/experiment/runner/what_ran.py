@@ -63,7 +63,9 @@ def look(system: System, config: Mapping[str, Value], *, before: Ran | None = No
     )
 
 
-def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: bool) -> None:
+def check_ran(
+    ran: Ran | None, point: Point, planned_place: str, *, has_failed: bool, where: str = ""
+) -> None:
     """Raise `ChangedMeanwhileError` if something else ran than was planned.
 
     Parameters
@@ -76,12 +78,22 @@ def check_ran(ran: Ran | None, point: Point, planned_place: str, *, has_failed: 
         The content of its place when the session began, empty if unknown.
     has_failed
         True if there are no results: a failed program may not even be able to identify itself.
+    where
+        The cluster on which it ran, empty for this machine. Its workers have the files of the time
+        when the session began, so a difference is one of their programs.
     """
     if ran is None or (has_failed and not ran.fingerprint):
         return
     is_found = not planned_place or ran.found == planned_place
     if ran.is_steady and ran.fingerprint == point.content and is_found:
         return
+    if where:
+        raise ChangedMeanwhileError(
+            f"a worker of {where} made another model for experiment {point.experiment!r} than this "
+            "machine; its replications are not stored",
+            cure="give all machines the same Python packages, and keep what a model reads in the "
+            "study's folder",
+        )
     names = list(ran.changed)
     if not is_found:
         names.append(differing_names(planned_place, ran.found))

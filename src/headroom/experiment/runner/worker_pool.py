@@ -75,6 +75,14 @@ class WorkerPool:
         self._is_fresh = is_fresh
         self._workers: list[_Worker] = []
 
+    chunk_s = 0.5
+    where = ""
+
+    @property
+    def worker_count(self) -> int:
+        """Most worker processes."""
+        return self._worker_count
+
     @property
     def capacity(self) -> int:
         """Idle workers, and workers that are not started yet."""
@@ -106,13 +114,22 @@ class WorkerPool:
 
     def results(self) -> Sequence[Result]:
         """Wait for results; the task of a worker that died or was too slow is one of them."""
-        results: list[Result] = []
+        results: Sequence[Result] = []
         while not results:
-            busy = {worker.connection: worker for worker in self._workers if worker.tasks}
-            for connection in wait(list(busy), timeout=self._patience_s()):
-                results += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
-            for worker in [late for late in self._workers if late.left_s() <= 0]:
-                results += self._collect(worker)
+            results = self.results_within(None)
+        return results
+
+    def results_within(self, patience_s: float | None) -> Sequence[Result]:
+        """Wait up to `patience_s` (s), None for as long as it takes; may return no results."""
+        results: list[Result] = []
+        busy = {worker.connection: worker for worker in self._workers if worker.tasks}
+        left_s = self._patience_s()
+        if patience_s is not None:
+            left_s = patience_s if left_s is None else min(left_s, patience_s)
+        for connection in wait(list(busy), timeout=left_s):
+            results += self._collect(busy[connection])  # type: ignore[index]  # what was given comes back
+        for worker in [late for late in self._workers if late.left_s() <= 0]:
+            results += self._collect(worker)
         return results
 
     def _patience_s(self) -> float | None:

@@ -26,7 +26,7 @@ def study_files_identity(plan: Plan) -> bytes:
     """
     paths = {
         *_imported(),
-        *(path for experiment in plan.experiments for path in _named(experiment)),
+        *(path for experiment in plan.experiments for path in files_of(experiment)),
     }
     return digest_of(sorted((str(path), _content(path)) for path in paths))
 
@@ -43,7 +43,7 @@ def _imported() -> Iterator[Path]:
             yield Path(file)
 
 
-def _named(experiment: PlannedExperiment) -> Iterator[Path]:
+def files_of(experiment: PlannedExperiment) -> Iterator[Path]:
     """Yield the files that the set-up of a system names, and those of its code."""
     if isinstance(experiment.system, HasCode):
         yield from experiment.system.code_files()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 STUDY_NAME = "study.toml"
+RESULTS_FOLDER = "results"
 JOURNAL_NAME = "journal.sqlite"
 RESULTS_NAME = "results.json"
 PAGE_NAME = "report.html"
@@ -27,7 +28,7 @@ def results_folder(folder: Path, quick: bool) -> Path:  # noqa: FBT001 - reads a
     >>> results_folder(Path("studies/shop"), True).as_posix()
     'studies/shop/results/quick'
     """
-    results = folder / "results"
+    results = folder / RESULTS_FOLDER
     return results / "quick" if quick else results
 
 

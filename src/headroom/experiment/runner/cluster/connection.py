@@ -1,0 +1,260 @@
+"""A cluster for one command: opened at first use, checked, and left in order.
+
+A Dask scheduler runs any code that a client sends: it belongs on the loopback interface, or behind
+TLS (`tls://`, with Dask's own settings for certificates).
+
+Invariant: a worker whose program differs from this one runs nothing.
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import msgspec
+
+from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.experiment.runner.cluster import on_worker
+from headroom.experiment.runner.cluster.address import Address
+from headroom.experiment.runner.cluster.parcel import pack
+from headroom.experiment.runner.executors import Executor
+from headroom.experiment.runner.tasks import Recipe
+from headroom.experiment.study.plan import PlannedExperiment
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+
+WAIT_S = 60.0
+"""Time (s) that a command waits for the first worker, and for another one once all are gone."""
+_CALL_S = 20.0
+_LOOK_S = 2.0
+_SETTINGS = {
+    "logging": {"distributed": "critical"},
+    "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "critical"},
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.preload": [on_worker.__name__],
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.admin.large-graph-warning-threshold": "1 GiB",
+    "distributed.comm.retry.count": 1,
+}
+"""Dask's settings for the driver and for clusters of this machine: three deaths fail a task."""
+
+
+class Cluster:
+    """Workers of a Dask cluster; a `Place`.
+
+    Parameters
+    ----------
+    address
+        Where it is.
+    say
+        Called with a sentence for the user.
+    wait_s
+        Time (s) that workers may take to appear.
+    """
+
+    def __init__(
+        self, address: Address, say: Callable[[str], None], *, wait_s: float = WAIT_S
+    ) -> None:
+        self.name = address.text
+        self.session = uuid4().hex
+        self.say = say
+        self._address = address
+        self._wait_s = wait_s
+        self._client: Client | None = None
+        self._local: LocalCluster | None = None
+        self._count = 0
+        self._counted_at = 0.0
+        self._has_said: set[str] = set()
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    @property
+    def client(self) -> "Client":
+        """The connection, opened at first use.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            No scheduler answers, no worker appears, or a worker has another program.
+        """
+        if self._client is None:
+            self._client = self._connected()
+            self._await_workers(self._client)
+            self._check_workers(self._client)
+            count = f"{self._count} worker{'' if self._count == 1 else 's'}"
+            self.say(f"simulations run on {self.name} ({count})")
+        return self._client
+
+    @property
+    def worker_count(self) -> int:
+        """Simulations that run at the same time: threads of all workers, at least 1.
+
+        Counted again every few seconds; workers may come and go.
+        """
+        client = self.client
+        if monotonic() - self._counted_at > _LOOK_S:
+            self._count_threads(client)
+        return max(self._count, 1)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all workers are gone."""
+        return self.worker_count == 1 and self._count == 0
+
+    @property
+    def wait_s(self) -> float:
+        """Time (s) that workers may take to appear."""
+        return self._wait_s
+
+    def executor(
+        self, experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
+    ) -> Executor:
+        """Return an executor for the experiments that have a recipe."""
+        from headroom.experiment.runner.cluster.dask_executor import DaskExecutor  # noqa: PLC0415
+
+        parcel = pack(experiments, recipes)
+        if parcel.note and parcel.note not in self._has_said:
+            self._has_said.add(parcel.note)
+            self.say(parcel.note)
+        return DaskExecutor(
+            self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
+        )
+
+    def close(self) -> None:
+        """Leave the cluster; one of this machine ends."""
+        client, self._client = self._client, None
+        if client is not None:
+            if client.status == "running" and self._local is None:
+                with suppress(Exception):  # what is left there ends with its worker
+                    self._ask(client, on_worker.forget, self.session)
+            with suppress(Exception):
+                client.close(timeout=2)
+        local, self._local = self._local, None
+        if local is not None:
+            with suppress(Exception):
+                local.close(timeout=5)
+
+    def _connected(self) -> "Client":
+        import dask  # noqa: PLC0415 - loaded for clusters only
+
+        dask.config.set(_SETTINGS)
+        from distributed import Client  # noqa: PLC0415 - after its settings
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if self._address.scheduler:
+                    return Client(self._address.scheduler, timeout=10, set_as_default=False)
+                self._local = _local_cluster(self._address.worker_count or os.cpu_count() or 1)
+                return Client(self._local, timeout=10, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+            raise EnvironmentUnfitError(
+                f"no Dask scheduler answers at {self.name}: {_first_line(error)}",
+                cure="start it (dask scheduler --host ADDRESS), or correct the address; tls:// "
+                "needs certificates in Dask's settings",
+            ) from error
+
+    def _await_workers(self, client: "Client") -> None:
+        from distributed.core import CommClosedError  # noqa: PLC0415 - as above
+
+        self._count_threads(client)
+        if self._count:
+            return
+        self.say(f"waiting for the first worker of {self.name}")
+        with suppress(TimeoutError, CommClosedError):
+            client.wait_for_workers(1, timeout=self._wait_s)
+        self._count_threads(client)
+        if not self._count:
+            raise no_workers(self)
+
+    def _check_workers(self, client: "Client") -> None:
+        here = on_worker.code_here()
+        try:
+            answers: Mapping[str, Any] = self._ask(client, on_worker.describe_code)
+        except (OSError, TimeoutError) as error:
+            raise lost(self, error) from error
+        wrong = {address: _difference(here, answer) for address, answer in answers.items()}
+        wrong = {address: difference for address, difference in wrong.items() if difference}
+        if wrong:
+            address, difference = next(iter(sorted(wrong.items())))
+            raise refused(f"{address}: {difference}", count=len(wrong), of=len(answers))
+
+    def _ask(self, client: "Client", function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+        """Return what a function returns on each worker, or its error; waits only so long."""
+        run = partial(client.run, function, *arguments, on_error="return", asynchronous=True)
+        return client.sync(run, callback_timeout=_CALL_S)
+
+    def _count_threads(self, client: "Client") -> None:
+        from distributed.core import CommClosedError  # noqa: PLC0415 - as above
+
+        try:
+            threads = client.sync(
+                partial(client.nthreads, asynchronous=True), callback_timeout=_CALL_S
+            )
+        except (OSError, TimeoutError, CommClosedError) as error:
+            raise lost(self, error) from error
+        self._count = sum(threads.values())
+        self._counted_at = monotonic()
+
+
+def lost(cluster: Cluster, error: BaseException | None = None) -> HeadroomError:
+    """Return the error of a scheduler that no longer answers."""
+    reason = f": {_first_line(error)}" if error is not None else ""
+    return EnvironmentUnfitError(
+        f"the connection to the scheduler at {cluster.name} is lost{reason}",
+        cure="finished replications are stored; start the scheduler and its workers again, then "
+        "run the same command to resume",
+    )
+
+
+def no_workers(cluster: Cluster) -> HeadroomError:
+    """Return the error of a cluster without workers."""
+    return EnvironmentUnfitError(
+        f"{cluster.name} has had no worker for {cluster.wait_s:g} s",
+        cure="start some (dask worker ADDRESS --nthreads 1), then run the same command; finished "
+        "replications are stored",
+    )
+
+
+def refused(difference: str, *, count: int = 1, of: int = 1) -> HeadroomError:
+    """Return the error of workers with another program."""
+    others = f" (and {count - 1} more of {of} workers)" if count > 1 else ""
+    return EnvironmentUnfitError(
+        f"a worker has another program: {difference}{others}",
+        cure="install the same version of Headroom and of its plug-ins on all machines, and start "
+        "the workers again",
+    )
+
+
+def _difference(here: on_worker.Code, answer: object) -> str:
+    if isinstance(answer, bytes):
+        return here.difference(msgspec.msgpack.decode(answer, type=on_worker.Code))
+    return f"Headroom cannot be loaded there ({_first_line(answer)})"
+
+
+def _local_cluster(worker_count: int) -> "LocalCluster":
+    """Return a cluster on the loopback interface, each worker a process with one thread."""
+    from distributed import LocalCluster  # noqa: PLC0415 - loaded for clusters only
+
+    return LocalCluster(
+        n_workers=worker_count,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=None,
+        dashboard=False,
+        memory_limit=0,
+        silence_logs=False,
+    )
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

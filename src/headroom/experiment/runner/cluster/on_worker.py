@@ -1,0 +1,230 @@
+"""What runs in a Dask worker: chunks of tasks, in a process of Headroom's own.
+
+Each thread of a Dask worker keeps one process of `WorkerPool` for the parcel that it works on. So a
+simulation that crashes, or exceeds its time limit, fails as it does locally, and the Dask worker
+stays. Chunks are run in order and may be run again elsewhere: a task has no effect but its result.
+
+Invariant: the process ends with its Dask worker, and soon after the driver no longer wants its
+chunk.
+"""
+
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+
+from headroom.experiment.machine.program_identity import code_digests
+from headroom.experiment.runner.cluster.parcel import unpack
+from headroom.experiment.runner.tasks import Result, Task
+from headroom.experiment.runner.worker_pool import WorkerPool
+from headroom.simulation.runs.kernel_version import KERNEL_VERSION
+from headroom.version import version
+
+_LOOK_S = 1.0
+"""Time (s) between two looks whether a chunk is still wanted."""
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """The identity of the installed program: equal code gives equal results."""
+
+    version: str
+    kernel: str
+    core: str
+    digests: dict[str, str]
+
+    def difference(self, other: "Code") -> str:
+        """Return how another program differs from this one, empty if it does not.
+
+        Examples
+        --------
+        >>> here = Code(version="1.0", kernel="3", core="1.0", digests={"headroom": "a"})
+        >>> here.difference(msgspec.structs.replace(here, version="2.0"))
+        'Headroom 2.0, here 1.0'
+        >>> here.difference(msgspec.structs.replace(here, digests={"headroom": "b"}))
+        'another code of headroom'
+        """
+        names = {"version": "Headroom", "kernel": "simulation kernel", "core": "compiled core"}
+        for field, name in names.items():
+            there, here = getattr(other, field), getattr(self, field)
+            if there != here:
+                return f"{name} {there}, here {here}"
+        packages = sorted({*self.digests, *other.digests})
+        differing = [n for n in packages if self.digests.get(n) != other.digests.get(n)]
+        return f"another code of {', '.join(differing)}" if differing else ""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A chunk on its way to a worker.
+
+    Parameters
+    ----------
+    session
+        Names the driver's session.
+    code
+        The driver's program.
+    parcel
+        Digest of the parcel that the tasks need.
+    tasks
+        The tasks, in order.
+    content
+        The parcel itself, if the worker lacked it.
+    """
+
+    session: str
+    code: Code
+    parcel: str
+    tasks: list[Task]
+    content: bytes | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker returns for a chunk: results, or why there are none."""
+
+    worker: str
+    results: list[Result] = []
+    lacks_parcel: bool = False
+    refusal: str = ""
+    """How the worker's program differs from the driver's."""
+
+
+@cache
+def code_here() -> Code:
+    """Return the identity of this process's program."""
+    core = import_module("headroom._core")
+    return Code(
+        version=version(), kernel=KERNEL_VERSION, core=core.__version__, digests=code_digests()
+    )
+
+
+def dask_setup(_worker: object) -> None:
+    """Let Ctrl-C to the driver leave this process alone; Dask calls it in workers of its machine."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def describe_code() -> bytes:
+    """Return `code_here` encoded; a driver asks every worker."""
+    return msgspec.msgpack.encode(code_here())
+
+
+def run_chunk(order: bytes) -> bytes:
+    """Run the chunk of an `Order`; returns an `Answer`, empty if nobody wants it any more."""
+    chunk = msgspec.msgpack.decode(order, type=Order)
+    return msgspec.msgpack.encode(answer(chunk, _current_task()))
+
+
+def answer(chunk: Order, here: "Here") -> Answer:
+    """Return the answer of a worker to a chunk."""
+    if refusal := chunk.code.difference(code_here()):
+        return Answer(worker=here.address, refusal=refusal)
+    stage = _stage(chunk, here.scratch)
+    if stage is None:
+        return Answer(worker=here.address, lacks_parcel=True)
+    return Answer(worker=here.address, results=stage.run(chunk.tasks, here.is_wanted))
+
+
+def forget(session: str) -> None:
+    """End the idle processes of a session, and remove its files."""
+    with _LOCK:
+        stages = [(key, stage) for key, stage in _STAGES.items() if stage.session == session]
+        ended = [_STAGES.pop(key) for key, stage in stages if not stage.is_busy]
+    for stage in ended:
+        stage.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """The Dask worker that runs a chunk.
+
+    Parameters
+    ----------
+    address
+        Its address.
+    scratch
+        Its own folder, which Dask removes after it, however it ends.
+    is_wanted
+        Returns whether the driver still wants the chunk.
+    """
+
+    address: str
+    scratch: Path
+    is_wanted: Callable[[], bool]
+
+
+def _current_task() -> Here:
+    from distributed import get_worker  # noqa: PLC0415 - only there inside a Dask worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        state = worker.state.tasks.get(key)
+        return state is not None and state.state != "cancelled"
+
+    scratch = Path(worker.local_directory)
+    return Here(address=str(worker.address), scratch=scratch, is_wanted=is_wanted)
+
+
+class _Stage:
+    """An unpacked parcel and the process that runs its tasks."""
+
+    def __init__(self, order: Order, content: bytes, scratch: Path) -> None:
+        self.session = order.session
+        self.digest = order.parcel
+        self.is_busy = True
+        self._folder = Path(tempfile.mkdtemp(prefix="headroom-", dir=scratch))
+        recipes = unpack(content, self._folder)
+        self._pool = WorkerPool(recipes, worker_count=1, is_fresh=True)
+
+    def run(self, tasks: Sequence[Task], is_wanted: Callable[[], bool]) -> list[Result]:
+        """Run tasks; returns one result of each, none if they are no longer wanted."""
+        try:
+            return self._run(tasks, is_wanted)
+        finally:
+            self.is_busy = False
+
+    def _run(self, tasks: Sequence[Task], is_wanted: Callable[[], bool]) -> list[Result]:
+        results: list[Result] = []
+        self._pool.submit(tasks)
+        while len(results) < len(tasks):
+            results += self._pool.results_within(_LOOK_S)
+            if not is_wanted():
+                self._pool.cancel()
+                return []
+        return results
+
+    def close(self) -> None:
+        """End the process and remove the files."""
+        self._pool.cancel()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+_LOCK = threading.Lock()
+_STAGES: dict[int, _Stage] = {}
+"""The stage of each thread; a thread has one at a time."""
+
+
+def _stage(chunk: Order, scratch: Path) -> _Stage | None:
+    """Return the stage of a chunk in this thread, made busy; None if its parcel is not there."""
+    thread = threading.get_ident()
+    with _LOCK:
+        stage = _STAGES.get(thread)
+        if stage is not None and stage.digest == chunk.parcel:
+            stage.session = chunk.session
+            stage.is_busy = True
+            return stage
+        if chunk.content is None:
+            return None
+        _STAGES.pop(thread, None)
+    if stage is not None:
+        stage.close()
+    fresh = _Stage(chunk, chunk.content, scratch)
+    with _LOCK:
+        _STAGES[thread] = fresh
+    return fresh
