@@ -133,10 +133,15 @@ class WhatIfs(View, Answer):
         return self.data.experiments[0]
 
     def __getitem__(self, change: str) -> Mapping[str, Effect]:
-        """Return the effects of a change, by metric."""
+        """Return the effects of a change, by metric; raise if its runs allow no comparison."""
         if change not in self.changes:
             raise StudyError(
                 f"the change {change!r} was not tried", cure=suggestion(change, self.changes)
+            )
+        if not self.changes[change]:
+            raise StudyError(
+                f"the runs of {change!r} cannot be compared with those before it",
+                cure="read summary(), which gives the reason, or let the runs last longer",
             )
         return self.changes[change]
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -153,9 +152,7 @@ class Sweep(View):
     ``sweep.at(users=250)["throughput"]``.
     """
 
-    def __init__(
-        self, data: StudyResult, name: str = "", *, folder: TemporaryDirectory[str] | None = None
-    ) -> None:
+    def __init__(self, data: StudyResult, name: str = "") -> None:
         names = [experiment.name for experiment in data.experiments]
         chosen = name or names[0]
         if chosen not in names:
@@ -163,7 +160,6 @@ class Sweep(View):
                 f"study {data.name!r} has no experiment {chosen!r}", cure=suggestion(chosen, names)
             )
         super().__init__(data if len(names) == 1 else _alone(data, chosen))
-        self._folder = folder
 
     @property
     def experiment(self) -> ExperimentResult:

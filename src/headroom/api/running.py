@@ -312,20 +312,20 @@ def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: 
 def _swept(
     experiments: Sequence[Experiment], how: How, *, title: str, seed: int, command: str
 ) -> Sweep:
-    """Run experiments in a folder that lives as long as their result."""
-    folder = TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True)
-    study = Study(experiments[0].name, experiments, title=title, seed=seed, folder=folder.name)
-    plan = planned(study.loaded(command=command), quick=False)
-    journal_of(plan).parent.mkdir(parents=True, exist_ok=True)
-    with opened(plan, how) as (journal, connected):
-        outcome = run_in(journal, plan, plan, connected)
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        result = analysed(plan, journal, jobs=how.jobs)
+    """Run experiments in a folder that goes away once they are analysed."""
+    with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
+        study = Study(experiments[0].name, experiments, title=title, seed=seed, folder=folder)
+        plan = planned(study.loaded(command=command), quick=False)
+        journal_of(plan).parent.mkdir(parents=True, exist_ok=True)
+        with opened(plan, how) as (journal, connected):
+            outcome = run_in(journal, plan, plan, connected)
+            if outcome.interrupted:
+                raise KeyboardInterrupt
+            result = analysed(plan, journal, jobs=how.jobs)
     errors = [error for point in result.experiments[0].points for error in point.errors]
     if not result.done and errors:
         raise StudyError(f"every replication failed: {errors[0]}", cure="correct the model")
-    return Sweep(result, folder=folder)
+    return Sweep(result)
 
 
 def name_of(model: object) -> str:
