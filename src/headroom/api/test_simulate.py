@@ -1,6 +1,7 @@
 """Simulate, compare, solve, what-if and size from Python: values, and what is refused."""
 
 import math
+from typing import cast
 
 import pytest
 
@@ -71,8 +72,8 @@ def test_several_points_ask_which_one_is_meant() -> None:
         (lambda: hr.simulate(closed, users=2.5), "users"),
         (lambda: hr.simulate("mm1", completions=0), "completions"),
         (lambda: hr.simulate("nowhere.py"), "not found"),
-        (lambda: hr.simulate(7), "7 is not a model"),
-        (lambda: hr.simulate(lambda: 7), "returned int, not a Model"),
+        (lambda: hr.simulate(cast("str", 7)), "7 is not a model"),
+        (lambda: hr.simulate(lambda: cast("hr.Model", 7)), "returned int, not a Model"),
         (lambda: hr.compare(closed), "needs two models"),
         (lambda: hr.compare(closed, "mm1", users=5), "model 'mm1' has no parameter 'users'"),
         (lambda: hr.load("nowhere"), "no results at nowhere"),
