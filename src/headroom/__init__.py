@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from headroom.simulation import schedule as schedule
     from headroom.simulation import uniform as uniform
     from headroom.systems.model.parameters import parameter as parameter
-    from headroom.version import version as version
+
+    __version__: str
 
 _HOMES = {
     "headroom.api": ("Model",),
@@ -71,21 +72,24 @@ _HOMES = {
         *("from_samples", "hyperexponential", "lognormal", "schedule", "uniform"),
     ),
     "headroom.systems.model.parameters": ("parameter",),
-    "headroom.version": ("version",),
 }
 """Module -> the names that it gives to this package."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605 - made of the table above
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562: whatever the name stands for
-    """Return a name of the Python front, loaded now."""
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # A type checker knows the names above, and no others.
+
+    def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+        """Return a name of the Python front, loaded now."""
+        if name == "__version__":
+            return import_module("headroom.version").version()
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
