@@ -11,6 +11,7 @@ from scripts.reference.comparisons import comparisons
 from scripts.reference.coverage import coverage
 from scripts.reference.model_builder import model_builder
 from scripts.reference.predictions import predictions
+from scripts.reference.python_front import python_front
 from scripts.reference.study_file import study_file
 from scripts.reference.systems import systems
 
@@ -21,6 +22,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "study-file.md": study_file,
     "systems.md": systems,
     "model-builder.md": model_builder,
+    "python.md": python_front,
     "comparisons.md": comparisons,
     "coverage.md": coverage,
     "predictions.md": predictions,

@@ -18,4 +18,4 @@ def _card_of(model: Model) -> str:
     return card_of(model)
 
 
-Model.draw = _card_of
+Model._draw = _card_of

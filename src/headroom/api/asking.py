@@ -51,7 +51,8 @@ def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solve
 
     Examples
     --------
-    >>> found = solve("mm1", utilization=0.5, service_s=0.01)
+    >>> import headroom as hr
+    >>> found = hr.solve("mm1", utilization=0.5, service_s=0.01)
     >>> found["response_s_mean"], found.is_exact
     (0.02, True)
     """
@@ -105,7 +106,8 @@ def what_if(
 
     Examples
     --------
-    >>> found = what_if("interactive", "station.server.servers=x2", completions=2000)
+    >>> import headroom as hr
+    >>> found = hr.what_if("interactive", "station.server.servers=x2", completions=2000)
     >>> found["station.server.servers=x2"]["throughput"].pairs
     10
     """
@@ -187,10 +189,11 @@ def size(
 
     Examples
     --------
-    >>> found = size("mmc", target="utilization<=60%", over={"servers": range(1, 5)})
-    Traceback (most recent call last):
-    ...
-    headroom.errors.StudyError: ...
+    >>> import headroom as hr
+    >>> goal = "station.server.utilization<=60%"
+    >>> found = hr.size("interactive", target=goal, over={"servers": range(1, 5)}, users=40)
+    >>> found.is_found
+    True
     """
     axes = tuple(Axis(name, tuple(levels)) for name, levels in over.items())
     plan = _plan_of_study(subject)

@@ -44,10 +44,26 @@ def chart_of(result: StudyResult, metric: str, over: str) -> "altair.Chart | alt
             cure="install it: pip install 'headroom[notebook]'; or open the page",
         ) from error
     figure = _figure(result, metric, over)
-    spec = {**figure.spec, "width": _WIDTH_PX, "title": figure.title}
+    spec = {**_without_params(figure.spec), "width": _WIDTH_PX, "title": figure.title}
     spec |= {"data": {"values": _shown_rows(figure)}, "config": themes()["light"]}
     spec.pop("autosize", None)
     return cast("altair.Chart | altair.LayerChart", altair.Chart.from_dict(spec))
+
+
+def _without_params(spec: Any) -> Any:  # noqa: ANN401 - any part of a specification
+    """Return a specification without its zoom and legend choice, which Altair would double.
+
+    The caller may add Altair's own: ``chart.interactive()``.
+    """
+    if isinstance(spec, list):
+        return [_without_params(part) for part in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {
+        key: _without_params(part)
+        for key, part in spec.items()
+        if key != "params" and not (isinstance(part, dict) and "param" in part.get("condition", ()))
+    }
 
 
 def _figure(result: StudyResult, metric: str, over: str) -> Figure:

@@ -84,11 +84,12 @@ def run(
 
     Examples
     --------
-    >>> import tempfile
-    >>> load = Experiment("load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=3,
-    ...     completions=1000)
+    >>> import tempfile, headroom as hr
+    >>> load = hr.Experiment(
+    ...     "load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=3, completions=1000
+    ... )
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result = run(Study("queue", [load], folder=folder))
+    ...     result = hr.run(hr.Study("queue", [load], folder=folder))
     >>> result["load"].at(utilization=0.5)["throughput"].count
     3
     """
@@ -174,7 +175,8 @@ def simulate(
 
     Examples
     --------
-    >>> found = simulate("mm1", utilization=[0.5, 0.8], completions=5000, replications=5)
+    >>> import headroom as hr
+    >>> found = hr.simulate("mm1", utilization=[0.5, 0.8], completions=5000, replications=5)
     >>> found.at(utilization=0.5)["response_s_mean"].unit
     's'
     """
@@ -236,7 +238,8 @@ def compare(
 
     Examples
     --------
-    >>> found = compare("mm1", "mmc", completions=2000, replications=5, utilization=0.5)
+    >>> import headroom as hr
+    >>> found = hr.compare("mm1", "mmc", completions=2000, replications=5, utilization=0.5)
     >>> sorted({row["model"] for row in found.to_rows("comparisons")})
     ['mmc']
     """

@@ -49,7 +49,8 @@ class Experiment:
 
     Examples
     --------
-    >>> load = Experiment("load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=5)
+    >>> import headroom as hr
+    >>> load = hr.Experiment("load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=5)
     >>> load.content()["factors"]
     {'utilization': [0.5, 0.9]}
     """
@@ -130,8 +131,9 @@ class Study:
 
     Examples
     --------
-    >>> load = Experiment("load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=5)
-    >>> print(Study("queue", [load], seed=7).to_toml())
+    >>> import headroom as hr
+    >>> load = hr.Experiment("load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=5)
+    >>> print(hr.Study("queue", [load], seed=7).to_toml())
     schema = 1
     name = "queue"
     title = "queue"

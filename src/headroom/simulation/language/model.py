@@ -97,7 +97,7 @@ class Model:
     {'web': 5.0}
     """
 
-    draw: ClassVar["Callable[[Model], str] | None"] = None
+    _draw: ClassVar["Callable[[Model], str] | None"] = None
     """Draws a model for a notebook; the Python front sets it, because nothing here draws."""
 
     def __init__(
@@ -688,7 +688,7 @@ class Model:
 
     def _repr_html_(self) -> str | None:
         """Return the picture of the model for a notebook, if something that draws is loaded."""
-        draw = type(self).draw
+        draw = type(self)._draw
         return None if draw is None else draw(self)
 
     def to_data(self) -> dict[str, object]:
