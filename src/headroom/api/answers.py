@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What the answers have in common: text, card, rows, frame."""
+    """Base of the answers: text, card, rows, frame."""
 
     def summary(self, width: int = 80) -> str:
-        """Return what the command prints, at a width of that many columns."""
+        """Return the output of the command, at a width of that many columns."""
         raise NotImplementedError
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, repr=False)
 class Solved(Answer):
-    """What formulas say of a model, at one point or at several.
+    """Results of formulas for a model, at one point or at several.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Solved(Answer):
         ]
 
     def summary(self, width: int = 80) -> str:
-        """Return what `headroom solve` prints."""
+        """Return the output of `headroom solve`."""
         return _printed(lambda console: render_solved(self.points, console), width)
 
     def _repr_html_(self) -> str:
@@ -154,7 +154,7 @@ class WhatIfs(View, Answer):
         return frame_of(self.to_rows(what))
 
     def summary(self, width: int = 80) -> str:
-        """Return what `headroom what-if` prints."""
+        """Return the output of `headroom what-if`."""
         experiment, point = self._experiment, self._experiment.points[0]
         return _printed(
             lambda console: render_what_ifs(experiment, point, console, where=self._where), width
@@ -203,7 +203,7 @@ class Sized(Answer):
         ]
 
     def summary(self, width: int = 80) -> str:
-        """Return what `headroom size` prints."""
+        """Return the output of `headroom size`."""
         return _printed(lambda console: render_sizing(self.data, console), width)
 
     def _repr_html_(self) -> str:

@@ -37,7 +37,7 @@ Asked: TypeAlias = ModelLike | Study | Path
 
 
 def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solved:
-    """Return what theory says of a model or of the points of a study, without a run.
+    """Return the results of theory for a model or the points of a study, without a run.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def _plan_of_study(subject: Asked, *, quick: bool = False, seed: int | None = No
 
 def _system(model: Asked) -> tuple[System, msgspec.Struct]:
     if isinstance(model, Study | Path):
-        raise TypeError("a study is no model")
+        raise TypeError("a model is needed, not a study")
     return _loaded(model_table(model, here=Path.cwd()), {})
 
 
@@ -350,7 +350,7 @@ def _subject(
     varied: Sequence[str],
 ) -> Subject:
     if isinstance(model, Study | Path):
-        raise TypeError("a study is no model")
+        raise TypeError("a model is needed, not a study")
     end = {} if completions is None else {"completions": completions}
     system, setup = _loaded(model_table(model, here=Path.cwd()), end)
     subject = Subject(name=name_of(model), system=system, setup=setup, base=Path.cwd(), config={})

@@ -30,11 +30,11 @@ class Estimate:
     value
         Mean of simulated replications, median of measured ones.
     low, high
-        Its 95% interval; None without one.
+        Its 95% interval; None if there is none.
     count
         Replications that it comes from.
     data
-        The same with all that the results know of it.
+        Everything in the results about it.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Point:
     Parameters
     ----------
     data
-        What the results know of it.
+        Everything in the results about it.
     experiment
         The experiment that it belongs to.
     """
@@ -96,12 +96,12 @@ class Point:
 
     @property
     def bottleneck(self) -> Bottleneck | None:
-        """What limits the point, as far as it is known; see its attribute `limits`."""
+        """The bottleneck, as far as it is known; see its attribute `limits`."""
         return self.data.bottleneck
 
     @property
     def saturation(self) -> Saturation | None:
-        """What is offered more than it can do; None if the point is not saturated."""
+        """The saturated part; None if the point is not saturated."""
         return self.data.saturation
 
     @cached_property

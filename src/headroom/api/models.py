@@ -1,6 +1,6 @@
 """Models in notebooks: a card with the picture and what the model cannot exceed.
 
-The simulation draws nothing and asks no solver; whoever loads the Python front gets both.
+The simulation draws nothing and asks no solver; the Python front brings both.
 """
 
 from headroom.errors import HeadroomError

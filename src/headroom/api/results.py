@@ -47,7 +47,7 @@ _PAGE = re.compile(r"(Report|Page): ")
 
 
 class View:
-    """What a result and a sweep have in common.
+    """Base of results and sweeps.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class View:
         return bool(self.claims) and all(claim.verdict == "holds" for claim in self.claims)
 
     def summary(self, width: int = 80) -> str:
-        """Return what `headroom show` prints.
+        """Return the output of `headroom show`.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Sweep(View):
 
     @property
     def experiment(self) -> ExperimentResult:
-        """All that the results know of the experiment."""
+        """Everything in the results about the experiment."""
         return self.data.experiments[0]
 
     @cached_property

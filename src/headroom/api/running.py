@@ -307,7 +307,7 @@ def _is_one(value: Levels) -> bool:
     return isinstance(value, str) or not isinstance(value, Iterable)
 
 
-def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: FBT001 - as its caller was told
+def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: FBT001 - an option of its callers
     voice = ProgramVoice(shows_progress=shows_progress)
     return How(voice=voice, jobs=jobs or os.cpu_count() or 1, resume=_RESUME, on=on)
 
@@ -332,7 +332,7 @@ def _swept(
 
 
 def name_of(model: object) -> str:
-    """Return what a model or study is called in titles and messages."""
+    """Return the name of a model or study for titles and messages."""
     if isinstance(model, Path):
         return model.resolve().name
     if isinstance(model, Study):

@@ -1,7 +1,7 @@
 """A study that is built in Python instead of a `study.toml`.
 
-Invariant: keys and checks are those of the study file. What a file cannot say, a function of the
-calling program, is the only thing that this adds.
+Invariant: keys and checks are those of the study file. The only
+addition is a model that is a function of the calling program.
 """
 
 import inspect
@@ -203,7 +203,7 @@ def model_table(model: ModelLike, *, here: Path | None = None) -> dict[str, Any]
     model
         The model.
     here
-        Folder that relative files start at; None leaves them as they are.
+        Folder that relative files start at; None leaves them unchanged.
     """
     if isinstance(model, str):
         table = {"name": "model", **model_setup(model)}
@@ -249,7 +249,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value that a study file can 
 
 
 def _of_struct(value: msgspec.Struct) -> dict[str, Any]:
-    """Return what a struct says besides its defaults, with its tag."""
+    """Return the fields of a struct that differ from their defaults, with its tag."""
     config = value.__struct_config__
     table = {} if config.tag is None else {str(config.tag_field): config.tag}
     for field in msgspec.structs.fields(value):

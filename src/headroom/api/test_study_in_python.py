@@ -52,7 +52,7 @@ def study_in(folder: Path, *, replications: int = 2) -> hr.Study:
 
 
 def rows(folder: Path) -> list[tuple[object, ...]]:
-    """Return what a journal holds, without times."""
+    """Return the rows of a journal, without times."""
     with Journal.open(journal_path(folder, quick=False), create=False) as journal:
         heads = list(journal.heads("load"))
     return sorted(

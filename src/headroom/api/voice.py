@@ -10,7 +10,7 @@ from headroom.experiment.runner.progress import Progress, TextProgress
 
 
 class ProgramVoice:
-    """Keeps notes; shows progress where somebody watches.
+    """Keeps notes; shows progress on a terminal or in a notebook.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class ProgramVoice:
     Attributes
     ----------
     notes
-        What was noted so far, each message once.
+        Messages so far, each once.
     """
 
     def __init__(self, *, shows_progress: bool = True) -> None:
@@ -29,7 +29,7 @@ class ProgramVoice:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was noted so far, each message once."""
+        """Messages so far, each once."""
         return tuple(self._notes)
 
     def note(self, message: str) -> None:

@@ -67,7 +67,7 @@ class How:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What a session did, the whole result, and the page; `is_whole` if no row is damaged."""
+    """The outcome of a session, the whole result, and the page; `is_whole` if no row is damaged."""
 
     outcome: Outcome
     result: StudyResult

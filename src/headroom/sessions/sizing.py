@@ -24,7 +24,7 @@ CONFIDENCE, REPLICATIONS, MOST = 0.95, 60, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is asked of a search.
+    """The question of a search.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Wanted:
     seed
         Seed of the search.
     command
-        What repeats it.
+        The command that repeats it.
     """
 
     name: str

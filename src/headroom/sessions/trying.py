@@ -42,7 +42,7 @@ class Tried:
 
     @property
     def point(self) -> PointResult:
-        """The point with the effects of the changes that were asked for alone."""
+        """The point with the effects of the requested changes alone."""
         found = self.experiment.points[0]
         kept = [one for one in found.what_ifs if one.change in self.texts]
         return msgspec.structs.replace(found, what_ifs=kept)

@@ -10,7 +10,7 @@ Say: TypeAlias = Callable[[str], None]
 
 
 class Voice(Protocol):
-    """What a session needs of whoever started it: a terminal, a notebook, a program."""
+    """The caller of a session: a terminal, a notebook, a program."""
 
     def note(self, message: str) -> None:
         """Report a fact about the session, unless the user wants quiet."""
