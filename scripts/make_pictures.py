@@ -15,22 +15,16 @@ from headroom.report.browser import Scheme, open_browser
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 STUDY = "quickstart"
-WIDTH = 1100
+WIDTH = 1180
 LARGEST_BYTES = 200_000
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-
-# Leaves the title and the results of the first experiment, for a picture that fits a README.
-SHORTEN = """
-for (const part of document.querySelectorAll("main > section")) part.hidden = true;
-const first = document.querySelector("main > section.experiment");
-first.hidden = false;
-const rest = "h3, .hint, .choose, .choose ~ .figures, details, table";
-for (const part of first.querySelectorAll(rest)) part.hidden = true;
-for (const part of document.querySelectorAll("footer, body > nav")) part.hidden = true;
-const figures = [...first.querySelectorAll("figure")];
-for (const figure of figures.slice(FIGURE_COUNT)) figure.hidden = true;
+PANEL_COUNT = 2
+# Leaves the answer, its figure and the first questions, for a picture that fits a README.
+SHORTEN = f"""
+for (const part of document.querySelectorAll("#rest, footer")) part.hidden = true;
+const panels = [...document.querySelectorAll(".questions > *")];
+for (const panel of panels.slice({PANEL_COUNT})) panel.hidden = true;
 """
-FIGURE_COUNT = 4
 
 
 def report_page(folder: Path) -> Path:
@@ -45,9 +39,8 @@ def report_page(folder: Path) -> Path:
 def photograph(page: Path, scheme: Scheme) -> Path:
     """Write the picture of a page in one colour scheme and return its path."""
     picture = PICTURES / f"{STUDY}-{scheme}.png"
-    action = SHORTEN.replace("FIGURE_COUNT", str(FIGURE_COUNT))
     with open_browser() as browser:
-        browser.visit(page, scheme=scheme, width=WIDTH, height=200, picture=picture, action=action)
+        browser.visit(page, scheme=scheme, width=WIDTH, height=200, picture=picture, action=SHORTEN)
     return picture
 
 

@@ -14,7 +14,7 @@ import pytest
 
 pytest.register_assert_rewrite("studies.quick_form")
 
-from studies.quick_form import QuickRun  # noqa: E402 - pytest has to know of it before
+from studies.quick_form import WIDTH, QuickRun  # noqa: E402 - pytest has to know of it before
 
 LIMIT_S = 900
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - memory, as a target
@@ -40,7 +40,7 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with tempfile.TemporaryDirectory() as disk, tempfile.TemporaryDirectory(dir=MEMORY) as memory:
         done = subprocess.run(
             [*command, *getattr(request.module, "QUICK_OPTIONS", ())],
-            env={**os.environ, "TMPDIR": disk, "HEADROOM_MEMORY": memory},
+            env={**os.environ, "COLUMNS": str(WIDTH), "TMPDIR": disk, "HEADROOM_MEMORY": memory},
             timeout=LIMIT_S,
             check=False,
             capture_output=True,
@@ -48,5 +48,7 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         )
         left = [*Path(disk).iterdir(), *Path(memory).iterdir()]
         assert left == [], done.stderr
-    results = json.loads((copy / "results" / "quick" / "results.json").read_text("utf-8"))
-    return QuickRun(code=done.returncode, results=results, said=done.stdout)
+    written = copy / "results" / "quick"
+    results = json.loads((written / "results.json").read_text("utf-8"))
+    page = written / "report.html"
+    return QuickRun(code=done.returncode, results=results, said=done.stdout, page=page)

@@ -2,11 +2,20 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headroom.errors import ExitCode
+from headroom.report.browser import open_browser
+from headroom.report.extent import PAGE_BYTES_AT_MOST
+from headroom.report.first_screen.render import MAX_LINES
+from headroom.report.test_page_in_browser import browser_or_skip
+from tests.support.first_screen import PHONE_PX, SMALL_PX, WIDE_PX, first_screen_problems
+
+WIDTH = 80
+"""Columns of the terminal in which a quick form runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +28,8 @@ class QuickRun:
     """Content of results.json."""
     said: str
     """Standard output."""
+    page: Path
+    """The report."""
 
     def experiment(self, name: str) -> dict[str, Any]:
         """Return the results of an experiment."""
@@ -69,7 +80,21 @@ class QuickForm:
 
     def test_it_ends_with_all_claims(self, quick: QuickRun, study: dict[str, Any]) -> None:
         assert set(quick.verdicts()) == {claim["name"] for claim in study["claim"]}
-        assert f"{len(study['claim'])} claims:" in quick.said
+        counts = quick.results["answer"]["claims"]
+        told = sum(counts[verdict] for verdict in ("holds", "differs", "undecided"))
+        assert told == len(study["claim"])
+
+    def test_the_first_screen_has_at_most_24_lines_of_80_columns(self, quick: QuickRun) -> None:
+        lines = quick.said.splitlines()
+        assert len(lines) <= MAX_LINES, quick.said
+        assert max(map(len, lines)) <= WIDTH, quick.said
+
+    def test_the_answer_has_a_figure_and_its_experiments_exist(self, quick: QuickRun) -> None:
+        answer = quick.results["answer"]
+        names = {experiment["name"] for experiment in quick.results["experiments"]}
+        figures = [figure for figure in (answer["figure"], *answer["questions"]) if figure]
+        assert figures
+        assert {figure["experiment"] for figure in figures} <= {*names, ""}
 
     def test_titles_are_true_of_the_quick_form_too(self, study: dict[str, Any]) -> None:
         """Cause: "32 at once" stood above 16, and "from 10 to 100%" above 50 and 100%.
@@ -96,3 +121,16 @@ class QuickForm:
             return
         does_hold = set(quick.verdicts().values()) == {"holds"}
         assert quick.code == (ExitCode.DONE if does_hold else ExitCode.CLAIMS_DIFFER)
+
+    def test_the_page_keeps_the_rules_of_the_first_screen(self, quick: QuickRun) -> None:
+        browser_or_skip()
+        assert quick.page.stat().st_size <= PAGE_BYTES_AT_MOST
+        with open_browser() as browser:
+            found = [
+                *first_screen_problems(browser, quick.page, width=WIDE_PX, scheme="light"),
+                *first_screen_problems(browser, quick.page, width=PHONE_PX, scheme="dark"),
+                *first_screen_problems(
+                    browser, quick.page, width=SMALL_PX, scheme="light", unfolds=True
+                ),
+            ]
+        assert found == []

@@ -378,7 +378,7 @@ def test_a_study_varies_what_a_file_of_jmt_says(shop: Path) -> None:
         "class.users.population" = [5]
         """
     )
-    assert "station.web.servers" in ran("run", ".", "--quiet")
+    assert "station.web.servers" in ran("run", ".", "--quiet", "--all")
 
 
 def test_a_broken_file_ends_in_a_message_and_exit_code_2(shop: Path) -> None:

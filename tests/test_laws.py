@@ -118,7 +118,7 @@ def test_a_claim_says_whether_a_law_passes_it_too(folder: Path) -> None:
     assert content["experiments"][0]["points"][1]["law"] == {
         "throughput": 3.0, "response_s_mean": 0.2,
     }  # fmt: skip
-    shown = CliRunner().invoke(app, ["show", "."], env={"COLUMNS": "100"}).stdout
+    shown = CliRunner().invoke(app, ["show", ".", "--all"], env={"COLUMNS": "100"}).stdout
     assert "2 claims need the simulator (2 hold)." in " ".join(shown.split())
     page = (folder / "results/report.html").read_text()
     assert "Simulation and the law" in page

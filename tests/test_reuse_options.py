@@ -56,7 +56,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def headroom(*words: str) -> Result:
-    return CliRunner().invoke(app, words, env={"COLUMNS": "100", "NO_COLOR": "1"})
+    """Run a command; `run` and `show` print all results, not the answer alone."""
+    return CliRunner().invoke(app, [*words, "--all"], env={"COLUMNS": "100", "NO_COLOR": "1"})
 
 
 def test_a_rebuilt_program_does_not_keep_its_old_figures(program: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import pytest
 
+from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.evidence import (
     Allowed,
     CurveEvidence,
@@ -560,7 +561,7 @@ def study(*experiments: ExperimentResult, title: str = "Web shop capacity") -> S
     """Return a study of `experiments`."""
     failed = sum(point.failed for found in experiments for point in found.points)
     done = sum(point.done for found in experiments for point in found.points)
-    return StudyResult(
+    result = StudyResult(
         format=1,
         name="web-shop",
         title=title,
@@ -587,6 +588,7 @@ def study(*experiments: ExperimentResult, title: str = "Web shop capacity") -> S
         generated="2026-01-02 03:04:05 UTC",
         headroom_version="0.1.0",
     )
+    return with_answer(result)
 
 
 def large_study(count: int) -> StudyResult:

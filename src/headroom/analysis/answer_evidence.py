@@ -45,7 +45,7 @@ class _Statement(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class Bounded(_Data, frozen=True, kw_only=True):
-    """A number in base units with its 95% interval; `low` and `high` are None without one."""
+    """A number in base units with its 95% interval; `low` and `high` are None if there is none."""
 
     value: float
     low: float | None = None
@@ -89,7 +89,7 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     after: float
     """Of the metric, in its base unit."""
     then: Part | None = None
-    """What limits after the change; None if nothing does, or if that is unknown."""
+    """The bottleneck after the change; None if there is none, or if that is unknown."""
     is_gain: bool
     """Whether the whole interval is above one, and not all of it within 2% of it."""
     is_no_gain: bool
@@ -170,7 +170,7 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
     level: Level | None
     """Highest level that was tried."""
     part: Part | None
-    """The busiest one, at that level if it is there; None if no shares are known."""
+    """The busiest one at any point; None if no shares are known."""
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):
@@ -230,9 +230,9 @@ class Equal(_Statement, frozen=True, kw_only=True, tag="equal"):
     where: Setting = {}
 
 
-UndecidedCode: TypeAlias = Literal["comparison", "ranking", "target", "claims", "few_runs"]
-"""Two levels; several settings, of which none is clearly best; a limit; the claims; a metric that
-has no interval."""
+UndecidedCode: TypeAlias = Literal["comparison", "ranking", "target", "few_runs"]
+"""Two levels; several settings, of which none is clearly best; a limit; a metric that has no
+interval."""
 
 
 class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
@@ -245,7 +245,7 @@ class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
     better: Literal["high", "low", "none"] = "none"
     ratio: Bounded | None = None
     count: int = 0
-    """Runs of each side; of ``ranking`` settings, of ``claims`` all of them."""
+    """Runs of each side; of ``ranking`` settings."""
     more: int | None = None
     """About how many more runs of each side would decide; None if unknown."""
     level: Level | None = None
@@ -340,7 +340,7 @@ class SinglePoint(_Statement, frozen=True, kw_only=True, tag="value"):
 
 
 class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
-    """What the changes that were tried bring."""
+    """The effects of the tried changes."""
 
     best: TriedChange | None
     """The best change of one thing."""
@@ -362,19 +362,11 @@ class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):
 
 
 class Settings(_Statement, frozen=True, kw_only=True, tag="settings"):
-    """What the best settings of a trade-off are worth for each goal."""
+    """The values of the best settings of a trade-off for each goal."""
 
     goals: list[Goal]
     values: list[list[Bounded]]
     """Of the first setting of each goal, in turn: its value for every goal."""
-
-
-class ClaimsChecked(_Statement, frozen=True, kw_only=True, tag="claims"):
-    """Counts of the claims."""
-
-    holds: int
-    differs: int
-    undecided: int
 
 
 class PrintedNumbers(_Statement, frozen=True, kw_only=True, tag="printed"):
@@ -403,7 +395,6 @@ Statement: TypeAlias = (
     | Changes
     | Busiest
     | Settings
-    | ClaimsChecked
     | PrintedNumbers
 )
 
@@ -419,8 +410,8 @@ FigureKind: TypeAlias = Literal[
     "over_time",
 ]
 """Metrics over a numeric factor; a value for each setting; the same with its runs; two goals; two
-factors, with the limiting part; predicted against measured; a mark for each claim; changes that
-were tried; metrics over time in a run."""
+factors, with the limiting part; predicted against measured; a mark for each claim; tried changes;
+metrics over time in a run."""
 QuestionCode: TypeAlias = Literal[
     "answer",
     "carries",
@@ -429,15 +420,14 @@ QuestionCode: TypeAlias = Literal[
     "what_to_change",
     "which_setting",
     "how_much",
-    "claims",
     "printed",
     "predicts",
     "over_time",
     "experiment",
 ]
-"""What a figure answers: the question of the study; how much the system carries; how long a
+"""The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
-are; which claims hold; whether printed numbers are met; how good predictions are; how it goes over
+are; whether printed numbers are met; how good predictions are; how it goes over
 time; or the question is the title of its experiment."""
 
 
@@ -477,9 +467,11 @@ class FigureChoice(_Data, frozen=True, kw_only=True):
 
 CautionCode: TypeAlias = Literal[
     "quick",
+    "runs_left",
     "failed",
     "no_results",
     "disturbed",
+    "remark",
     "little",
     "imprecise",
     "short_runs",
@@ -487,13 +479,12 @@ CautionCode: TypeAlias = Literal[
     "unpaired",
     "assumed",
     "fitted",
-    "loaded",
     "outlier",
 ]
-"""A quick variant; failed runs; points without results; disturbed runs; Little's law fails; a
-precision was not reached; runs too short for their intervals; no intervals; compared runs stood
-apart; numbers of a model are assumed; or fitted to what it is compared with; other programs ran at
-the start; one run is far from the others."""
+"""A quick variant; runs that are left; failed runs; points without results; disturbed runs; the
+system says why its results may mislead; Little's law fails; a precision was not reached; runs too
+short for their intervals; no intervals; compared runs stood apart; numbers of a model are assumed;
+or fitted to what it is compared with; one run is far from the others."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
@@ -503,18 +494,19 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     count: int = 0
     total: int = 0
     share: float | None = None
-    """The worst: of `failed` none, of `imprecise` a half-width, of `disturbed` and `loaded` what
-    was taken."""
+    """The worst: of `imprecise` a half-width, of `disturbed` what was taken."""
     wanted: float | None = None
     metric: str = ""
     unit: str = "1"
     value: float | None = None
-    """Of `outlier`: the run; of `loaded`: load average at the start."""
+    """Of `outlier`: the run."""
     low: float | None = None
     """Of `outlier`: the others."""
     high: float | None = None
     name: str = ""
     """Of `disturbed`: the cause, as `Disturbed.cause`."""
+    message: str = ""
+    """Of `remark`: the words of the system."""
     levels: Setting = {}
     """Of `outlier` and `imprecise`: the point."""
 
@@ -552,7 +544,7 @@ class ClaimCounts(_Data, frozen=True, kw_only=True):
 
 
 class Answer(_Data, frozen=True, kw_only=True):
-    """What a study answers: one statement, its figure, what follows, and how sure that is."""
+    """The answer of a study: one statement, its figure, what follows, and how sure that is."""
 
     statement: Statement
     experiment: str

@@ -44,13 +44,16 @@ class What(StrEnum):
     COMPARISONS = "comparisons"
     DERIVED = "derived"
     ARTEFACTS = "artefacts"
+    FIGURES = "figures"
 
 
 class Format(StrEnum):
-    """How rows are written."""
+    """How rows, and figures, are written."""
 
     CSV = "csv"
     JSONL = "jsonl"
+    SVG = "svg"
+    PNG = "png"
 
 
 class Schema(StrEnum):
@@ -87,35 +90,90 @@ def export(
             "row per change that was tried and metric; comparisons: one row per level that is "
             "compared with a base, and metric; derived: one row per derived quantity and "
             "combination of levels; artefacts: the logs and pictures of the first and of each "
-            "failed replication, as files in the folder --output."
+            "failed replication, as files in the folder --output; figures: those of the first "
+            "screen of the report, as pictures in the folder --output."
         ),
     ] = What.POINTS,
-    form: Annotated[Format, typer.Option("--format", help="Format of the rows.")] = Format.CSV,
+    form: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            help="Format of the rows, csv or jsonl [csv], or of figures, svg or png [svg].",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here instead of stdout.")
     ] = None,
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
+    _check_format(what, form)
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-    if what is What.ARTEFACTS:
+    if what in _FILES:
+        folder = _folder_of(what, output)
         with session.existing_journal(plan) as journal:
-            _write_artefacts(plan, journal, output)
+            count = _FILES[what](plan, journal, folder, form)
+        noun = what.value.removesuffix("s")
+        typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
         return
-    write = _write_csv if form is Format.CSV else _write_jsonl
+    write = _write_jsonl if form is Format.JSONL else _write_csv
     with session.existing_journal(plan) as journal, _opened(output) as stream:
         write(_rows(what, plan, journal), stream, _factor_columns(plan))
 
 
-def _write_artefacts(plan: Plan, journal: Journal, folder: Path | None) -> None:
-    if folder is None:
-        raise StudyError("artefacts are files", cure="name a folder for them: --output FOLDER")
+def _check_format(what: What, form: Format | None) -> None:
+    is_picture = form in {Format.SVG, Format.PNG}
+    if what is What.FIGURES and form is not None and not is_picture:
+        raise StudyError(f"figures are no {form} rows", cure="take --format svg or --format png")
+    if what is not What.FIGURES and is_picture:
+        raise StudyError(
+            f"{what} are no pictures", cure="take --what figures, or --format csv or jsonl"
+        )
+
+
+def _folder_of(what: What, output: Path | None) -> Path:
+    if output is None:
+        raise StudyError(f"{what} are files", cure="name a folder for them: --output FOLDER")
+    if output.exists() and not output.is_dir():
+        raise StudyError(f"{output} is a file", cure=f"name a folder for the {what}")
+    return output
+
+
+def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
+    """Write the figures of the first screen; return how many."""
+    from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
+    from headroom.report.opening.pictures import pictures_of  # noqa: PLC0415 - as above
+
+    is_png = form is Format.PNG
+    pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)
+    if not pictures:
+        raise StudyError("the study has no figures yet", cure="run it: headroom run STUDY")
+    folder.mkdir(parents=True, exist_ok=True)
+    if is_png:
+        write_pngs({folder / f"{one.name}.png": one.svg for one in pictures})
+    else:
+        for one in pictures:
+            (folder / f"{one.name}.svg").write_text(one.svg, encoding="utf-8")
+    return len(pictures)
+
+
+def _write_artefacts(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
+    """Write the files that replications left; return how many."""
+    del form  # A file is written as it is.
     count = 0
     for place, artefact in artefacts(plan, journal):
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(artefact.content)
         count += 1
-    typer.echo(f"{count} artefact{'s' * (count != 1)} in {folder}", err=True)
+    return count
+
+
+_FILES: Mapping[What, Callable[[Plan, Journal, Path, Format | None], int]] = {
+    What.ARTEFACTS: _write_artefacts,
+    What.FIGURES: _write_figures,
+}
+"""What is written as files in a folder."""
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from headroom.experiment.protocol.registry import system_names
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.experiment.study.study_file import load_study
+from headroom.report.index.entries import entries_of, is_folder_of_studies, study_files
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +123,15 @@ def report(
     ] = None,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Analyse the journal again and write the report page; prints the page's path."""
+    """Analyse the journal again and write the report page; prints the page's path.
+
+    Of a folder that holds several studies, write one page over all of them, from the results that
+    they have.
+    """
+    if is_folder_of_studies(study):
+        page = _write_index(study, output)
+        _show_page(page, is_opened=is_opened)
+        return
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     with session.existing_journal(plan) as journal:
         result = session.analysed(plan, journal)
@@ -132,6 +141,22 @@ def report(
     else:
         page = output
         session.write_page(result, page)
+    _show_page(page, is_opened=is_opened)
+
+
+def _write_index(folder: Path, output: Path | None) -> Path:
+    """Write the page over the studies of a folder and return its path."""
+    from headroom.report.index.page import render_index  # noqa: PLC0415 - few commands draw
+
+    page = output or folder / "index.html"
+    text = render_index(entries_of(folder), title=f"Studies in {folder.resolve().name}", at=page)
+    draft = page.with_name(page.name + ".draft")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(page)
+    return page
+
+
+def _show_page(page: Path, *, is_opened: bool) -> None:
     typer.echo(page)
     if is_opened:
         webbrowser.open(page.resolve().as_uri())
@@ -164,11 +189,8 @@ def list_studies(
     """List the studies below a folder, and the systems and models that studies can use."""
     if not folder.is_dir():
         raise StudyError(f"{folder} is not a folder", cure="name a folder that holds studies")
-    files = sorted(
-        {path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}study.toml")}
-    )
     listing = Listing(
-        studies=[_listed(path) for path in files],
+        studies=[_listed(path) for path in study_files(folder)],
         systems=list(system_names()),
         models=list(model_names()),
     )

@@ -132,9 +132,10 @@ def words_of_show(
     limits: Sequence[str] | None = None,
     load: str = "",
     current: float | None = None,
+    shows_all: bool = False,
 ) -> list[Any]:
     """Return the options of `headroom show` but for those that `KeptScreens.of` knows itself."""
-    return [seed, settings or [], point, limits or [], load, current]
+    return [seed, settings or [], point, limits or [], load, current, shows_all]
 
 
 @dataclass(frozen=True, slots=True)

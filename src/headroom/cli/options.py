@@ -26,6 +26,9 @@ Settings: TypeAlias = Annotated[
         "NAME.KEY in one; repeatable. Results of other settings are kept.",
     ),
 ]
+ShowsAll: TypeAlias = Annotated[
+    bool, typer.Option("--all", help="All results, not the answer alone.")
+]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Write one JSON document to stdout.")
 ]

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.follow_up.refine import refinements
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.statistics.undecidable import undecidable
@@ -20,7 +21,7 @@ from headroom.cli.output import (
     result_console,
     write_json,
 )
-from headroom.cli.shown import keep_text
+from headroom.cli.shown import Named, keep_text, print_answer
 from headroom.errors import ExitCode
 from headroom.experiment.journal.journal_salvage import salvage
 from headroom.experiment.machine.shell import quoted
@@ -112,6 +113,7 @@ def run(
             help="Double each exhausted resource at each simulated point, as the study says.",
         ),
     ] = True,
+    shows_all: options.ShowsAll = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
     color: options.Color = ColorMode.AUTO,
@@ -146,26 +148,30 @@ def run(
     )
     finished = run_to_page(plan, chosen, how, identity=identity)
     outcome, result, page = finished.outcome, finished.result, finished.page
+    named = Named.of(study, quick=quick, seed=seed, settings=settings)
     if finished.is_whole:
         console = result_console(color)
         screens = KeptScreens.of(study, words_of_show(seed, settings), console, quick=quick)
-        keep_text(plan, result, screens, watch, console)
+        keep_text(plan, result, screens, named=named, watch=watch, console=console)
     shown = _part(result, only) if only else result
     if as_json:
         write_json("study-result", stored_form(result))
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
-    else:
+    elif shows_all:
         render_study(shown, result_console(color), reused=outcome.reused_measurements)
+    else:
+        print_answer(shown, result_console(color), named, reused=outcome.reused_measurements)
     raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
 
 
 def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
     """Return what `result` says about some experiments; the report has all of them."""
-    return msgspec.structs.replace(
+    part = msgspec.structs.replace(
         result,
         experiments=[experiment for experiment in result.experiments if experiment.name in names],
         claims=[claim for claim in result.claims if claim.experiment in names],
     )
+    return with_answer(part)
 
 
 def _how_to_resume(*, is_fresh: bool, is_checked: bool) -> str:

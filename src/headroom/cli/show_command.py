@@ -1,4 +1,4 @@
-"""`headroom show`: the essential results of a study, from the cache if nothing has changed."""
+"""`headroom show`: the answer of a study, or all results, from the cache if nothing has changed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -38,12 +38,21 @@ def show(
         float | None,
         typer.Option("--current", help="Level of the load today: the headroom counts from it."),
     ] = None,
+    shows_all: options.ShowsAll = False,
     as_json: options.AsJson = False,
     color: options.Color = ColorMode.AUTO,
 ) -> None:
-    """Print the essentials of a study's results in the terminal."""
+    """Print the answer of a study in the terminal; with --all, all of its results."""
     console = result_console(color)
-    words = words_of_show(seed, settings, point=point, limits=limit, load=load, current=current)
+    words = words_of_show(
+        seed,
+        settings,
+        point=point,
+        limits=limit,
+        load=load,
+        current=current,
+        shows_all=shows_all,
+    )
     screens = KeptScreens.of(study, words, console, quick=quick)
     kept = None if as_json else screens.get()
     if kept is not None:
@@ -52,7 +61,7 @@ def show(
     # A kept text is there before these are loaded.
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415
     from headroom.cli.session import open_plan  # noqa: PLC0415
-    from headroom.cli.shown import analysed, text_of  # noqa: PLC0415
+    from headroom.cli.shown import Named, analysed, text_of  # noqa: PLC0415
 
     with watched() as watch:
         plan = open_plan(study, quick=quick, seed=seed, settings=settings)
@@ -64,7 +73,8 @@ def show(
     if as_json:
         write_json("study-result", stored_form(found.result))
         return
-    text = text_of(found.result, console, point=point)
+    named = Named.of(study, quick=quick, seed=seed, settings=settings)
+    text = text_of(found.result, console, named, point=point, shows_all=shows_all)
     console.file.write(text)
     if found.is_plain:
         screens.put(text, watch, found.journal)

@@ -1,17 +1,49 @@
 """Plan, journal and report for `headroom show` if its output is not cached."""
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
 from headroom.analysis.results import StudyResult
 from headroom.cli import session
 from headroom.cli.kept_screens import KeptScreens, Watch
-from headroom.defects import defects_met
+from headroom.defects import defects_met, fallback
 from headroom.experiment.machine.program_identity import Stamp, journal_stamp
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import Plan
+from headroom.report.first_screen.render import render_first_screen
 from headroom.report.terminal import render_study
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A study as its user named it.
+
+    Parameters
+    ----------
+    folder
+        Its folder.
+    command
+        The command that shows all of its results.
+    """
+
+    folder: Path
+    command: str
+
+    @classmethod
+    def of(
+        cls, study: Path, *, quick: bool, seed: int | None, settings: Sequence[str] | None
+    ) -> "Named":
+        """Return the names that belong to the options of a command."""
+        words = ["headroom", "show", *([] if study == Path() else [shlex.quote(study.as_posix())])]
+        words += ["--quick"] if quick else []
+        words += [] if seed is None else [f"--seed={seed}"]
+        words += [f"--set {shlex.quote(text)}" for text in settings or ()]
+        folder = study.parent if study.suffix == ".toml" else study
+        return cls(folder, " ".join([*words, "--all"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +58,7 @@ class Shown:
         What changes with its journal; None while that is being written.
     is_plain
         Whether the text depends on files and the environment alone: no measurement, which counts
-        on some machines and not on others; no fit; nothing to be said besides.
+        on some machines and not on others; no fit; no notes.
     """
 
     result: StudyResult
@@ -52,18 +84,46 @@ def is_simulated(plan: Plan) -> bool:
     )
 
 
-def text_of(result: StudyResult, console: Console, *, point: str | None) -> str:
-    """Return the console output for a study, or for one of its points."""
+def text_of(
+    result: StudyResult, console: Console, named: Named, *, point: str | None, shows_all: bool
+) -> str:
+    """Return the console output for a study, all of it or its answer, or for one of its points."""
     key = None if point is None else session.point_key(result, point)
     with console.capture() as captured:
-        render_study(result, console, point=key)
+        if shows_all or key is not None:
+            render_study(result, console, point=key)
+        else:
+            print_answer(result, console, named)
     return captured.get()
 
 
+def print_answer(result: StudyResult, console: Console, named: Named, *, reused: int = 0) -> None:
+    """Print the answer of a study; all of its results if Headroom fails to answer."""
+
+    def whole(_: str) -> None:
+        render_study(result, console, reused=reused)
+
+    if result.answer is None:
+        whole("")
+        return
+    fallback(
+        lambda: render_first_screen(
+            result, console, folder=named.folder, command=named.command, reused=reused
+        ),
+        whole,
+    )
+
+
 def keep_text(
-    plan: Plan, result: StudyResult, screens: KeptScreens, watch: Watch, console: Console
+    plan: Plan,
+    result: StudyResult,
+    screens: KeptScreens,
+    *,
+    named: Named,
+    watch: Watch,
+    console: Console,
 ) -> None:
-    """Keep what `headroom show` is going to print of a study that has just been run."""
+    """Keep the text that `headroom show` is going to print after a run."""
     if is_simulated(plan) and not defects_met():
-        text = text_of(result, console, point=None)
+        text = text_of(result, console, named, point=None, shows_all=False)
         screens.put(text, watch, journal_stamp(session.journal_of(plan)))

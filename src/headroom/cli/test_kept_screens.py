@@ -100,6 +100,10 @@ def test_other_options_are_other_questions(study: Path, is_planned: Callable[...
     assert is_planned("--limit", "response_s_mean<=2s")
     assert is_planned("--point", "rate=1.0")
     assert not is_planned("--point", "rate=1.0")
+    assert is_planned("--all")
+    assert not is_planned("--all")
+    assert "n   Limit" in invoke("show", "--all").stdout
+    assert "n   Limit" not in invoke("show").stdout
     assert is_planned(width="60")
     assert not is_planned(width="60")
     assert not is_planned()

@@ -104,7 +104,7 @@ def test_a_limit_is_asked_about_without_touching_the_study() -> None:
     assert found["level_low"] <= 50.0 <= found["level_high"]
     assert found["headroom"] == pytest.approx(2.0, rel=0.05)
     assert "times" not in headroom("show", "--limit", "response_s_mean<=9s").stderr
-    assert "up to users = 60" in headroom("show", "--limit", "response_s_mean<=9s").stdout
+    assert "within 9 s up to 60 users" in headroom("show", "--limit", "response_s_mean<=9s").stdout
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,11 @@ _STARTER = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
+# A fold tells of its opening a moment later.
+_UNFOLD = """
+for (const fold of document.querySelectorAll("details")) fold.open = true;
+new Promise((resolve) => { setTimeout(resolve, 0); });
+"""
 _STATE = """
 new Promise((resolve) => {
   const root = document.documentElement;
@@ -120,8 +125,10 @@ class Browser:
         width: int = 1280,
         height: int = 900,
         picture: Path | None = None,
+        zoom: float = 1.0,
         action: str = "",
         is_printed: bool = False,
+        unfolds: bool = False,
     ) -> Visit:
         """Open `page`, wait until its figures are drawn, and return what was seen.
 
@@ -135,8 +142,12 @@ class Browser:
             Window (CSS pixels).
         picture
             Where to write a PNG of the whole page, None for no picture.
+        zoom
+            Pixels of the picture for each px of the page.
         action
             JavaScript to run once the figures are drawn; the page is then awaited again.
+        unfolds
+            Open everything that is folded, before `action`: interactive figures are drawn then.
         is_printed
             Whether `action` meets the styles of print; the figures were drawn for the screen.
         """
@@ -145,13 +156,16 @@ class Browser:
         self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=tab)
         self._wait_for("Page.loadEventFired", session=tab)
         seen = json.loads(self._evaluate(_STATE, session=tab))
+        if unfolds:
+            self._evaluate(_UNFOLD, session=tab)
+            seen = json.loads(self._evaluate(_STATE, session=tab))
         if is_printed:
             self._call("Emulation.setEmulatedMedia", {"media": "print"}, session=tab)
         if action:
             self._evaluate(action, session=tab)
             seen = json.loads(self._evaluate(_STATE, session=tab))
         if picture:
-            self._take_picture(picture, width=width, session=tab)
+            self._take_picture(picture, width=width, zoom=zoom, session=tab)
         events = [event for event in self._events if event.get("sessionId") == tab]
         requests = {
             event["params"]["requestId"]: url
@@ -180,14 +194,14 @@ class Browser:
         self._call("Emulation.setDeviceMetricsOverride", size, session=session)
         return session
 
-    def _take_picture(self, path: Path, *, width: int, session: str) -> None:
+    def _take_picture(self, path: Path, *, width: int, zoom: float, session: str) -> None:
         metrics = self._call("Page.getLayoutMetrics", session=session)
         clip = {
             "x": 0,
             "y": 0,
             "width": width,
             "height": metrics["cssContentSize"]["height"],
-            "scale": 1,
+            "scale": zoom,
         }
         options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         shot = self._call("Page.captureScreenshot", options, session=session)

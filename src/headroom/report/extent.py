@@ -1,5 +1,7 @@
 """How much of a study one page holds, so that pages of any study can be mailed and opened.
 
+A page that would be larger than `PAGE_BYTES_AT_MOST` all the same is written with smaller budgets.
+
 Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` estimates) a page holds everything. Beyond
 that, figures, tables and the points with details share fixed budgets. The page states what it omits
 and where to find it: in results.json and in `headroom export`.
@@ -19,12 +21,19 @@ ESTIMATES_WHOLE_UP_TO = 8_000
 """Figures of all its points together, next to that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
+PAGE_BYTES_AT_MOST = 2_900_000
+"""Size of a page, chart library included."""
+SHARES = (1.0, 0.5, 0.25, 0.1)
+"""Shares of the budgets that are tried in turn."""
 _ROWS_IN_ALL = 200
 _RESOURCE_ROWS_IN_ALL = 200
 _MARKS_IN_ALL = 1_200
 _DETAILS_IN_ALL = 50
 _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
+_CLASS_ROWS = 200
+_PICTURES = 4
+"""Experiments whose models are drawn, on a page that does not hold all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +54,10 @@ class Extent:
         Points that can be chosen and looked at.
     series
         Those of them that also tell how they went over time.
+    class_rows
+        Rows of each table by class.
+    has_picture
+        Whether the page shows the picture of the model.
     """
 
     rows: int
@@ -53,6 +66,8 @@ class Extent:
     marks: int
     details: int
     series: int
+    class_rows: int
+    has_picture: bool = True
 
 
 def is_whole(result: StudyResult) -> bool:
@@ -73,33 +88,49 @@ def whole_extent(experiment: ExperimentResult) -> Extent:
         marks=MARKS_AT_MOST,
         details=count,
         series=count,
+        class_rows=max(rows, _CLASS_ROWS),
     )
 
 
-def extents_of(result: StudyResult) -> list[Extent]:
-    """Return the extent of each experiment."""
-    if is_whole(result):
+def extents_of(result: StudyResult, *, share: float | None = None) -> list[Extent]:
+    """Return the extent of each experiment.
+
+    Parameters
+    ----------
+    result
+        The study.
+    share
+        Share (0 to 1) of the budgets of a large study; None for a page that holds all there is.
+    """
+    if share is None:
         return [whole_extent(experiment) for experiment in result.experiments]
     sizes = [len(experiment.points) for experiment in result.experiments]
     figures = [_figure_count(experiment) for experiment in result.experiments]
-    marks = fair_shares([size * n for size, n in zip(sizes, figures, strict=True)], _MARKS_IN_ALL)
+    least = len(sizes)
+    marks = fair_shares(
+        [size * n for size, n in zip(sizes, figures, strict=True)], int(share * _MARKS_IN_ALL)
+    )
     return [
         Extent(
             rows=rows,
             resource_rows=resource_rows,
             statistic_rows=resource_rows,
-            marks=-(-share // n),
+            marks=-(-mark_share // n),
             details=details,
             series=series,
+            class_rows=max(resource_rows, int(share * _CLASS_ROWS)),
+            has_picture=place < _PICTURES,
         )
-        for rows, resource_rows, details, series, share, n in zip(
-            fair_shares(sizes, _ROWS_IN_ALL),
-            fair_shares(sizes, _RESOURCE_ROWS_IN_ALL),
-            fair_shares(sizes, _DETAILS_IN_ALL),
-            fair_shares(sizes, _SERIES_IN_ALL),
-            marks,
-            figures,
-            strict=True,
+        for place, (rows, resource_rows, details, series, mark_share, n) in enumerate(
+            zip(
+                fair_shares(sizes, max(least, int(share * _ROWS_IN_ALL))),
+                fair_shares(sizes, max(least, int(share * _RESOURCE_ROWS_IN_ALL))),
+                fair_shares(sizes, max(least, int(share * _DETAILS_IN_ALL))),
+                fair_shares(sizes, int(share * _SERIES_IN_ALL)),
+                marks,
+                figures,
+                strict=True,
+            )
         )
     ]
 

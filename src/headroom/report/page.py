@@ -46,7 +46,13 @@ from headroom.report.comparisons import comparisons_table
 from headroom.report.course_table import course_table
 from headroom.report.crossovers import crossovers_table
 from headroom.report.derived import derived_figures, derived_tables
-from headroom.report.extent import Extent, extents_of, is_whole
+from headroom.report.extent import (
+    PAGE_BYTES_AT_MOST,
+    SHARES,
+    Extent,
+    extents_of,
+    is_whole,
+)
 from headroom.report.figures.roles import page_rules as figure_rules
 from headroom.report.fits import candidates_table, fitted_table, residual_table
 from headroom.report.headroom_left import limits_table
@@ -82,8 +88,8 @@ _LIBRARIES = ("vega", "vega-lite", "vega-embed")
 _HERE = files("headroom.report")
 _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
-_CLASS_ROWS = 200
-"""Rows of a table by class that a page holds at least."""
+_MOST_FOLDS = 6
+"""Experiments that have a folded line each; more of them are folded together."""
 _PACKED_FROM = 100_000
 """Letters of JSON from which on a page carries it packed."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
@@ -127,6 +133,7 @@ class ExperimentView:
     profiles: Sequence[tuple[str, Markup]]
     residuals: Table | None
     parameters: Table | None
+    lacks_picture: bool
     failures: list[tuple[str, list[str]]]
     failures_left_out: int
     artefacts: list[ShownArtefact]
@@ -151,10 +158,22 @@ def render_page(result: StudyResult) -> str:
     >>> "<title>An empty study" in render_page(result)
     True
     """
-    extents = extents_of(result)
+    shares = SHARES if not is_whole(result) else (None, *SHARES)
+    pages = (
+        _page(result, extents_of(result, share=share), is_whole=share is None) for share in shares
+    )
+    page = ""
+    for page in pages:
+        if len(page.encode()) <= PAGE_BYTES_AT_MOST:
+            break
+    return page
+
+
+def _page(result: StudyResult, extents: Sequence[Extent], *, is_whole: bool) -> str:
+    """Return a page of which each experiment has an extent."""
     views = [
-        view_of(e, extent, result.claims)
-        for e, extent in zip(result.experiments, extents, strict=True)
+        view_of(experiment, extent, result.claims, before=_before(result, experiment))
+        for experiment, extent in zip(result.experiments, extents, strict=True)
     ]
     predictions = prediction_figures(result.claims)
     has_figures = bool(predictions) or any(view.figures or view.details for view in views)
@@ -181,15 +200,15 @@ def render_page(result: StudyResult) -> str:
             licences=[_licence(name) for name in _LIBRARIES],
             predictions=predictions_table(result.claims),
             prediction_figures=predictions,
-            is_whole=is_whole(result),
+            is_whole=is_whole,
+            is_long=len(views) > _MOST_FOLDS,
+            points=sum(len(experiment.points) for experiment in result.experiments),
             data={
                 "figures": embedded(
                     embed_json(_figure_data(result, views, predictions), is_drawn=True)
                 ),
                 "results": embedded(
-                    embed_json(
-                        stored_form(result if is_whole(result) else _drawn_of(result, views))
-                    )
+                    embed_json(stored_form(result if is_whole else _drawn_of(result, views)))
                 ),
                 **({"library": _packed(library)} if library else {}),
             },
@@ -198,15 +217,25 @@ def render_page(result: StudyResult) -> str:
     )
 
 
+def _before(result: StudyResult, experiment: ExperimentResult) -> ExperimentResult | None:
+    """Return the first experiment of the same system, if that is another one."""
+    first = next(one for one in result.experiments if one.system == experiment.system)
+    return None if first is experiment else first
+
+
 def _style(views: Iterable[ExperimentView]) -> Markup:
     rules = page_rules() if any(view.model for view in views) else ""
     return Markup(template_text("page.css") + figure_rules() + rules)  # noqa: S704 - files of this package
 
 
 def view_of(
-    experiment: ExperimentResult, extent: Extent, claims: Sequence[ClaimResult] = ()
+    experiment: ExperimentResult,
+    extent: Extent,
+    claims: Sequence[ClaimResult] = (),
+    *,
+    before: ExperimentResult | None = None,
 ) -> ExperimentView:
-    """Return the template data of one experiment."""
+    """Return the template data of one experiment, with parameters that differ from `before`."""
     closer = with_series(
         closer_points(experiment, at_most=extent.details),
         at_most=extent.series,
@@ -215,7 +244,12 @@ def view_of(
     failures = _failures(experiment)
     artefacts, artefacts_left_out = shown_artefacts(experiment)
     drawn = Drawn()
-    model = drawn.part("the picture of the model", lambda: model_figure(experiment))
+    has_model = experiment.model is not None and extent.has_picture
+    model = (
+        drawn.part("the picture of the model", lambda: model_figure(experiment))
+        if has_model
+        else None
+    )
     figures = [
         *drawn.figures("forest", lambda: forest_figures(experiment, marks=extent.marks)),
         *drawn.figures("trade-off", lambda: tradeoff_figures(experiment, marks=extent.marks)),
@@ -244,7 +278,7 @@ def view_of(
         first_choice=first_choice(experiment),
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
-        class_tables=class_tables(experiment, at_most=max(extent.resource_rows, _CLASS_ROWS)),
+        class_tables=class_tables(experiment, at_most=extent.class_rows),
         course=course_table(experiment),
         over_time=series_table(experiment),
         theory=theory_table(experiment, at_most=extent.rows),
@@ -263,7 +297,8 @@ def view_of(
         candidates=candidates_table(experiment),
         profiles=profile_pictures(experiment),
         residuals=residual_table(experiment, at_most=extent.rows),
-        parameters=parameters_table(experiment),
+        parameters=parameters_table(experiment, before),
+        lacks_picture=experiment.model is not None and not extent.has_picture,
         failures=failures[: extent.rows],
         failures_left_out=len(failures[extent.rows :]),
         seeds=_seeds(experiment.points[: extent.rows], experiment),

@@ -198,14 +198,28 @@ def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | No
     return Table("Stations and pools", heads, rows, note)
 
 
-def parameters_table(experiment: ExperimentResult) -> Table | None:
-    """Return the parameters with value, range, origin and source, None if there is none."""
+def parameters_table(
+    experiment: ExperimentResult, before: ExperimentResult | None = None
+) -> Table | None:
+    """Return the parameters with value, range, origin and source, None if there is none.
+
+    Parameters
+    ----------
+    experiment
+        The experiment whose parameters are listed.
+    before
+        An experiment whose table the reader has: parameters that are the same there are counted.
+    """
+    known = before.parameters if before is not None else []
+    listed = [used for used in experiment.parameters if used not in known]
+    same = len(experiment.parameters) - len(listed)
     if not experiment.parameters:
         return None
     heads = [Head("Parameter"), Head("Value", is_number=True), Head("Range"), Head("Set by")]
     heads += [Head("Source of the default or value"), Head("Meaning")]
     caption = f"Parameters: {experiment.title or experiment.name}"
-    return Table(caption, heads, [_parameter_row(used) for used in experiment.parameters])
+    note = f"{same} others as in: {before.title or before.name}." if before and same else ""
+    return Table(caption, heads, [_parameter_row(used) for used in listed], note)
 
 
 def _parameter_row(used: ParameterUsed) -> list[Cell]:

@@ -22,13 +22,20 @@ from tests.support.example_results import SHAPES, large_study, measured_experime
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700
 PHONE_PX = 400
+_SOON = "new Promise((resolve) => { setTimeout(resolve, 0); });"
+"""A fold, or an address, tells of its change a moment later."""
+
+
+def browser_or_skip() -> None:
+    """Skip the test that calls this where there is no Chromium."""
+    if find_chromium() is None and os.environ.get("CI") != "true":
+        pytest.skip(f"no Chromium: {CURE}")
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return one headless browser for all tests of this file."""
-    if find_chromium() is None and os.environ.get("CI") != "true":
-        pytest.skip(f"no Chromium: {CURE}")
+    browser_or_skip()
     with open_browser() as opened:
         yield opened
 
@@ -42,10 +49,13 @@ def _visit(
     width: int = 1280,
     action: str = "",
     is_printed: bool = False,
+    unfolds: bool = True,
 ) -> Visit:
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    return browser.visit(path, scheme=scheme, width=width, action=action, is_printed=is_printed)
+    return browser.visit(
+        path, scheme=scheme, width=width, action=action, is_printed=is_printed, unfolds=unfolds
+    )
 
 
 def _complaints(visit: Visit) -> list[str]:
@@ -97,19 +107,37 @@ def test_a_large_page_is_drawn_in_silence(browser: Browser, tmp_path: Path) -> N
     assert len(visit.figures) == page.count('class="chart"')
 
 
-def test_what_is_folded_on_a_long_page_is_drawn_to_its_width_when_it_is_opened(
+def test_nothing_is_drawn_by_the_library_before_it_is_unfolded(
     browser: Browser, tmp_path: Path
 ) -> None:
+    """The first screen waits for no script; a fold draws its own figures, to their width."""
     one = measured_experiment()
-    many = [msgspec.structs.replace(one, name=f"load{number}") for number in range(5)]
+    many = [msgspec.structs.replace(one, name=f"load{number}") for number in range(3)]
     page = tmp_path / "report.html"
     page.write_text(render_page(study(*many)))
-    opened = browser.visit(page, action="document.querySelector('details.closer').open = true")
-    of_first = [one for name, one in opened.figures.items() if name.startswith("load0-")]
-    assert of_first
-    assert all(one["width"] > 0 for one in of_first)
-    assert opened.state["failed"] == "0"
+    action = "document.documentElement.dataset.library = typeof vegaEmbed;"
+    folded = browser.visit(page, action=action)
+    assert {figure["state"] for figure in folded.figures.values()} == {"waiting"}
+    assert folded.state["library"] == "undefined"
+    unfold = f"document.getElementById('experiment-load1').open = true; {_SOON}"
+    opened = browser.visit(page, action=unfold)
+    drawn = {name for name, one in opened.figures.items() if one["state"] == "drawn"}
+    assert drawn == {name for name in opened.figures if name.startswith("load1-")}
+    assert all(opened.figures[name]["width"] > 0 for name in drawn)
     assert not opened.console
+
+
+def test_a_link_to_what_is_folded_unfolds_it(browser: Browser, tmp_path: Path) -> None:
+    action = """
+    document.querySelector(".chips a").click();
+    new Promise((resolve) => { setTimeout(() => {
+      document.documentElement.dataset.open = document.getElementById("claims").open;
+      resolve();
+    }, 20); });
+    """
+    page = render_page(SHAPES["everything"])
+    visit = _visit(browser, tmp_path, page, action=action, unfolds=False)
+    assert visit.state["open"] == "true"
 
 
 def test_a_phone_shows_the_whole_page(browser: Browser, tmp_path: Path) -> None:
@@ -260,7 +288,7 @@ def test_a_click_on_a_head_sorts_by_number_not_by_text(browser: Browser, tmp_pat
     assert visit.state["order"].split()[-1] == "zstd19"
 
 
-@pytest.mark.parametrize(("scheme", "ink"), [("light", "28, 36, 48"), ("dark", "230, 234, 240")])
+@pytest.mark.parametrize(("scheme", "ink"), [("light", "26, 31, 36"), ("dark", "231, 234, 237")])
 def test_the_tooltip_says_n_and_interval_in_readable_ink(
     browser: Browser, tmp_path: Path, scheme: Scheme, ink: str
 ) -> None:

@@ -1,10 +1,11 @@
 """The answer of a study: which statement comes first, what follows, and its figures.
 
-The rank: incomplete; disturbed beyond its bound, which is half of the runs; saturated; then what
-the study asks. It asks whether a publication stands if most of its claims come from a paper; how
-good predictions are if its claims are about them (see `headroom.analysis.answer.claims`). Else it
-asks what its first experiment asks that has a limit of the study, a comparison, a bottleneck, or
-settings to choose from; without any of these, its first experiment with results.
+The rank: incomplete, if runs of what is asked are left or failed; disturbed beyond its bound, which
+is half of the runs; saturated; then what the study asks. It asks whether a publication stands if
+most of its claims come from a paper; how good predictions are if its claims are about them (see
+`headroom.analysis.answer.claims`). Else it asks what its first experiment asks that has a limit of
+the study, a comparison, a bottleneck, or settings to choose from; without any of these, its first
+experiment with results.
 
 An experiment in which a limit of the study breaks below saturation is about that limit.
 
@@ -16,7 +17,6 @@ import msgspec
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_at
 from headroom.analysis.answer.claims import (
-    claims_checked,
     counts_of,
     prediction_of,
     printed_numbers,
@@ -37,6 +37,8 @@ from headroom.analysis.answer_evidence import (
     Equal,
     Incomplete,
     Limit,
+    Prediction,
+    Reproduction,
     Saturated,
     Statement,
     Target,
@@ -101,7 +103,7 @@ def _asked(study: StudyResult) -> ExperimentResult | None:
 
 
 def _is_asked(statement: Statement) -> bool:
-    """Return whether a statement answers, or leaves open, what a study asks of an experiment."""
+    """Return whether a statement answers, or leaves open, the question of a study."""
     is_open = isinstance(statement, Undecided) and statement.code in {"target", "comparison"}
     return is_open or isinstance(statement, _ASKED)
 
@@ -111,7 +113,7 @@ def _of_claims(study: StudyResult) -> list[Statement]:
 
 
 def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statement | None:
-    """Return what the study asks, whatever ranks above it."""
+    """Return the answer to the question of a study, whatever ranks above it."""
     of_claims = _of_claims(study)
     if of_claims:
         return of_claims[0]
@@ -121,10 +123,23 @@ def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statem
 def _first(
     study: StudyResult, experiment: ExperimentResult | None, question: Statement | None
 ) -> Statement:
-    """Return what ranks above the question, or the answer to it."""
-    if not study.is_complete or experiment is None or question is None:
+    """Return the statement of the highest rank."""
+    if experiment is None or question is None:
         return _runs_left(study)
-    return _lacking(study, experiment) or _disturbed(study, experiment) or question
+    lacking = _lacking(study, experiment)
+    if lacking is not None:
+        return lacking
+    if _has_runs_left(study, experiment, question):
+        return _runs_left(study)
+    return _disturbed(study, experiment) or question
+
+
+def _has_runs_left(study: StudyResult, experiment: ExperimentResult, question: Statement) -> bool:
+    """Return whether runs are left of what a question is about: an experiment, or all claims."""
+    if isinstance(question, Reproduction | Prediction):
+        return not study.is_complete
+    is_finished = all(point.is_finished or point.failed for point in experiment.points)
+    return not study.is_complete and not is_finished
 
 
 def _runs_left(study: StudyResult) -> Incomplete:
@@ -177,7 +192,7 @@ def _follows(
     statement: Statement,
     question: Statement | None,
 ) -> list[Statement]:
-    """Return what follows from the answer, or what the answer would be if nothing ranked higher."""
+    """Return the consequences of the answer, or the answer itself if a disturbance hides it."""
     if isinstance(statement, Incomplete):
         return []
     if isinstance(statement, Disturbed):
@@ -190,15 +205,13 @@ def _follows(
     else:
         found.append(_changes(study, experiment, statement))
         found.append(saturated_of(experiment) if isinstance(statement, Target) else None)
-    if study.claims and not isinstance(statement, Comparison | Limit) and experiment is not None:
-        found.append(None if any(found) else claims_checked(study.claims))
     return [one for one in found if one is not None]
 
 
 def _changes(
     study: StudyResult, experiment: ExperimentResult, statement: Statement
 ) -> Changes | None:
-    """Return what changes bring where a part limits."""
+    """Return the effects of changes at the highest level at which a part limits."""
     if not isinstance(statement, Limit | Target | Saturated):
         return None
     axis = axis_of(experiment)

@@ -1,9 +1,11 @@
 """Reasons to take care, the most important first.
 
 Invariant: each one names a number that says so, and comes only where that number is there: a
-warning that appears on every result is a warning that nobody reads.
+warning that appears on every result is a warning without readers.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
@@ -20,6 +22,9 @@ from headroom.analysis.results import (
 
 MAX_CAUTIONS = 4
 _MIN_RUNS = 5
+_MAX_REMARKS = 2
+_TIMES = re.compile(r" \(\d+ times\)$")
+"""At the end of a remark: how many runs say it."""
 _FAR = 5.0
 """Times the distance of the next run from the median from which a run is far from the others."""
 _FAR_SHARE = 0.2
@@ -30,6 +35,7 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
     """Return why a reader of an experiment should take care."""
     groups = (
         _disturbed(experiment),
+        _remarks(study),
         _failed(study),
         _without_results(experiment),
         _broken_law(experiment),
@@ -62,7 +68,18 @@ def disturbed_runs(experiment: ExperimentResult) -> tuple[int, Disturbance | Non
     return count, max(every, key=lambda found: found.share, default=None)
 
 
+def _remarks(study: StudyResult) -> Iterator[Caution]:
+    """Yield the remarks of systems on runs that may mislead, the most frequent first."""
+    points = [point for one in study.experiments for point in one.points if point.estimates]
+    said = Counter(_TIMES.sub("", remark) for point in points for remark in set(point.remarks))
+    for message, count in said.most_common(_MAX_REMARKS):
+        yield Caution(code="remark", count=count, total=len(points), message=message)
+
+
 def _failed(study: StudyResult) -> Iterator[Caution]:
+    left = study.planned - study.done - study.failed
+    if left > 0:
+        yield Caution(code="runs_left", count=left, total=study.planned)
     if study.failed:
         yield Caution(code="failed", count=study.failed, total=study.planned)
 

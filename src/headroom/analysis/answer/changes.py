@@ -1,4 +1,4 @@
-"""Changes that were tried, and what they bring: what-if runs, and points of other experiments.
+"""Tried changes and their effects: what-if runs, and points of other experiments.
 
 An experiment whose points change the parameters of another one, and has the other one's own values
 among its points, tries changes of it: a list of purchases, say.
@@ -27,9 +27,9 @@ from headroom.experiment.protocol.system import Value
 def changes_at(
     study: StudyResult, experiment: ExperimentResult, point: PointResult, *, moved: str = ""
 ) -> Changes | None:
-    """Return what changes bring at a point; None if none was tried.
+    """Return the effects of changes at a point; None if none was tried.
 
-    Points of another experiment come before what-if runs: somebody chose them.
+    Points of another experiment come before what-if runs: a user chose them.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def changes_at(
 def changes_among(
     experiment: ExperimentResult, values: Mapping[str, Value], *, moved: str = ""
 ) -> Changes | None:
-    """Return what the points of an experiment bring against the one with the given values."""
+    """Return the gains of the points of an experiment over the one with the given values."""
     found = list(_of_points(experiment, values, moved))
     return summary(found, {}) if found else None
 
@@ -84,7 +84,7 @@ def _size(change: TriedChange) -> int:
 
 
 def _is_less(change: TriedChange) -> bool:
-    """Return whether a change lowers all numbers: nobody expects a gain of that."""
+    """Return whether a change lowers all numbers: a gain is not expected of that."""
     pairs = [(one.before, one.after) for one in change.applied]
     return all(
         isinstance(before, int | float) and isinstance(after, int | float) and after < before
@@ -112,7 +112,7 @@ def _is_surely_better(change: TriedChange, other: TriedChange) -> bool:
 
 
 def values_at(experiment: ExperimentResult, point: PointResult) -> dict[str, Value]:
-    """Return the parameters of a point, without those that nobody knows."""
+    """Return the parameters of a point, without unknown ones."""
     known = {use.name: use.value for use in experiment.parameters if use.value is not None}
     return {**known, **point.levels}
 
@@ -120,7 +120,7 @@ def values_at(experiment: ExperimentResult, point: PointResult) -> dict[str, Val
 def _of_points(
     experiment: ExperimentResult, values: Mapping[str, Value], moved: str
 ) -> Iterator[TriedChange]:
-    """Yield what the points of an experiment bring against the one with these values."""
+    """Yield the gains of the points of an experiment over the one with these values."""
     if moved in {factor.name for factor in experiment.factors}:
         return
     fixed = {use.name: use.value for use in experiment.parameters if use.origin != "factor"}

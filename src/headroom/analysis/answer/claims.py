@@ -1,4 +1,4 @@
-"""What the claims say together: a reproduction, a prediction, or counts.
+"""The claims taken together: a reproduction, a prediction, or counts.
 
 Most claims with a published value come from a paper where their `source` begins with that word: the
 study then asks whether the paper holds. A study whose claims are about errors of predictions, or
@@ -12,7 +12,6 @@ from typing import Literal
 from headroom.analysis.answer_evidence import (
     Bounded,
     ClaimCounts,
-    ClaimsChecked,
     Prediction,
     PrintedNumbers,
     Reproduction,
@@ -44,12 +43,6 @@ def counts_of(claims: Sequence[ClaimResult]) -> ClaimCounts:
 def _is_left_out(claim: ClaimResult) -> bool:
     evidence = claim.evidence
     return isinstance(evidence, MissingEvidence) and evidence.is_quick
-
-
-def claims_checked(claims: Sequence[ClaimResult]) -> ClaimsChecked:
-    """Return the counts as a statement."""
-    counts = counts_of(claims)
-    return ClaimsChecked(holds=counts.holds, differs=counts.differs, undecided=counts.undecided)
 
 
 def reproduction_of(study: StudyResult) -> Reproduction | None:

@@ -11,7 +11,7 @@ from headroom.analysis.results import ExperimentResult, Factor, PointResult
 
 
 def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
-    """Return the factors that tell the points apart.
+    """Return the factors that distinguish the points.
 
     Of factors that move together the first is enough where it is a word with a level of its own
     for each row; the others are then its explanation.
@@ -73,13 +73,19 @@ def has_words(experiment: ExperimentResult) -> bool:
 
 
 def setting_of(experiment: ExperimentResult, point: PointResult, *, but: str = "") -> Setting:
-    """Return the levels that tell a point apart, without those of the factor `but`."""
+    """Return the levels that distinguish a point, without those of the factor `but`."""
+    return _levels_of(point, _setting_names(experiment, but))
+
+
+def _levels_of(point: PointResult, names: Sequence[str]) -> Setting:
+    return {name: point.levels[name] for name in names if name in point.levels}
+
+
+def _setting_names(experiment: ExperimentResult, but: str) -> list[str]:
+    """Return the factors that distinguish points, without `but` and what moves with it."""
     moving = {but, *_partners(experiment, but)}
-    return {
-        factor.name: point.levels[factor.name]
-        for factor in telling_factors(experiment.factors)
-        if len(set(factor.levels)) > 1 and factor.name in point.levels and factor.name not in moving
-    }
+    telling = telling_factors(experiment.factors)
+    return [one.name for one in telling if len(set(one.levels)) > 1 and one.name not in moving]
 
 
 def _partners(experiment: ExperimentResult, name: str) -> list[str]:
@@ -105,15 +111,16 @@ class Curve:
 
 def curves_of(experiment: ExperimentResult, axis: Factor) -> list[Curve]:
     """Return the curves over a factor, in the order of the study."""
+    names = _setting_names(experiment, axis.name)
     found: dict[tuple[object, ...], list[PointResult]] = {}
     for point in experiment.points:
-        where = setting_of(experiment, point, but=axis.name)
         if axis.name in point.levels:
-            found.setdefault(tuple(where.items()), []).append(point)
+            where = tuple(point.levels.get(name) for name in names)
+            found.setdefault(where, []).append(point)
     return [
         Curve(
             axis,
-            setting_of(experiment, points[0], but=axis.name),
+            _levels_of(points[0], names),
             tuple(sorted(points, key=lambda point: float(point.levels[axis.name]))),
         )
         for points in found.values()

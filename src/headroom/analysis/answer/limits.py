@@ -1,4 +1,4 @@
-"""What limits an experiment, from where on: bottlenecks, saturation, and the study's own limits.
+"""The limits of an experiment: bottlenecks, saturation, and those that its study sets.
 
 Invariant: a part is said to limit from a level on only if it limits at every judged level from
 there; a knee is its level only if its interval reaches to both levels around the change.
@@ -166,7 +166,7 @@ def _steadied_by(points: Sequence[PointResult]) -> list[AppliedChange]:
 
 
 def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimit | None:
-    """Return which part limits, from which level on; None if nothing is known of that."""
+    """Return which part limits, from which level on; None if unknown."""
     judged = [point for point in experiment.points if point.bottleneck is not None]
     if not judged:
         return None
@@ -284,12 +284,13 @@ def _limit_without_axis(
 
 
 def _no_limit(experiment: ExperimentResult, judged: Sequence[PointResult]) -> NoLimit:
+    parts = [part for point in judged if (part := busiest_at(point)) is not None]
     axis = axis_of(experiment)
-    if axis is None:
-        return NoLimit(level=None, part=busiest_at(judged[-1]))
-    curve = curves_of(experiment, axis)[0]
-    top = next((point for point in reversed(curve.points) if point.bottleneck), judged[-1])
-    return NoLimit(level=curve.level(top), part=busiest_at(top))
+    level = None
+    if axis is not None:
+        top = max(float(point.levels[axis.name]) for point in judged)
+        level = Level(factor=axis.name, unit=axis.unit, value=top)
+    return NoLimit(level=level, part=max(parts, key=_share, default=None))
 
 
 def busiest_at(point: PointResult) -> Part | None:

@@ -1,4 +1,4 @@
-"""What one experiment says: the statement that fits its design and its verdicts.
+"""The statement of one experiment: the statement that fits its design and its verdicts.
 
 In this order: the limit that its study sets, saturation, the comparison that its study asks for,
 the best of settings that words name, what limits over a factor, how a metric moves over it.
@@ -26,7 +26,7 @@ _VALUES = 3
 
 
 def statement_of(study: StudyResult, experiment: ExperimentResult) -> Statement:
-    """Return what an experiment says."""
+    """Return the statement of an experiment."""
     if not any(map(has_results, experiment.points)):
         return without_results(study, experiment)
     target = target_of(experiment)

@@ -60,7 +60,7 @@ def best_for(experiment: ExperimentResult, metric: str) -> Comparison | TradeOff
 
 
 def values_of_best(experiment: ExperimentResult, found: TradeOff) -> Settings:
-    """Return what the best settings of a trade-off are worth for each goal."""
+    """Return the values of the best settings of a trade-off for each goal."""
     rows = []
     for goal in found.goals:
         point = next(

@@ -1,6 +1,6 @@
 """How wide the intervals of an experiment are, relative to their values.
 
-Where nobody waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
+If no job waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
 relative width is 200%: dividing by a value that is nothing says nothing. So what has no unit is
 judged against one at least (a whole share, one job), a wait against the response time that it is a
 part of. Times and rates of a system at work are never near zero.

@@ -27,8 +27,8 @@ def themes() -> dict[str, dict[str, Any]]:
     """
     return {
         "light": _config(
-            ink="#1c2430",
-            soft="#5a6675",
+            ink="#1a1f24",
+            soft="#57606a",
             grid="#e8ebef",
             rule="#6d7887",
             paper="#ffffff",
@@ -37,12 +37,12 @@ def themes() -> dict[str, dict[str, Any]]:
             series=LIGHT_SERIES,
         ),
         "dark": _config(
-            ink="#e6eaf0",
-            soft="#a3aebd",
+            ink="#e7eaed",
+            soft="#a4aeb8",
             grid="#2a323d",
             rule="#8d99a8",
-            paper="#12161c",
-            panel="#191f27",
+            paper="#121518",
+            panel="#1a1e22",
             ramp=["#1f2b38", "#56B4E9"],
             series=DARK_SERIES,
         ),

@@ -140,8 +140,10 @@ def log_axis(values: Sequence[float], title: str, *, suffix: str = "") -> Axis:
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) <= MOST_TICKS:
             break
-    else:
-        ticks = ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+    if len(ticks) < 2:  # noqa: PLR2004 - the axis spans less than a power
+        ticks = [tick for tick in linear_axis([low, high], "", from_zero=False).ticks if tick > 0]
+    ticks = ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
     return Axis(title=title, low=low, high=high, ticks=tuple(ticks), is_log=True, suffix=suffix)
 
 
@@ -167,12 +169,14 @@ class Frame:
         return self.across(x), self.up(y)
 
     def across(self, x: float) -> float:
-        """Return the place (px) of a value on the x axis."""
-        return self.plot.left + self.x.share(x) * (self.plot.right - self.plot.left)
+        """Return the place (px) of a value on the x axis; of one beyond it, its end."""
+        share = min(max(self.x.share(x), 0.0), 1.0)
+        return self.plot.left + share * (self.plot.right - self.plot.left)
 
     def up(self, y: float) -> float:
-        """Return the place (px) of a value on the y axis."""
-        return self.plot.bottom - self.y.share(y) * (self.plot.bottom - self.plot.top)
+        """Return the place (px) of a value on the y axis; of one beyond it, its end."""
+        share = min(max(self.y.share(y), 0.0), 1.0)
+        return self.plot.bottom - share * (self.plot.bottom - self.plot.top)
 
 
 def frame_of(canvas: Canvas, x: Axis, y: Axis, *, top: float, right: float) -> Frame:

@@ -101,7 +101,8 @@ class Canvas:
 
     def write_if_free(self, words: Words, x: float, y: float, anchor: Anchor = "start") -> None:
         """Write a line at a fixed place unless another text stands there."""
-        if self.placer.is_free(box_of(words, x, y, anchor)):
+        box = box_of(words, x, y, anchor)
+        if not any(box.overlaps(taken) for taken in self.placer.taken):
             self.write(words, x, y, anchor)
 
     def write_lines(self, lines: Sequence[PlacedLine]) -> None:

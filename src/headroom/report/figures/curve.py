@@ -27,7 +27,7 @@ _BELOW_LEFT: tuple[Side, ...] = ("left", "above left", "below left", "below")
 
 def draw_curve(curve: Curve, canvas: Canvas) -> None:
     """Draw `curve`."""
-    names = [broken(line.label, _NAME_SHARE * canvas.width) for line in curve.lines]
+    names = [broken(line.label, _NAME_SHARE * canvas.width, is_bold=True) for line in curve.lines]
     has_names = len(curve.lines) > 1
     has_zones = bool(curve.limited_by or curve.before or curve.saturated)
     frame = frame_of(
@@ -73,7 +73,7 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         start = min(level for level, _ in curve.saturated)
     if start is None:
         return
-    left = min(max(frame.across(start), plot.left), plot.right)
+    left = frame.across(start)
     canvas.rect(Box(left, plot.top, plot.right, plot.bottom), "g-limit")
     words = Words(text=curve.limited_by, tone="limit", is_bold=True).within(canvas.width)
     if words.width < canvas.width - left - 4.0:
@@ -88,9 +88,7 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
 def _draw_breaks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     plot = frame.plot
     for one in curve.breaks:
-        left, right = (
-            min(max(frame.across(x), plot.left), plot.right) for x in (one.low, one.high)
-        )
+        left, right = frame.across(one.low), frame.across(one.high)
         canvas.rect(Box(left, plot.top, right, plot.bottom), "f-limit faint")
         if one.at is not None:
             x = frame.across(one.at)
@@ -121,11 +119,24 @@ def _draw_line(line: Line, place: int, canvas: Canvas, frame: Frame) -> None:
     dashed = " dashed" if line.is_dashed else ""
     canvas.path(points, f"s-{line.role} {'thin' if line.is_dashed else 'stroke'}{dashed}")
     canvas.placer.cross(points)
+    if len(points) > _dots_within(frame):
+        _draw_band(line, canvas, frame)
+        return
     for dot in line.dots:
         if dot.low is not None and dot.high is not None:
-            canvas.line(frame.at(dot.x, dot.low), frame.at(dot.x, dot.high), f"s-{line.role} thin")
-    for at in points if len(points) <= _dots_within(frame) else ():
+            ends = frame.at(dot.x, dot.low), frame.at(dot.x, dot.high)
+            canvas.line(*ends, f"s-{line.role} thin")
+    for at in points:
         canvas.marker(at, place, line.role)
+
+
+def _draw_band(line: Line, canvas: Canvas, frame: Frame) -> None:
+    """Draw the intervals of a dense line as one area."""
+    ends = [(dot.x, dot.low, dot.high) for dot in line.dots]
+    known = [(x, low, high) for x, low, high in ends if low is not None and high is not None]
+    lower = [frame.at(x, low) for x, low, _ in known]
+    upper = [frame.at(x, high) for x, _, high in reversed(known)]
+    canvas.path([*lower, *upper], f"f-{line.role} faint", is_closed=True)
 
 
 def _dots_within(frame: Frame) -> int:
@@ -157,7 +168,7 @@ def _draw_marks(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         if not mark.lines:
             continue
         first, *rest = mark.lines
-        width = min(_WORDS_PX, 0.45 * canvas.width)
+        width = min(_WORDS_PX, 0.55 * canvas.width)
         lines = [
             *(
                 Words(text=text, tone=mark.role, is_bold=True)

@@ -47,6 +47,8 @@ LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX, CARD_PX = 724.0, 488.0, 1034.0, 342.0, 30
 """Widths (px): the decisive figure, one of two columns, both columns, a phone, a small card."""
 _HEIGHTS = {LEAD_PX: 380.0, HALF_PX: 250.0, WHOLE_PX: 240.0, NARROW_PX: 280.0, CARD_PX: 150.0}
 """Heights (px) of figures that have no height of their own."""
+_LEAST_LEAD_PX = 260.0
+"""Height (px) to which the rows of a decisive figure are spread."""
 DRAWERS: dict[type, Callable[[Any, Canvas], None]] = {
     Curve: draw_curve,
     Bars: draw_bars,
@@ -95,7 +97,8 @@ def height_of(figure: Figure, width: float) -> float:
     if isinstance(figure, Curve | TradeOff):
         return _HEIGHTS.get(width, 0.55 * width)
     if isinstance(figure, Bars | Rows | Stacks):
-        return _height_of_rows(figure, width)
+        height = _height_of_rows(figure, width)
+        return max(height, min(_LEAST_LEAD_PX, 2.0 * height)) if width == LEAD_PX else height
     heights: dict[type, Callable[[Any, float], float]] = {
         Squares: height_of_squares,
         Cells: height_of_cells,

@@ -1,6 +1,7 @@
 """Figures of cells: claims as squares, values by two factors, lanes over time, busy shares."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from headroom.report.figures.axes import draw_x_axis
 from headroom.report.figures.canvas import Canvas
@@ -12,7 +13,8 @@ from headroom.report.figures.row_figures import draw_key, key_height
 _SQUARE_PX, _STEP_PX = 14.0, 18.0
 _LINE_PX = 15.0
 _ROW_GAP = 8.0
-_NOTE_PX = 240.0
+_NOTE_PX, _LEAST_NOTE_PX = 240.0, 130.0
+_LABEL_SHARE = 0.36
 _VERDICTS: dict[str, tuple[Role, str]] = {
     "holds": ("better", ""),
     "differs": ("differs", "\N{MULTIPLICATION X}"),
@@ -20,64 +22,92 @@ _VERDICTS: dict[str, tuple[Role, str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Laid:
+    """A section of claims with the lines of its texts, and where they stand."""
+
+    row: SquareRow
+    label: list[str]
+    in_line: int
+    notes: list[tuple[str, str]]
+    is_beside: bool
+
+    @property
+    def square_lines(self) -> int:
+        """Lines that the squares take."""
+        return -(-len(self.row.squares) // self.in_line)
+
+    @property
+    def height(self) -> float:
+        """Height (px) of the section."""
+        words = _LINE_PX * (len(self.label) + bool(self.row.detail))
+        squares, notes = self.square_lines * _STEP_PX, len(self.notes) * _LINE_PX
+        return max(words, squares, notes) if self.is_beside else max(words, squares + notes)
+
+
 def _label_width(squares: Squares, width: float) -> float:
     widest = max(
         max(Words(text=row.label, is_bold=True).width, Words(text=row.detail, size="small").width)
         for row in squares.rows
     )
-    return min(widest, 0.36 * width)
+    return min(widest, _LABEL_SHARE * width)
 
 
-def _square_rows(
-    squares: Squares, width: float
-) -> list[tuple[SquareRow, int, list[tuple[str, str]], bool, float]]:
-    """Return of each section the squares in a line, its notes, where they stand, its height."""
-    left = _label_width(squares, width) + 14.0
+def _laid(squares: Squares, width: float) -> list[_Laid]:
+    label = _label_width(squares, width)
+    left = label + 14.0
     in_line = max(1, int((width - left) // _STEP_PX))
     laid = []
     for row in squares.rows:
-        lines = -(-len(row.squares) // in_line)
-        last = (len(row.squares) - 1) % in_line + 1 if lines == 1 else in_line
-        beside = width - left - last * _STEP_PX - 10.0
-        is_beside = lines == 1 and beside > 0.55 * _NOTE_PX
+        lines = broken(row.label, label, is_bold=True)
+        used = min(len(row.squares), in_line) * _STEP_PX
+        beside = width - left - used - 10.0
+        is_beside = len(row.squares) <= in_line and beside > _LEAST_NOTE_PX
         room = min(beside, _NOTE_PX) if is_beside else width - left
         notes = [(verdict, text) for verdict, whole in row.notes for text in broken(whole, room)]
-        down = len(notes) * _LINE_PX
-        own = 30.0 if row.detail else _LINE_PX
-        height = (
-            max(own, lines * _STEP_PX, down) if is_beside else max(own, lines * _STEP_PX + down)
+        laid.append(
+            _Laid(
+                row=row,
+                label=[*lines[:1], *([" ".join(lines[1:])] if len(lines) > 1 else [])],
+                in_line=in_line,
+                notes=notes,
+                is_beside=is_beside,
+            )
         )
-        laid.append((row, in_line, notes, is_beside, height))
     return laid
 
 
 def height_of_squares(squares: Squares, width: float) -> float:
     """Return the height (px) of a figure of claims."""
-    return sum(row[-1] + _ROW_GAP for row in _square_rows(squares, width)) + 4.0
+    return sum(one.height + _ROW_GAP for one in _laid(squares, width)) + 4.0
 
 
 def draw_squares(squares: Squares, canvas: Canvas) -> None:
     """Draw a square for each claim, with words beside what does not hold."""
-    label = _label_width(squares, canvas.width)
-    left = label + 14.0
+    room = _label_width(squares, canvas.width)
     top = 2.0
-    for row, in_line, notes, is_beside, height in _square_rows(squares, canvas.width):
-        canvas.write(Words(text=row.label, is_bold=True).within(label), 0.0, top + 12.0)
-        if row.detail:
-            words = Words(text=row.detail, tone="muted", size="small").within(label)
-            canvas.write(words, 0.0, top + 26.0)
-        for number, square in enumerate(row.squares):
-            x = left + (number % in_line) * _STEP_PX
-            y = top + (number // in_line) * _STEP_PX
-            _draw_square(canvas, square.verdict, square.hint, x, y)
-        x = left + len(row.squares) * _STEP_PX + 8.0 if is_beside else left
-        y = top + 11.5 if is_beside else top + -(-len(row.squares) // in_line) * _STEP_PX + 11.0
-        for number, (verdict, text) in enumerate(notes):
-            tone: Role = "differs" if verdict == "differs" else "context"
-            canvas.write(
-                Words(text=text, tone=tone).within(canvas.width - x), x, y + number * _LINE_PX
-            )
-        top += height + _ROW_GAP
+    for one in _laid(squares, canvas.width):
+        y = top + 12.0
+        for text in one.label:
+            canvas.write(Words(text=text, is_bold=True).within(room), 0.0, y)
+            y += _LINE_PX
+        words = Words(text=one.row.detail, tone="muted", size="small").within(room)
+        canvas.write(words, 0.0, y - 1.0)
+        _draw_claims(one, canvas, room + 14.0, top)
+        top += one.height + _ROW_GAP
+
+
+def _draw_claims(one: _Laid, canvas: Canvas, left: float, top: float) -> None:
+    for number, square in enumerate(one.row.squares):
+        x = left + (number % one.in_line) * _STEP_PX
+        y = top + (number // one.in_line) * _STEP_PX
+        _draw_square(canvas, square.verdict, square.hint, x, y)
+    x = left + len(one.row.squares) * _STEP_PX + 8.0 if one.is_beside else left
+    y = top + 11.5 + (0.0 if one.is_beside else one.square_lines * _STEP_PX)
+    for number, (verdict, text) in enumerate(one.notes):
+        tone: Role = "differs" if verdict == "differs" else "context"
+        words = Words(text=text, tone=tone).within(canvas.width - x)
+        canvas.write(words, x, y + number * _LINE_PX)
 
 
 def _draw_square(canvas: Canvas, verdict: str, hint: str, x: float, y: float) -> None:

@@ -48,7 +48,7 @@ GROUNDS: dict[Role, tuple[str, str]] = {
     "differs": ("#fde7e4", "#40211e"),
     "published": ("#e6e9ec", "#2b3138"),
 }
-_SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 SHAPES = """
 svg.figure { display: block; max-width: 100%; height: auto; }
@@ -104,7 +104,7 @@ def file_rules(scheme: Scheme) -> str:
     >>> "var(" in file_rules("light"), "#0068a8" in file_rules("light")
     (False, True)
     """
-    place = _SCHEMES.index(scheme)
+    place = SCHEMES.index(scheme)
     rules = SHAPES + _role_rules()
     named = {name: pair[place] for name, pair in PAPER.items()}
     for kind, colours in (("mark", MARKS), ("text", TEXTS), ("ground", GROUNDS)):

@@ -137,14 +137,14 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
     has_head = bool(rows.band_text or rows.end_title)
     plot = _plot(canvas, labels, ends, has_head=has_head)
     _draw_frame(canvas, rows.x, plot, centre=rows.centre, band=rows.band)
-    if rows.end_title:
-        canvas.write(Words(text=rows.end_title, tone="muted"), canvas.width, 12.0, "end")
     if rows.band_text and rows.band:
         middle = sum(rows.x.share(end) for end in rows.band) / 2.0
         words = Words(text=rows.band_text, tone="better")
         x = plot.left + middle * (plot.right - plot.left)
         half = words.width / 2.0
         canvas.write(words, min(max(x, half), plot.right - half), 12.0, "middle")
+    head = Words(text=rows.end_title, tone="muted")
+    canvas.write_if_free(head, canvas.width, 12.0, "end")
     middles = _middles(plot, len(rows.rows))
     for row, label, y in zip(rows.rows, labels, middles, strict=True):
         _write_label(canvas, label, plot.left - _GAP, y)

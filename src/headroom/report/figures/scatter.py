@@ -31,7 +31,7 @@ def draw_trade_off(trade: TradeOff, canvas: Canvas) -> None:
 def _draw_frontier(trade: TradeOff, canvas: Canvas, frame: Frame) -> None:
     if trade.better:
         words = Words(text=trade.better, tone="muted")
-        canvas.write(words, canvas.width, 12.0, "end")
+        canvas.write_if_free(words, canvas.width, 12.0, "end")
     points = sorted(
         frame.at(one.x.x, one.x.y) for one in (trade.settings[place] for place in trade.frontier)
     )
@@ -47,10 +47,15 @@ def _draw_frontier(trade: TradeOff, canvas: Canvas, frame: Frame) -> None:
 def _draw_setting(setting: Setting, canvas: Canvas, frame: Frame) -> None:
     x, y = setting.x.x, setting.x.y
     role = "context" if setting.is_beaten else setting.role
-    if setting.x.low is not None and setting.x.high is not None:
-        canvas.line(frame.at(setting.x.low, y), frame.at(setting.x.high, y), f"s-{role} thin")
-    if setting.y_low is not None and setting.y_high is not None:
-        canvas.line(frame.at(x, setting.y_low), frame.at(x, setting.y_high), f"s-{role} thin")
+    ends = [
+        ((setting.x.low, y), (setting.x.high, y)),
+        ((x, setting.y_low), (x, setting.y_high)),
+    ]
+    for (x1, y1), (x2, y2) in ends:
+        if x1 is not None and x2 is not None and y1 is not None and y2 is not None:
+            line = [frame.at(x1, y1), frame.at(x2, y2)]
+            canvas.path(line, f"s-{role} thin")
+            canvas.placer.cross(line)
     is_best = setting.role == "better"
     style = f"hollow s-{role}" if setting.is_beaten else f"f-{role}"
     canvas.dot(frame.at(x, y), style, radius=6.0 if is_best else 4.5)

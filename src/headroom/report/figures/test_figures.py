@@ -1,12 +1,16 @@
 """Figures: no text overlaps another or is cut, at every width, for random inputs."""
 
+import re
+from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headroom.report.figures.axes import level_axis, linear_axis, log_axis
+from headroom.report.figures.axes import MOST_TICKS, Axis, level_axis, linear_axis, log_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.draw import (
     DRAWERS,
@@ -14,8 +18,10 @@ from headroom.report.figures.draw import (
     LEAD_PX,
     NARROW_PX,
     WHOLE_PX,
+    draw,
     height_of,
 )
+from headroom.report.figures.files import svg_file
 from headroom.report.figures.inputs import (
     Bar,
     Bars,
@@ -38,7 +44,7 @@ from headroom.report.figures.inputs import (
     Stacks,
     TradeOff,
 )
-from headroom.report.figures.placing import Box
+from headroom.report.figures.placing import Box, Placer, Words, spread
 
 if TYPE_CHECKING:
     from headroom.report.figures.roles import Role
@@ -185,7 +191,7 @@ def _boxes(figure: Figure, width: float) -> tuple[list[tuple[str, Box]], Box]:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.one_of(curves(), row_figures(), trade_offs()))
 def test_no_text_is_cut_or_overlaps_another(width: float, figure: Figure) -> None:
     texts, frame = _boxes(figure, width)
@@ -197,3 +203,72 @@ def test_no_text_is_cut_or_overlaps_another(width: float, figure: Figure) -> Non
         for second in texts[place + 1 :]
         if first[1].overlaps(second[1])
     ] == []
+
+
+@pytest.mark.parametrize("axis_of", [linear_axis, log_axis])
+@settings(max_examples=50)
+@given(values=VALUES)
+def test_an_axis_holds_its_values_and_has_few_numbers(
+    axis_of: Callable[[list[float], str], Axis], values: list[float]
+) -> None:
+    axis = axis_of(values, "x")
+    assert 1 <= len(axis.ticks) <= MOST_TICKS
+    assert all(axis.low <= value <= axis.high for value in [*values, *axis.ticks])
+    assert len(set(axis.texts())) == len(axis.ticks)
+
+
+@settings(max_examples=50)
+@given(
+    wanted=st.lists(st.floats(0.0, 300.0), min_size=1, max_size=8),
+    gap=st.floats(1.0, 20.0),
+)
+def test_spread_places_keep_their_order_and_their_gap(wanted: list[float], gap: float) -> None:
+    """Oracle: places that are far apart already stay where they are."""
+    places = spread(wanted, gap=gap, low=0.0, high=300.0)
+    ranked = [place for _, place in sorted(zip(wanted, places, strict=True))]
+    assert all(b - a >= gap - 1e-6 for a, b in pairwise(ranked))
+    assert all(-1e-6 <= place <= 300.0 + 1e-6 for place in places)
+    apart = sorted(wanted)
+    if all(b - a > gap for a, b in pairwise(apart)):
+        assert ranked == pytest.approx(apart)
+
+
+def test_a_label_prefers_the_place_that_crosses_no_line() -> None:
+    placer = Placer(Box(0.0, 0.0, 200.0, 200.0))
+    placer.cross([(100.0, 100.0), (200.0, 100.0)])
+    placed = placer.place([Words(text="here")], (100.0, 100.0), ("right", "above"))
+    assert placed is not None
+    assert placed[0].y < 100.0
+    assert placer.place([Words(text="too wide for it" * 9)], (100.0, 100.0)) is None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.one_of(curves(), row_figures(), trade_offs()), NAMES)
+def test_a_file_is_well_formed_and_needs_no_variable(figure: Figure, title: str) -> None:
+    """Every class that is drawn has a rule, and a program without a page knows the colours."""
+    svg = svg_file(figure, title, HALF_PX)
+    root = ElementTree.fromstring(svg)  # noqa: S314 - made here
+    rules = svg.split("</style>")[0]
+    used = {name for one in root.iter() for name in one.get("class", "").split()}
+    assert {name for name in used if f".{name} " not in rules and name != "figure"} == set()
+    assert "var(" not in svg
+    assert "".join(title.split()) in "".join("".join(root.itertext()).split())
+
+
+def test_a_knee_is_drawn_where_it_is_and_what_is_saturated_has_no_number() -> None:
+    """Oracle: half way between two levels is half way between their marks."""
+    dots = tuple(Dot(x=x, y=x) for x in (0.0, 100.0, 200.0))
+    curve = Curve(
+        x=level_axis([0.0, 100.0, 200.0], "users", is_log=False),
+        y=linear_axis([0.0, 200.0], "pages"),
+        lines=(Line(label="", role="data", dots=dots),),
+        breaks=(Break(at=150.0, low=140.0, high=160.0, lines=("knee",)),),
+        saturated=((250.0, "1.2"),),
+    )
+    svg = draw(curve, HALF_PX, "x").svg
+    marks = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg)]
+    knee = re.search(r'M([\d.]+) [\d.]+L[\d.]+ [\d.]+" class="s-limit thin"', svg)
+    assert knee is not None
+    assert float(knee[1]) == pytest.approx((marks[1] + marks[2]) / 2.0, abs=0.2)
+    assert ">saturated</text>" in svg
+    assert len(marks) == 3

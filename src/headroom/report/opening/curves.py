@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from headroom.analysis.answer_evidence import FigureChoice, Mark
+from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import Scale, format_bounds, format_level, format_quantity
@@ -13,11 +15,13 @@ from headroom.report.figures.axes import level_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference
 from headroom.report.figures.roles import Role
 from headroom.report.opening.scales import (
+    factor_scale,
     factor_title,
     is_at,
     level_words,
     scale_of,
     setting_words,
+    shared_words,
     short,
     times,
     title_of,
@@ -31,6 +35,8 @@ MOST_LINES = 4
 _ROLES: tuple[Role, ...] = ("data", "third", "context", "published")
 _MOST_PRINTED = 6
 _MOST_ARROWS = 4
+_MOST_DOTS = 120
+"""Points of a line, evenly chosen from all: more of them cannot be told apart."""
 _LOG_FROM = 1000.0
 """Largest over smallest value from which a curve needs a log axis."""
 _SAME = 0.02
@@ -46,7 +52,7 @@ def curve_of(
     levels = {level for _, _, line in lines for level, _ in line}
     if len(levels) < 2:  # noqa: PLR2004
         return None
-    scale = scale_of(estimates)
+    scale, across = scale_of(estimates), factor_scale(experiment, choice.factor)
     drawn = tuple(
         Line(label=label, role=_role(choice, metric, place), dots=_dots(line, scale))
         for place, (label, metric, line) in enumerate(lines)
@@ -57,8 +63,8 @@ def curve_of(
     is_spread = min(values) > 0.0 and max(values) > _LOG_FROM * min(values)
     limited = next((mark for mark in choice.marks if mark.kind in {"knee", "limit"}), None)
     theory = _theory(experiment, choice, scale) if len(drawn) == 1 else None
-    return Curve(
-        x=level_axis(at, factor_title(experiment, choice.factor), is_log=is_log_like(at)),
+    curve = Curve(
+        x=level_axis(at, "", is_log=is_log_like(at)),
         y=value_axis(
             [*values, *_ends(drawn)], title_of(choice.metrics, scale), scale, is_log=is_spread
         ),
@@ -70,6 +76,34 @@ def curve_of(
         references=tuple(_references(choice, scale)),
         marks=tuple(_marks(choice, experiment, scale, claims)),
         saturated=saturated,
+    )
+    return _scaled(curve, across.factor, factor_title(experiment, choice.factor, across))
+
+
+def _scaled(curve: Curve, factor: float, title: str) -> Curve:
+    """Return a curve whose x axis is in another unit, `factor` times as large in numbers."""
+    at = [dot.x * factor for line in curve.lines for dot in line.dots]
+    at += [level * factor for level, _ in curve.saturated]
+    start = curve.limited_from
+    return replace(
+        curve,
+        x=level_axis(at, title, is_log=curve.x.is_log),
+        lines=tuple(
+            replace(line, dots=tuple(replace(dot, x=dot.x * factor) for dot in line.dots))
+            for line in curve.lines
+        ),
+        breaks=tuple(
+            replace(
+                one,
+                at=None if one.at is None else one.at * factor,
+                low=one.low * factor,
+                high=one.high * factor,
+            )
+            for one in curve.breaks
+        ),
+        limited_from=None if start is None else start * factor,
+        marks=tuple(replace(mark, x=mark.x * factor) for mark in curve.marks),
+        saturated=tuple((level * factor, text) for level, text in curve.saturated),
     )
 
 
@@ -117,12 +151,13 @@ def _metric_words(metric: str, among: Sequence[str]) -> str:
     >>> parts = ["station.database.utilization", "pool.connections.utilization"]
     >>> _metric_words(parts[0], parts), _metric_words("response_s_p95", ["response_s_p95"])
     ('database', 'response time p95')
+    >>> _metric_words("response_s_p95", ["response_s_mean", "response_s_p95"])
+    'p95'
     """
-    kind, _, rest = metric.partition(".")
-    endings = {one.rpartition(".")[2] for one in among}
-    if kind in {"station", "pool", "class"} and len(endings) == 1 and len(among) > 1:
-        return rest.rpartition(".")[0]
-    return label_metric(metric)
+    label = label_metric(metric)
+    shared = shared_words(among)
+    own = [word for word in label.split(" ") if word not in shared]
+    return " ".join(own) if len(among) > 1 and own else label
 
 
 def _line(points: Sequence[PointResult], factor: str, metric: str) -> list[tuple[float, Estimate]]:
@@ -133,7 +168,8 @@ def _line(points: Sequence[PointResult], factor: str, metric: str) -> list[tuple
         and isinstance(point.levels.get(factor), int | float)
         and math.isfinite(point.estimates[metric].value)
     ]
-    return sorted(found, key=lambda pair: pair[0])
+    found.sort(key=lambda pair: pair[0])
+    return [found[place] for place in evenly(len(found), _MOST_DOTS)]
 
 
 def _role(choice: FigureChoice, metric: str, place: int) -> Role:

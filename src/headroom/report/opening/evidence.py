@@ -13,6 +13,8 @@ from headroom.report.sentences.claims import claim_figure
 from headroom.report.sentences.numbers import capital
 
 _NOTES = 3
+MOST_BESIDE = 3
+"""Claims that do not hold which stand beside the figure: more of them are a table below it."""
 _WIDEST = 200.0
 """Error (percent) at which an axis of errors ends."""
 
@@ -22,15 +24,19 @@ def squares_of(result: StudyResult) -> Squares | None:
     if len(result.claims) < 2:  # noqa: PLR2004
         return None
     titles = {one.name: one.title or one.name for one in result.experiments}
+    exceptions = len(result.answer.claims.exceptions) if result.answer else 0
     groups: dict[str, list[ClaimResult]] = {}
     for claim in result.claims:
         groups.setdefault(claim.experiment, []).append(claim)
     return Squares(
-        rows=tuple(_square_row(titles.get(name, name), claims) for name, claims in groups.items())
+        rows=tuple(
+            _square_row(titles.get(name, name), claims, has_notes=exceptions <= MOST_BESIDE)
+            for name, claims in groups.items()
+        )
     )
 
 
-def _square_row(title: str, claims: Sequence[ClaimResult]) -> SquareRow:
+def _square_row(title: str, claims: Sequence[ClaimResult], *, has_notes: bool) -> SquareRow:
     """Return the claims of an experiment; what is before a colon in its title goes below."""
     before, _, after = title.partition(": ")
     return SquareRow(
@@ -39,7 +45,7 @@ def _square_row(title: str, claims: Sequence[ClaimResult]) -> SquareRow:
         squares=tuple(
             Square(verdict=one.verdict, hint=f"{one.text}: {claim_figure(one)}") for one in claims
         ),
-        notes=tuple(_notes(claims)),
+        notes=tuple(_notes(claims)) if has_notes else (),
     )
 
 

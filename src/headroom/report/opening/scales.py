@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import Estimate, ExperimentResult, Factor, PointResult
 from headroom.experiment.protocol.system import Value
@@ -32,18 +34,31 @@ def scale_of(estimates: Sequence[Estimate]) -> Scale:
 
 
 def title_of(metrics: Sequence[str], scale: Scale) -> str:
-    """Return the title of a value axis.
+    """Return the title of a value axis: the quantity that all metrics share, with its unit.
 
     Examples
     --------
     >>> title_of(["throughput"], Scale(1.0, "/s")), title_of(["cpu.utilization"], Scale(100, "%"))
     ('throughput (per s)', 'cpu.utilization')
     >>> title_of(["response_s_mean", "response_s_p95"], Scale(1000.0, "ms"))
-    'ms'
+    'response time (ms)'
+    >>> title_of(["station.cpu.utilization", "station.disk.utilization"], Scale(100, "%"))
+    'busy'
     """
     if len(metrics) > 1:
-        return "busy" if is_share(metrics[0]) else scale.label
+        if is_share(metrics[0]):
+            return "busy"
+        shared = shared_words(metrics)
+        words = [word for word in label_metric(metrics[0]).split(" ") if word in shared]
+        unit = f"({scale.label})" if scale.label else ""
+        return " ".join(filter(None, [*words, unit]))
     return label_metric(metrics[0]) if scale.label == "%" else axis_title(metrics[0], scale)
+
+
+def shared_words(metrics: Sequence[str]) -> set[str]:
+    """Return the words that the labels of all metrics have."""
+    labels = [set(label_metric(metric).split(" ")) for metric in metrics]
+    return set.intersection(*labels) if labels else set()
 
 
 def value_axis(values: Iterable[float], title: str, scale: Scale, *, is_log: bool = False) -> Axis:
@@ -102,9 +117,17 @@ def factor_of(experiment: ExperimentResult, name: str) -> Factor:
     return next(factor for factor in experiment.factors if factor.name == name)
 
 
-def factor_title(experiment: ExperimentResult, name: str) -> str:
-    """Return the title of the axis of a factor."""
-    return label_factor(factor_of(experiment, name))
+def factor_scale(experiment: ExperimentResult, name: str) -> Scale:
+    """Return the scale of the axis of a factor: with a prefix if its unit takes one."""
+    factor = factor_of(experiment, name)
+    levels = [float(level) for level in factor.levels if isinstance(level, int | float)]
+    return choose_scale(levels, factor.unit or "1")
+
+
+def factor_title(experiment: ExperimentResult, name: str, scale: Scale | None = None) -> str:
+    """Return the title of the axis of a factor, with the unit of its scale."""
+    factor = factor_of(experiment, name)
+    return label_factor(msgspec.structs.replace(factor, unit=scale.label) if scale else factor)
 
 
 def setting_words(setting: Mapping[str, Value]) -> str:

@@ -4,49 +4,30 @@ Invariant: restates `StudyResult.answer` and its words; a figure that cannot be 
 and leaves a caution.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from markupsafe import Markup
 
-from headroom.analysis.answer_evidence import FigureChoice
-from headroom.analysis.results import ExperimentResult, StudyResult
-from headroom.defects import fallback
-from headroom.report.charts.figure import describe_interval
+from headroom.analysis.evidence import MissingEvidence
+from headroom.analysis.results import StudyResult
 from headroom.report.figures.draw import HALF_PX, LEAD_PX, NARROW_PX, WHOLE_PX, draw
-from headroom.report.figures.inputs import Curve, Figure
-from headroom.report.opening.chosen import figure_of
-from headroom.report.opening.grids import section_of
+from headroom.report.opening.drafts import COLUMN_WORDS, LEAD, Draft, drafts_of
+from headroom.report.opening.evidence import MOST_BESIDE
 from headroom.report.sentences.answer.answer import (
     AnswerWords,
     Chip,
-    FigureWords,
     words_or_none,
 )
 from headroom.report.sentences.answer.sentence import Sentence, Span
+from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun, join_words
 
-LEAD = "answer"
-"""Key of the decisive figure."""
 MOST_PANELS = 8
 """Figures in addition to the decisive one."""
-MOST_EXCEPTIONS, MOST_CAUTIONS = 3, 4
+MOST_IN_TABLE, MOST_CAUTIONS = 6, 3
 _MOST_LABELS = 3
-_COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
-    """A figure that is not drawn yet."""
-
-    figure: Figure
-    key: str
-    question: str = ""
-    title: tuple[Span, ...]
-    caption: str
-    experiment: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +45,15 @@ class Panel:
     """Whose numbers it shows; empty: the claims."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exceptional:
-    """A claim that does not hold."""
+    """A claim that does not hold, with what was found."""
 
     verdict: str
     text: str
+    published: str
+    ours: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +70,8 @@ class Opening:
     chips: list[Chip]
     claims_title: str
     exceptions: list[Exceptional]
+    """Claims that do not hold: a few beside the figure, more of them as a table below it."""
+    has_table: bool
     exceptions_left_out: int
     sureness: str
     cautions: list[str]
@@ -104,13 +90,16 @@ def opening_of(result: StudyResult) -> Opening:
     """
     problems: list[str] = []
     words = words_or_none(result)
-    drafts = list(_drafts(result, words, problems)) if words else []
-    lead = next((draft for draft in drafts if draft.key == LEAD), None)
-    others = _without_repetition([draft for draft in drafts if draft is not lead], lead, words)
+    drafts = list(drafts_of(result, words, problems)) if words else []
+    lead = next((draft for draft in drafts if draft.key == LEAD), None) or _promoted(drafts)
+    others = _without_repetition(
+        [one for one in drafts if lead and one.key != lead.key], lead, words
+    )
     last = len(others) - 1 if len(others) % 2 else -1
     widths = [WHOLE_PX if place == last else HALF_PX for place in range(len(others))]
     answer = words.answer if words else Sentence((Span(result.title),))
-    exceptions = [Exceptional(verdict, text) for verdict, text in words.exceptions] if words else []
+    exceptions = _exceptions(result)
+    has_table = len(exceptions) > MOST_BESIDE
     return Opening(
         text=answer.text,
         columns=_columns(result),
@@ -120,8 +109,9 @@ def opening_of(result: StudyResult) -> Opening:
         panels=[_panel(draft, width) for draft, width in zip(others, widths, strict=True)],
         chips=words.chips if words else [],
         claims_title=f"{count_noun(len(result.claims), 'claim')} checked",
-        exceptions=exceptions[:MOST_EXCEPTIONS],
-        exceptions_left_out=len(exceptions[MOST_EXCEPTIONS:]),
+        exceptions=exceptions[:MOST_IN_TABLE],
+        has_table=has_table,
+        exceptions_left_out=len(exceptions[MOST_IN_TABLE:]),
         sureness=capital(f"{words.sureness}.") if words and words.sureness else "",
         cautions=[
             *problems,
@@ -132,59 +122,40 @@ def opening_of(result: StudyResult) -> Opening:
     )
 
 
+def _exceptions(result: StudyResult) -> list[Exceptional]:
+    """Return the claims that differ or are undecided, without those that a quick run leaves out."""
+    names = result.answer.claims.exceptions if result.answer else []
+    by_name = {claim.name: claim for claim in result.claims}
+    found = [by_name[name] for name in names if name in by_name]
+    return [
+        Exceptional(
+            verdict=claim.verdict,
+            text=capital(claim.text.rstrip(".")),
+            published=claim.published,
+            ours=claim_figure(claim),
+            reason=claim_reason(claim),
+        )
+        for claim in found
+        if not (isinstance(claim.evidence, MissingEvidence) and claim.evidence.is_quick)
+    ]
+
+
 def _columns(result: StudyResult) -> list[str]:
     columns = dict.fromkeys(one.column for one in result.experiments)
-    return [_COLUMN_WORDS[column] for column in columns]
+    return [COLUMN_WORDS[column] for column in columns]
 
 
-def _drafts(result: StudyResult, words: AnswerWords, problems: list[str]) -> Iterator[_Draft]:
-    """Yield the figures: the decisive one, one per question, sections that systems add."""
-    answer = result.answer
-    if answer is None:
-        return
-    choices: list[tuple[FigureChoice, FigureWords]] = [
-        *([(answer.figure, words.figure)] if answer.figure and words.figure else []),
-        *zip(answer.questions, words.questions, strict=True),
-    ]
-    for place, (choice, told) in enumerate(choices):
-        key = LEAD if choice is answer.figure else f"question-{place}"
-        draft = fallback(partial(_draft, result, choice, told, key), partial(_note, problems, told))
-        if draft is not None:
-            yield draft
-    for experiment in result.experiments:
-        for place, section in enumerate(experiment.sections):
-            figure = fallback(partial(section_of, section), lambda _: None)
-            if figure is not None:
-                yield _Draft(
-                    figure=figure,
-                    key=f"section-{experiment.name}-{place}",
-                    title=(Span(section.title),),
-                    caption=section.caption,
-                    experiment=experiment.name,
-                )
-
-
-def _note(problems: list[str], told: FigureWords, reason: str) -> None:
-    problems.append(f"The figure \u201c{told.question}\u201d could not be drawn: {reason}.")
-
-
-def _draft(result: StudyResult, choice: FigureChoice, told: FigureWords, key: str) -> _Draft | None:
-    figure = figure_of(choice, result)
-    if figure is None:
+def _promoted(drafts: Sequence[Draft]) -> Draft | None:
+    """Return the first figure in the place of the decisive one, with its title in its caption."""
+    if not drafts:
         return None
-    return _Draft(
-        figure=figure,
-        key=key,
-        question=told.question if told.title.text and key != LEAD else "",
-        title=told.title.spans or (Span(told.question),),
-        caption=_caption(choice, result, figure),
-        experiment=choice.experiment,
-    )
+    first = drafts[0]
+    return replace(first, caption=f"{_text(first.title)}. {first.caption}".strip())
 
 
 def _without_repetition(
-    drafts: Sequence[_Draft], lead: _Draft | None, words: AnswerWords | None
-) -> list[_Draft]:
+    drafts: Sequence[Draft], lead: Draft | None, words: AnswerWords | None
+) -> list[Draft]:
     """Return the further figures: what the top says already is not said again."""
     said = {sentence.title.text for sentence in words.follows} if words else set()
     captions = {lead.caption} if lead else set()
@@ -203,7 +174,7 @@ def _text(title: Sequence[Span]) -> str:
     return "".join(span.text for span in title)
 
 
-def _panel(draft: _Draft, width: float = HALF_PX) -> Panel:
+def _panel(draft: Draft, width: float = HALF_PX) -> Panel:
     """Return a figure drawn at a width (px), and for phones."""
     label = _text(draft.title)
     style = {LEAD_PX: "wide lead", WHOLE_PX: "wide both"}.get(width, "wide")
@@ -212,7 +183,7 @@ def _panel(draft: _Draft, width: float = HALF_PX) -> Panel:
     left_out = wide.left_out[:_MOST_LABELS]
     unnamed = f"Not named: {join_words(left_out)}." if left_out else ""
     return Panel(
-        key=draft.key if draft.key != LEAD else "answer-figure",
+        key=draft.key,
         question=draft.question,
         title=draft.title,
         wide=wide.svg,
@@ -221,34 +192,6 @@ def _panel(draft: _Draft, width: float = HALF_PX) -> Panel:
         is_whole=width == WHOLE_PX,
         experiment=draft.experiment,
     )
-
-
-def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -> str:
-    """Return what a mark of a figure means, in one or two short sentences."""
-    experiment = next((one for one in result.experiments if one.name == choice.experiment), None)
-    if choice.kind == "claims" and choice.question != "printed":
-        return "A square for each claim. Hover for its text and value."
-    if experiment is None or not choice.metrics:
-        return ""
-    dashed = (
-        "Dashed: theory."
-        if isinstance(figure, Curve)
-        and len(figure.lines) > 1
-        and any(line.is_dashed for line in figure.lines)
-        else ""
-    )
-    return " ".join(filter(None, [_points_words(experiment, choice.metrics), dashed]))
-
-
-def _points_words(experiment: ExperimentResult, metrics: Sequence[str]) -> str:
-    estimates = [
-        point.estimates[metric]
-        for point in experiment.points
-        for metric in metrics[:1]
-        if metric in point.estimates
-    ]
-    column = _COLUMN_WORDS[experiment.column].capitalize()
-    return f"{column}. {describe_interval(estimates)}" if estimates else ""
 
 
 def _parameters(result: StudyResult) -> str:

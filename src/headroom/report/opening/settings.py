@@ -15,13 +15,13 @@ from headroom.report.opening.scales import (
     is_at,
     point_axis,
     scale_of,
-    setting_words,
     short,
     times,
     title_of,
     value_axis,
     where_of,
 )
+from headroom.report.sentences.answer.names import setting_words
 from headroom.report.words import axis_title, label_levels
 
 MOST_ROWS = 14

@@ -90,7 +90,7 @@ def test_a_study_of_two_real_targets_runs_to_its_claims_and_leaves_nothing(
 ) -> None:
     folder = study()
     before = _left([memory_folder()])
-    answer = _headroom("run", folder)
+    answer = _headroom("run", folder, "--all")
     assert answer.returncode == 0, answer.stderr
     assert "removed after" in answer.stderr
     assert "memory-is-faster" in answer.stdout or "Memory answers faster" in answer.stdout
@@ -235,7 +235,7 @@ def test_leftovers_are_removed_and_said_also_where_every_replication_is_reused(
     code += "make_folder(pathlib.Path(sys.argv[1])); import os; os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     (left,) = place.glob(f"{PREFIX}*")
-    answer = _headroom("run", folder)
+    answer = _headroom("run", folder, "--all")
     assert answer.returncode == 0, answer.stderr
     assert "4 replications of earlier runs reused" in answer.stderr
     assert f"removed {left}, which a run that was killed left behind" in answer.stderr

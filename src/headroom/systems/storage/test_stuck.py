@@ -294,7 +294,7 @@ def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up
     subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
     place = mount(str(attach(image)))
     (tmp_path / "study.toml").write_text(_STUDY.format(place=place))
-    argv = [sys.executable, "-m", "headroom", "run", str(tmp_path)]
+    argv = [sys.executable, "-m", "headroom", "run", "--all", str(tmp_path)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         while len(list(place.glob(f"{PREFIX}*/{POOL}/*"))) < 100:

@@ -31,7 +31,7 @@ def headroom(folder: Path, factors: str, *, completions: int = 800) -> tuple[int
     (folder / "model.py").write_text(MODEL)
     (folder / "study.toml").write_text(STUDY.format(factors=factors, completions=completions))
     ended = subprocess.run(
-        [sys.executable, "-m", "headroom", "run", str(folder)],
+        [sys.executable, "-m", "headroom", "run", "--all", str(folder)],
         capture_output=True,
         text=True,
         check=False,

@@ -108,6 +108,6 @@ fixed = { processing_nodes = 1, processors = 2, terminals = 5, transactions_per_
 factors.io_nodes = [1, 2]
 """
     )
-    answer = CliRunner().invoke(app, ["run", ".", "--quiet"], env={"COLUMNS": "200"})
+    answer = CliRunner().invoke(app, ["run", ".", "--quiet", "--all"], env={"COLUMNS": "200"})
     assert "41% more at 16" in answer.stdout
     assert "41% more at 16" in (tmp_path / "results/report.html").read_text()

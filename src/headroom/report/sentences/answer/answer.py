@@ -10,6 +10,7 @@ from headroom.analysis.answer_evidence import Answer, Disturbed, FigureChoice, I
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.report.sentences.answer.cautions import caution_words, sureness_words
+from headroom.report.sentences.answer.limits import MAX_REASON, incomplete_reason
 from headroom.report.sentences.answer.sentence import Sentence, plain
 from headroom.report.sentences.answer.statements import counts_words, statement_sentence
 from headroom.report.sentences.numbers import capital
@@ -20,7 +21,6 @@ _QUESTIONS = {
     "carries": "How much does it carry?",
     "which_part": "Which part runs out first?",
     "what_to_change": "Which change helps?",
-    "claims": "Which claims hold?",
     "printed": "Are the printed numbers met?",
     "predicts": "How good are the predictions?",
     "over_time": "How does it go over time?",
@@ -59,8 +59,8 @@ class AnswerWords:
     claims: str
     """All chips as one clause; empty without claims."""
     exceptions: list[tuple[str, str]]
-    """Verdict and text of each claim that differs or is undecided, but for what the quick variant
-    leaves out."""
+    """Verdict and text of each claim that differs or is undecided, except those that the quick
+    variant leaves out."""
     sureness: str
     cautions: list[str]
 
@@ -98,19 +98,14 @@ def _column(result: StudyResult, answer: Answer) -> str:
 
 
 def _follows(answer: Answer) -> list[Sentence]:
-    found = [statement_sentence(statement) for statement in answer.follows]
     if isinstance(answer.statement, Disturbed):
-        measured = [_prefixed("As measured: ", sentence) for sentence in found]
+        measured = [statement_sentence(one, start="As measured: ") for one in answer.follows]
         return [*measured, Sentence.of("Stop what disturbs, then repeat with --fresh.")][:2]
     if isinstance(answer.statement, Incomplete):
-        return [Sentence.of(_what_to_do(answer.statement))]
-    return found
-
-
-def _prefixed(start: str, sentence: Sentence) -> Sentence:
-    first, *rest = sentence.spans
-    text = f"{start}{first.text}"
-    return Sentence((type(first)(text, first.is_interval), *rest))
+        reason = incomplete_reason(answer.statement)
+        told = [f"{capital(reason)}."] if len(reason) > MAX_REASON else []
+        return [Sentence.of(text) for text in (*told, _what_to_do(answer.statement))]
+    return [statement_sentence(statement) for statement in answer.follows]
 
 
 def _what_to_do(found: Incomplete) -> str:
@@ -169,7 +164,7 @@ def _exceptions(result: StudyResult, answer: Answer) -> list[tuple[str, str]]:
     by_name = {claim.name: claim for claim in result.claims}
     found = [by_name[name] for name in answer.claims.exceptions if name in by_name]
     return [
-        (claim.verdict, capital(plain(claim.text)).rstrip("."))
+        (claim.verdict, plain(claim.text).rstrip("."))
         for claim in found
         if not getattr(claim.evidence, "is_quick", False)
     ]

@@ -1,12 +1,12 @@
 """Cautions of an answer, and how sure it is, as short sentences."""
 
 from headroom.analysis.answer_evidence import Caution, Sureness
-from headroom.quantities import MINUS, format_levels
+from headroom.quantities import format_levels
 from headroom.report.sentences.answer.names import setting_words
-from headroom.report.sentences.answer.sentence import brief, brief_percent_of
+from headroom.report.sentences.answer.sentence import brief, brief_percent_of, plain
+from headroom.report.sureness import percent, reach
 from headroom.report.words import count_noun, label_metric
 
-_LOPSIDED = 1.5
 _CAUSES = {
     "others": "other programs",
     "steal": "the host",
@@ -29,12 +29,14 @@ def caution_words(found: Caution) -> str:
     metric = label_metric(found.metric) if found.metric else ""
     return {
         "quick": f"quick variant: {count_noun(count, 'run')}",
+        "runs_left": f"{count:,} of {count_noun(total, 'run')} are left",
         "failed": f"{count:,} of {count_noun(total, 'run')} failed",
         "no_results": f"{of_points} have no results",
         "disturbed": (
             f"{count:,} of {count_noun(total, 'run')} disturbed, by "
             f"{_CAUSES.get(found.name, 'the machine')} up to {brief_percent_of(found.share or 0.0)}"
         ),
+        "remark": plain(found.message) + ("" if count == total else f" ({of_points})"),
         "little": f"{of_points} violate Little's law: do not trust them",
         "imprecise": (
             f"{of_points} did not reach ±{brief_percent_of(found.wanted or 0.0)} in {metric} "
@@ -50,6 +52,8 @@ def caution_words(found: Caution) -> str:
 
 
 def _assumed(found: Caution) -> str:
+    if found.total == 1:
+        return "the only number of the model is assumed"
     if found.count == found.total:
         return f"all {found.total} numbers of the model are assumed, none measured"
     return f"{found.count} of {found.total} numbers of the model are assumed"
@@ -79,20 +83,15 @@ def sureness_words(found: Sureness | None, *, has_results: bool = True) -> str:
     --------
     >>> sureness_words(Sureness(runs=5, typical=0.0051, worst_below=0.103, worst_above=0.12,
     ...     metric="throughput", levels={"users": 250}))
-    '95% intervals typically ±0.5%, at worst ±11% (throughput at users = 250)'
+    '95% intervals typically ±0.51%, at worst ±11% (throughput at users = 250)'
     """
     if found is None:
         return "no intervals: too few runs" if has_results else ""
+    if not found.worst_above and not found.worst_below:
+        return "every run of a point gave the same"
     kind = "prediction intervals" if found.is_prediction else "intervals"
     where = f" at {format_levels(found.levels)}" if found.levels else ""
     return (
-        f"95% {kind} typically ±{brief_percent_of(found.typical)}, at worst {_reach(found)} "
+        f"95% {kind} typically ±{percent(found.typical)}, at worst {reach(found)} "
         f"({label_metric(found.metric)}{where})"
     )
-
-
-def _reach(found: Sureness) -> str:
-    below, above = found.worst_below, found.worst_above
-    if max(below, above) > _LOPSIDED * min(below, above):
-        return f"{MINUS}{brief_percent_of(below)} to +{brief_percent_of(above)}"
-    return f"±{brief_percent_of((below + above) / 2.0)}"

@@ -15,6 +15,7 @@ from headroom.report.sentences.answer.sentence import NO_BREAK, number, plain
 from headroom.report.sentences.numbers import list_words
 
 _PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)
+_SEVERAL = re.compile(r"[,;:]| and | or |  ")
 _SINGULAR = ("ss", "us", "is")
 _PLURAL = ("cpus", "gpus")
 _LARGEST_EXACT = 1e15
@@ -93,24 +94,35 @@ def level_words(level: Level) -> str:
     """
     if level.low is None or level.high is None or isinstance(level.value, bool | str):
         return with_factor(level.factor, level.value, level.unit)
-    name = factor_words(level.factor, level.unit)
-    shown = number(float(level.value), level.low, level.high, level.unit)
-    if level.unit == "1" and is_plural(name):
+    counted = _counted(level.factor, level.unit)
+    unit = "1" if counted else level.unit
+    shown = number(float(level.value), level.low, level.high, unit)
+    if counted:
         digits, space, bracket = shown.partition(" ")
-        return f"{digits}{NO_BREAK}{name}{space}{bracket}"
-    return f"{name} {shown}".lstrip()
+        return f"{digits}{NO_BREAK}{counted}{space}{bracket}"
+    return f"{factor_words(level.factor, level.unit)} {shown}".lstrip()
 
 
 def range_words(start: Level, end: Level) -> str:
     """Return two planned levels of one factor: ``from 25 to 400 users``."""
-    last = level_words(end)
-    first = level_words(start)
+    first, last = level_words(start), level_words(end)
     if isinstance(start.value, bool | str):
         return f"from {first} to {last}"
-    name, number_of_start = factor_words(start.factor, start.unit), level_number(start.value)
-    if start.unit == "1" and is_plural(name) and end.value != 1:
-        return f"from {number_of_start} to {last}"
-    return f"from {first} to {last.removeprefix(name).strip()}"
+    if _counted(start.factor, start.unit) and end.value != 1:
+        return f"from {level_number(start.value)} to {last}"
+    return f"from {first} to {last.removeprefix(factor_words(start.factor, start.unit)).strip()}"
+
+
+def level_name(value: str) -> str:
+    """Return a level that is a word; in quotes if it would read as several.
+
+    Examples
+    --------
+    >>> level_name("round robin"), level_name("core and server")
+    ('round robin', '"core and server"')
+    """
+    text = plain(value)
+    return f'"{text}"' if not text.strip() or _SEVERAL.search(text) else text
 
 
 def with_factor(factor: str, value: Value, unit: str) -> str:
@@ -119,13 +131,41 @@ def with_factor(factor: str, value: Value, unit: str) -> str:
     if isinstance(value, bool):
         return f"{name} = {format_level(value)}"
     if isinstance(value, str):
-        return plain(value)
-    shown = level_number(value)
+        return level_name(value)
+    shown, counted = level_number(value), _counted(factor, unit)
+    if counted and value != 1:
+        return f"{shown}{NO_BREAK}{counted}"
     if unit not in {"", "1"}:
         return f"{name} {shown}{NO_BREAK}{unit.replace('1/s', '/s')}".lstrip()
-    if is_plural(name) and value != 1:
-        return f"{shown}{NO_BREAK}{name}"
     return f"{name} {shown}"
+
+
+def _counted(factor: str, unit: str) -> str:
+    """Return the unit that a level counts: ``users``, ``arrivals/s``; empty if it is no count.
+
+    Examples
+    --------
+    >>> _counted("users", "1"), _counted("arrivals_per_s", "1/s"), _counted("rate", "1/s")
+    ('users', 'arrivals/s', '')
+    """
+    if unit == "1/s" and factor.endswith("_per_s"):
+        return f"{factor_words(factor.removesuffix('_per_s'))}/s"
+    name = factor_words(factor)
+    return name if unit in {"", "1"} and is_plural(name) else ""
+
+
+def head_words(factor: str, unit: str) -> str:
+    """Return the head of a column of levels.
+
+    Examples
+    --------
+    >>> head_words("users", "1"), head_words("arrivals_per_s", "1/s"), head_words("think_ms", "ms")
+    ('users', 'arrivals/s', 'think (ms)')
+    """
+    if counted := _counted(factor, unit):
+        return counted
+    name = factor_words(factor, unit) or factor_words(factor)
+    return name if unit in {"", "1"} else f"{name} ({unit.replace('1/s', '/s')})"
 
 
 def level_number(value: float) -> str:
@@ -159,19 +199,19 @@ def setting_words(setting: Mapping[str, Value]) -> str:
             and isinstance(second, int | float | str)
             and not isinstance(second, bool)
         ):
-            shown = plain(second) if isinstance(second, str) else level_number(second)
-            return f"{plain(first)}{NO_BREAK}{shown}"
+            shown = level_name(second) if isinstance(second, str) else level_number(second)
+            return f"{level_name(first)}{NO_BREAK}{shown}"
     words = [with_factor(name, value, unit_of_name(name)) for name, value in values]
     return ", ".join(words) or "the only setting"
 
 
 def where_words(where: Mapping[str, Value]) -> str:
-    """Return held levels as the start of a sentence; empty without any."""
+    """Return held levels as the start of a sentence; empty if there are none."""
     return f"with {setting_words(where)}, " if where else ""
 
 
 def change_words(change: TriedChange) -> str:
-    """Return what a change makes, as a noun: ``3 database cores``.
+    """Return the result of a change as a noun: ``3 database cores``.
 
     Examples
     --------
@@ -184,7 +224,7 @@ def change_words(change: TriedChange) -> str:
 
 
 def applied_words(applied: Sequence[AppliedChange]) -> str:
-    """Return what changes make, together."""
+    """Return the result of several changes."""
     return list_words([_applied(one) for one in applied])
 
 
@@ -203,7 +243,7 @@ def _applied(one: AppliedChange) -> str:
 
 
 def advice(applied: Sequence[AppliedChange], part: Part) -> str:
-    """Return what to do, as an imperative: ``give it 4 servers``."""
+    """Return the advice as an imperative: ``give it 4 servers``."""
     return list_words([_advice(one, part) for one in applied])
 
 
@@ -219,7 +259,7 @@ def _advice(one: AppliedChange, part: Part) -> str:
     if one.kind == "pool":
         return f"raise {'them' if is_it and is_plural(one.name) else what} to {_value(one.after)}"
     if isinstance(one.after, str):
-        return f"take {plain(one.after)}"
+        return f"take {level_name(one.after)}"
     name = factor_words(one.name)
     return f"take {_applied(one)}" if is_plural(name) else f"set {name} to {_value(one.after)}"
 

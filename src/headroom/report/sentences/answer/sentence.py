@@ -6,6 +6,7 @@ hold no space at which a line may break.
 
 from dataclasses import dataclass
 
+from headroom.analysis.answer_evidence import Bounded
 from headroom.quantities import (
     choose_scale,
     decimals_for,
@@ -160,3 +161,13 @@ def _same_digits(value: float, low: float | None, high: float | None) -> list[st
     if is_exact and "." in texts[0]:
         texts = [text.rstrip("0").rstrip(".") for text in texts]
     return texts
+
+
+def bounded_words(found: Bounded) -> str:
+    """Return a number of a statement with its unit and interval."""
+    return number(found.value, found.low, found.high, found.unit, metric=found.metric)
+
+
+def first_short(*candidates: str) -> str:
+    """Return the first text with no more words than an answer may have, else the last one."""
+    return next((one for one in candidates if count_words(one) <= MAX_WORDS), candidates[-1])

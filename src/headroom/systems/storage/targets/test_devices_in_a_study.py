@@ -114,12 +114,12 @@ def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
     text = STUDY.format(device=path).replace("read_share = 0.0", "read_share = 1.0")
     text = text.replace("block_device", kind)
     (tmp_path / "study.toml").write_text(text)
-    answer = _headroom("run", tmp_path)
+    answer = _headroom("run", tmp_path, "--all")
     assert answer.returncode == 0, answer.stderr
     assert f"Only 25.0% of {path} has a place on the device" in " ".join(answer.stdout.split())
     with sparse.open("r+b") as file:
         file.write(b"x" * 8 * MIB)
-    again = _headroom("run", tmp_path, "--fresh")
+    again = _headroom("run", tmp_path, "--fresh", "--all")
     assert "has a place on the device" not in again.stdout
     assert "nothing but zeros" not in again.stdout
 
@@ -132,7 +132,7 @@ def test_reads_of_a_drive_that_holds_nothing_are_told_on_the_first_screen(
     path = request.getfixturevalue("attach")(image) if kind == "block_device" else image
     text = STUDY.format(device=path).replace("read_share = 0.0", "read_share = 1.0")
     (tmp_path / "study.toml").write_text(text.replace("block_device", kind))
-    answer = _headroom("run", tmp_path)
+    answer = _headroom("run", tmp_path, "--all")
     assert answer.returncode == 0, answer.stderr
     assert "64 of 64 places of" in answer.stdout
     assert "hold nothing but zeros" in " ".join(answer.stdout.split())

@@ -232,7 +232,7 @@ def test_a_run_keeps_the_health_before_and_after_and_the_page_says_it(
     study = tmp_path / "study"
     study.mkdir()
     (study / "study.toml").write_text(_STUDY)
-    done = CliRunner().invoke(app, ["run", str(study)])
+    done = CliRunner().invoke(app, ["run", "--all", str(study)])
     assert "more media errors after" in " ".join(done.stdout.split()), done.output
     page = (study / "results/report.html").read_text()
     assert "45 °C (limit 82 °C)" in page

@@ -1,0 +1,1 @@
+"""The first screen of a study in a terminal: its answer in at most 24 lines."""

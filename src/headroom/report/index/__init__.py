@@ -1,0 +1,1 @@
+"""One page over the studies of a folder."""

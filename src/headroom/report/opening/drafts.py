@@ -1,0 +1,111 @@
+"""The figures of a first screen with their words, before they are drawn.
+
+Invariant: a figure that cannot be made is left out and reported.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from headroom.analysis.answer_evidence import FigureChoice
+from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.defects import fallback
+from headroom.report.charts.figure import describe_interval
+from headroom.report.figures.inputs import Curve, Figure
+from headroom.report.opening.chosen import figure_of
+from headroom.report.opening.grids import section_of
+from headroom.report.sentences.answer.answer import AnswerWords, FigureWords
+from headroom.report.sentences.answer.sentence import Span
+
+LEAD = "answer"
+"""Key of the decisive figure."""
+COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A figure that is not drawn yet; `key` is its anchor and its name as a file."""
+
+    figure: Figure
+    key: str
+    question: str = ""
+    title: tuple[Span, ...]
+    caption: str
+    experiment: str
+
+
+def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> Iterator[Draft]:
+    """Yield the figures: the decisive one, one per question, sections that systems add."""
+    answer = result.answer
+    if answer is None:
+        return
+    choices: list[tuple[FigureChoice, FigureWords]] = [
+        *([(answer.figure, words.figure)] if answer.figure and words.figure else []),
+        *zip(answer.questions, words.questions, strict=True),
+    ]
+    for place, (choice, told) in enumerate(choices):
+        key = LEAD if choice is answer.figure else f"{choice.question}-{place}"
+        draft = fallback(
+            partial(_drafted, result, choice, told, key), partial(_note, problems, told)
+        )
+        if draft is not None:
+            yield draft
+    for experiment in result.experiments:
+        for place, section in enumerate(experiment.sections):
+            figure = fallback(partial(section_of, section), lambda _: None)
+            if figure is not None:
+                yield Draft(
+                    figure=figure,
+                    key=f"section-{experiment.name}-{place}",
+                    title=(Span(section.title),),
+                    caption=section.caption,
+                    experiment=experiment.name,
+                )
+
+
+def _note(problems: list[str], told: FigureWords, reason: str) -> None:
+    problems.append(f"The figure \u201c{told.question}\u201d could not be drawn: {reason}.")
+
+
+def _drafted(
+    result: StudyResult, choice: FigureChoice, told: FigureWords, key: str
+) -> Draft | None:
+    figure = figure_of(choice, result)
+    if figure is None:
+        return None
+    return Draft(
+        figure=figure,
+        key=key,
+        question=told.question if told.title.text and key != LEAD else "",
+        title=told.title.spans or (Span(told.question),),
+        caption=_caption(choice, result, figure),
+        experiment=choice.experiment,
+    )
+
+
+def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -> str:
+    """Return what a mark of a figure means, in one or two short sentences."""
+    experiment = next((one for one in result.experiments if one.name == choice.experiment), None)
+    if choice.kind == "claims" and choice.question != "printed":
+        return "A square for each claim. Hover for its text and value."
+    if experiment is None or not choice.metrics:
+        return ""
+    dashed = (
+        "Dashed: theory."
+        if isinstance(figure, Curve)
+        and len(figure.lines) > 1
+        and any(line.is_dashed for line in figure.lines)
+        else ""
+    )
+    return " ".join(filter(None, [_points_words(experiment, choice.metrics), dashed]))
+
+
+def _points_words(experiment: ExperimentResult, metrics: Sequence[str]) -> str:
+    estimates = [
+        point.estimates[metric]
+        for point in experiment.points
+        for metric in metrics[:1]
+        if metric in point.estimates
+    ]
+    column = COLUMN_WORDS[experiment.column].capitalize()
+    return f"{column}. {describe_interval(estimates)}" if estimates else ""

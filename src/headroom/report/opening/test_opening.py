@@ -1,0 +1,164 @@
+"""The figures of the first screen are those of the results, and of nothing else."""
+
+import msgspec
+import pytest
+
+from headroom.analysis.answer.answer import with_answer
+from headroom.analysis.answer_evidence import FigureChoice, Level, Mark
+from headroom.analysis.results import ExperimentResult, PrintedPoint, Saturation, StudyResult
+from headroom.report.figures.inputs import Bars, Curve, Rows, Squares, TradeOff
+from headroom.report.opening.chosen import figure_of
+from headroom.report.opening.pictures import pictures_of, small_figure
+from headroom.report.opening.screen import MOST_PANELS, opening_of
+from tests.support.example_results import (
+    SHAPES,
+    claims,
+    measured_experiment,
+    model_experiment,
+    study,
+)
+
+
+def choice(experiment: ExperimentResult, kind: str, *metrics: str, **more: object) -> FigureChoice:
+    made = {"kind": kind, "question": "answer", "experiment": experiment.name}
+    return msgspec.convert({**made, "metrics": metrics, **more}, FigureChoice)
+
+
+def curve(experiment: ExperimentResult, **more: object) -> Curve:
+    chosen = choice(experiment, "curve", "throughput", factor="users", where={"servers": 2}, **more)
+    found = figure_of(chosen, study(experiment))
+    assert isinstance(found, Curve)
+    return found
+
+
+def test_a_curve_has_the_estimates_of_its_points_and_no_others() -> None:
+    experiment = model_experiment()
+    drawn = {(dot.x, dot.y, dot.low, dot.high) for dot in curve(experiment).lines[0].dots}
+    there = [point for point in experiment.points if point.levels["servers"] == 2]
+    assert drawn == {
+        (float(point.levels["users"]), one.value, one.low, one.high)
+        for point in there
+        for one in [point.estimates["throughput"]]
+    }
+
+
+def test_a_knee_becomes_a_band_and_the_ground_beyond_names_the_part() -> None:
+    level = Level(factor="users", unit="1", value=110.0, low=100.0, high=121.0)
+    mark = Mark(kind="knee", level=level, name="database")
+    found = curve(model_experiment(), marks=[msgspec.to_builtins(mark)])
+    assert [(one.at, one.low, one.high) for one in found.breaks] == [(110.0, 100.0, 121.0)]
+    assert found.breaks[0].lines == ("knee: 110 users", "(100 to 121)")
+    assert (found.limited_from, found.limited_by) == (110.0, "database limits")
+
+
+def test_a_saturated_point_is_an_arrow_and_no_value() -> None:
+    experiment = model_experiment()
+    points = [
+        msgspec.structs.replace(
+            point,
+            estimates={},
+            saturation=Saturation(
+                kind="station", name="db", basis="formulas", load=1.25, unbounded=["throughput"]
+            ),
+        )
+        if point.levels == {"users": 300, "servers": 2}
+        else point
+        for point in experiment.points
+    ]
+    found = curve(msgspec.structs.replace(experiment, points=points))
+    assert found.saturated == ((300.0, "1.25"),)
+    assert 300.0 not in [dot.x for dot in found.lines[0].dots]
+    assert found.x.high >= 300.0
+
+
+def test_one_point_is_no_figure() -> None:
+    for kind in ("curve", "bars", "runs", "trade_off"):
+        experiment = model_experiment()
+        alone = msgspec.structs.replace(experiment, points=experiment.points[:1])
+        metrics = ("throughput", "response_s_p99")
+        chosen = choice(alone, kind, *metrics, factor="users")
+        assert figure_of(chosen, study(alone)) is None
+
+
+def test_runs_are_strokes_and_the_best_setting_is_marked() -> None:
+    experiment = measured_experiment()
+    best = Mark(kind="best", setting={"codec": "zstd", "level": 1})
+    chosen = choice(experiment, "runs", "wall_s", marks=[msgspec.to_builtins(best)])
+    found = figure_of(chosen, study(experiment))
+    assert isinstance(found, Rows)
+    assert [row.label for row in found.rows if row.is_bold] == ["zstd 1"]
+    samples = experiment.points[0].distributions[0].samples
+    assert found.rows[0].runs == pytest.approx(samples)
+    assert found.rows[0].text == "21 ms"
+
+
+def test_nothing_on_the_frontier_is_beaten() -> None:
+    """Oracle: whatever is on the frontier, no setting is smaller and faster."""
+    experiment = measured_experiment()
+    chosen = choice(experiment, "trade_off", "wall_s", "size_bytes")
+    found = figure_of(chosen, study(experiment))
+    assert isinstance(found, TradeOff)
+    front = [found.settings[place].x for place in found.frontier]
+    assert front
+    for one in front:
+        assert not any(s.x.x < one.x and s.x.y < one.y for s in found.settings)
+
+
+def test_every_claim_is_a_square_with_its_verdict() -> None:
+    result = study(model_experiment())
+    found = figure_of(FigureChoice(kind="claims", question="answer", experiment=""), result)
+    assert isinstance(found, Squares)
+    verdicts = sorted(one.verdict for row in found.rows for one in row.squares)
+    assert verdicts == sorted(claim.verdict for claim in result.claims)
+
+
+def test_published_numbers_are_drawn_relative_to_what_was_published() -> None:
+    printed = [
+        msgspec.structs.replace(
+            claims()[0],
+            name=f"number {value}",
+            value=value,
+            low=value - 1.0,
+            high=value + 1.0,
+            printed=PrintedPoint({"users": value}, 100.0),
+        )
+        for value in (95.0, 110.0)
+    ]
+    result = msgspec.structs.replace(study(model_experiment()), claims=printed)
+    found = figure_of(FigureChoice(kind="claims", question="printed", experiment=""), result)
+    assert isinstance(found, Rows)
+    assert [row.value for row in found.rows] == pytest.approx([-5.0, 10.0])
+
+
+def test_bars_begin_at_zero() -> None:
+    experiment = measured_experiment()
+    found = figure_of(choice(experiment, "bars", "size_bytes"), study(experiment))
+    assert isinstance(found, Bars)
+    assert found.x.low == 0.0
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_first_screen_has_few_figures_each_with_its_finding(shape: str) -> None:
+    opening = opening_of(SHAPES[shape])
+    assert len(opening.panels) <= MOST_PANELS
+    for panel in [*opening.panels, *([opening.lead] if opening.lead else [])]:
+        assert 'aria-label="' in panel.wide
+        assert 'aria-label=""' not in panel.wide
+    keys = [panel.key for panel in opening.panels]
+    assert len(set(keys)) == len(keys)
+
+
+def test_pictures_are_those_of_the_page_in_their_order() -> None:
+    result = SHAPES["everything"]
+    opening = opening_of(result)
+    names = [picture.name for picture in pictures_of(result)]
+    assert len(names) >= 1 + len(opening.panels)
+    assert names[0] == "01-answer"
+    assert names == sorted(names)
+    assert small_figure(result).startswith('<img src="data:image/svg+xml;base64,')
+    assert small_figure(SHAPES["empty"]) == ""
+
+
+def test_results_without_an_answer_have_no_pictures() -> None:
+    old: StudyResult = msgspec.structs.replace(with_answer(SHAPES["measured"]), answer=None)
+    assert pictures_of(old) == []

@@ -1,0 +1,90 @@
+"""What a page must fulfil before anything is unfolded, measured in a browser.
+
+Used by the tests of the page and by those of every study, so that a new study is held to it too.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from headroom.report.browser import Browser, Scheme, Visit
+
+WIDE_PX, PHONE_PX, SMALL_PX = 1280, 390, 320
+FOLD_PX = 900
+"""Height of the window, which shows answer, figure, chips and the first caution."""
+FIGURE_FROM_PX = 400
+TALLEST_PX = {WIDE_PX: 3_500, PHONE_PX: 7_000}
+MOST_WORDS = 1_200
+MOST_FIGURES = 9
+UNFOLD_ALL = """
+for (const chart of document.querySelectorAll(".chart")) chart.remove();
+for (const fold of document.querySelectorAll("details")) fold.open = true;
+"""
+"""Interactive figures are drawn to the width that they have, which takes their library a while."""
+_MEASURE = """
+const box = (element) => element.getBoundingClientRect();
+const bottom = (selector) => {
+  const found = document.querySelector(selector);
+  return found ? box(found).bottom + scrollY : 0;
+};
+const pictures = [...document.querySelectorAll("svg.figure")].filter((one) => box(one).width > 0);
+const labels = pictures.flatMap((picture) => {
+  const frame = box(picture);
+  const texts = [...picture.querySelectorAll("text")].map((one) => [one.textContent, box(one)]);
+  const cut = texts.filter(([, at]) => at.left < frame.left - 1 || at.right > frame.right + 1
+    || at.top < frame.top - 2 || at.bottom > frame.bottom + 2).map(([text]) => `cut: ${text}`);
+  const over = texts.flatMap(([text, at], place) => texts.slice(place + 1)
+    .filter(([, other]) => Math.min(at.right, other.right) - Math.max(at.left, other.left) > 1
+      && Math.min(at.bottom, other.bottom) - Math.max(at.top, other.top) > 2)
+    .map(([other]) => `over: ${text} and ${other}`));
+  return [...cut, ...over];
+});
+const first = document.querySelector("svg.figure");
+document.documentElement.dataset.measured = JSON.stringify({
+  labels,
+  height: document.documentElement.scrollHeight,
+  words: document.querySelector("main").innerText.split(/\\s+/).length,
+  figures: pictures.length,
+  unlabelled: pictures.filter((one) => !one.getAttribute("aria-label")).length,
+  starts: first ? Math.min(...pictures.map((one) => box(one).top + scrollY)) : 0,
+  ends: Object.fromEntries(["h1", "#answer-figure .drawings", ".chips", "#cautions li"]
+    .map((selector) => [selector, bottom(selector)])),
+});
+"""
+
+
+def first_screen_problems(
+    browser: Browser, page: Path, *, width: int, scheme: Scheme, unfolds: bool = False
+) -> list[str]:
+    """Return everything in which a page breaks the rules of the first screen.
+
+    Parameters
+    ----------
+    unfolds
+        Open all folds, without interactive figures, and look only for what is too wide or noisy.
+    """
+    action = UNFOLD_ALL if unfolds else _MEASURE
+    visit = browser.visit(page, width=width, height=FOLD_PX, scheme=scheme, action=action)
+    found = [] if unfolds else _measured(json.loads(visit.state["measured"]), width)
+    return [*found, *_noise(visit)]
+
+
+def _measured(seen: dict[str, Any], width: int) -> list[str]:
+    limits = {
+        "height": TALLEST_PX[width],
+        "words": MOST_WORDS,
+        "figures": MOST_FIGURES,
+        "unlabelled": 0,
+        "starts": FIGURE_FROM_PX,
+    }
+    over = [f"{what}: {seen[what]} > {most}" for what, most in limits.items() if seen[what] > most]
+    ends = seen["ends"] if width == WIDE_PX else {}
+    below = [f"{what} ends at {at:.0f} px" for what, at in ends.items() if at > FOLD_PX]
+    return [*over, *below, *seen["labels"]]
+
+
+def _noise(visit: Visit) -> list[str]:
+    wide = [f"{visit.overflow} px too wide"] if visit.overflow > 0 else []
+    problems = [visit.state["problems"]] if "problems" in visit.state else []
+    failed = [key for key, one in visit.figures.items() if one["state"] == "failed"]
+    return [*wide, *problems, *failed, *visit.console, *visit.requests]
