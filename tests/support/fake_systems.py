@@ -126,6 +126,25 @@ class FakeModel:
                 log.write(f"{os.getpid()} {config['users']} {seed}\n")
 
 
+class FakeKiller(FakeModel):
+    """A simulated system whose runs may also kill the Dask worker that runs them."""
+
+    name: ClassVar[str] = "fake-killer"
+
+    def _go_wrong(self, mode: str) -> None:
+        if mode == "dies":
+            worker = _parent_of(_parent_of(os.getpid()))
+            command = Path(f"/proc/{worker}/cmdline").read_bytes()
+            assert b"multiprocessing" in command, "it is no worker under a nanny"
+            os.kill(worker, signal.SIGKILL)
+        super()._go_wrong(mode)
+
+
+def _parent_of(process: int) -> int:
+    status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return int(status.rpartition(")")[2].split()[1])
+
+
 class FakeMeasure(FakeModel):
     """A measured system; the same in all else."""
 
@@ -207,5 +226,5 @@ def fake_entries() -> dict[str, EntryPoint]:
     """Return the fake systems as if they were registered; replaces `registry.registered`."""
     return {
         kind.name: EntryPoint(name=kind.name, value=class_path(kind), group=GROUP)
-        for kind in (FakeModel, FakeMeasure, FakeKeeper, FakeLocated, FakeAlone)
+        for kind in (FakeModel, FakeKiller, FakeMeasure, FakeKeeper, FakeLocated, FakeAlone)
     }

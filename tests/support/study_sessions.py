@@ -20,6 +20,7 @@ from rich.console import Console
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.runner.executors import Place
 from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome, StoppingRule, run_plan
@@ -67,6 +68,7 @@ def run_study(
     stop_on_failure: bool = False,
     interrupt: Interrupt | None = None,
     stopping: StoppingRule | None = None,
+    place: Place | None = None,
 ) -> Outcome:
     """Run a plan with its journal in the right place."""
     with Journal.open(journal_path(plan.folder, plan.is_quick), create=True) as journal:
@@ -78,6 +80,7 @@ def run_study(
             progress=quiet_progress(),
             interrupt=interrupt or Interrupt(),
             stop_on_failure=stop_on_failure,
+            place=place,
         )
 
 

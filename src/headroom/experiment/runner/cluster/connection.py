@@ -33,7 +33,7 @@ WAIT_S = 60.0
 _CALL_S = 20.0
 _LOOK_S = 2.0
 _SETTINGS = {
-    "logging": {"distributed": "critical"},
+    "logging": {"distributed": "critical", "distributed.client": "critical"},
     "distributed.nanny.pre-spawn-environ": {"DASK_LOGGING__DISTRIBUTED": "critical"},
     "distributed.worker.profile.enabled": False,
     "distributed.worker.preload": [on_worker.__name__],

@@ -30,6 +30,8 @@ _CHUNKS_EACH = 2
 _LEAST_CHUNK_S, _MOST_CHUNK_S, _CHUNK_S_PER_WORKER = 1.0, 5.0, 0.02
 """Chunks of many workers are longer: the driver and the scheduler spend some ms on each."""
 _TICK_S = 1.0
+_FETCH_S = 5.0
+"""Time (s) for fetching a result; Dask would wait until a lost one is there again."""
 
 
 class DaskExecutor:
@@ -113,25 +115,22 @@ class DaskExecutor:
     def close(self) -> None:
         """There is nothing to end: every chunk has come back."""
 
-    def _send(self, tasks: list[Task], *, to: str = "") -> None:
-        """Send tasks, with the parcel if they go `to` a worker that lacks it."""
+    def _send(self, tasks: list[Task], *, with_parcel: bool = False) -> None:
+        """Send tasks to any worker, with the parcel if one lacked it.
+
+        They are not bound to that worker: Dask would not move them if it died.
+        """
         order = Order(
             session=self._cluster.session,
             code=code_here(),
             parcel=self._parcel.digest,
             tasks=tasks,
-            content=self._parcel.encoded if to else None,
+            content=self._parcel.encoded if with_parcel else None,
         )
         key = f"headroom_chunk-{self._cluster.session}-{self._parcel.digest}-{self._count}"
         self._count += 1
-        future = self._client.submit(
-            run_chunk,
-            msgspec.msgpack.encode(order),
-            key=key,
-            pure=False,
-            workers=[to] if to else None,
-            allow_other_workers=bool(to),
-        )
+        encoded = msgspec.msgpack.encode(order)
+        future = self._client.submit(run_chunk, encoded, key=key, pure=False)
         self._open[key] = (future, tasks)
         future.add_done_callback(self._ended.put)
 
@@ -152,21 +151,32 @@ class DaskExecutor:
         for future in futures:
             if future.status != "finished":
                 results += self._failed(future)
-        try:
-            encoded = self._client.gather(arrived)
-        except (OSError, TimeoutError, CommClosedError, CancelledError) as error:
-            raise lost(self._cluster, error) from error
-        for future, content in zip(arrived, encoded, strict=True):
+        for future, content in zip(arrived, self._fetched(arrived), strict=True):
+            if content is None:
+                future.add_done_callback(self._ended.put)
+                continue
             _, tasks = self._open.pop(future.key)
             results += self._answered(msgspec.msgpack.decode(content, type=Answer), tasks)
             future.release()
         return results
 
+    def _fetched(self, futures: Sequence["Future"]) -> list[bytes | None]:
+        """Return what chunks returned, None for one whose worker has died since: it runs again."""
+        contents: list[bytes | None] = []
+        for future in futures:
+            try:
+                contents.append(future.result(timeout=_FETCH_S))
+            except TimeoutError:
+                contents.append(None)
+            except (KilledWorker, CancelledError, OSError):
+                contents.append(None)
+        return contents
+
     def _answered(self, answer: Answer, tasks: list[Task]) -> list[Result]:
         if answer.refusal:
             raise refused(f"{answer.worker}: {answer.refusal}")
         if answer.lacks_parcel:
-            self._send(tasks, to=answer.worker)
+            self._send(tasks, with_parcel=True)
         return answer.results
 
     def _failed(self, future: "Future") -> list[Result]:

@@ -104,7 +104,7 @@ def code_here() -> Code:
 
 
 def dask_setup(_worker: object) -> None:
-    """Let Ctrl-C to the driver leave this process alone; Dask calls it in workers of its machine."""
+    """Ignore Ctrl-C, which is for the driver; Dask calls it in workers of the driver's machine."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -1,0 +1,207 @@
+"""A Dask cluster of separate processes: same rows as here, whatever dies."""
+
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from headroom.errors import EnvironmentUnfitError, ExitCode
+from headroom.experiment.conftest import MakePlan
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.runner.cluster import on_worker
+from headroom.experiment.runner.cluster.address import parse_address
+from headroom.experiment.runner.cluster.connection import Cluster
+from headroom.experiment.runner.runner import Outcome
+from headroom.experiment.study.plan import Plan
+from tests.support.dask_processes import DaskProcesses
+from tests.support.model_study import write_model_study
+from tests.support.study_sessions import Rows, run_study
+
+STUDY = """
+[[experiment]]
+name = "model"
+system = { name = "fake-model", observations = 200 }
+factors = { users = [1, 2, 3], mode = ["plain", "faulty", "crashes", "dies"] }
+replications.count = 3
+
+[[experiment]]
+name = "open-ended"
+system = { name = "fake-model" }
+factors.users = [1, 2]
+replications = { metric = "throughput", half_width = 0.1, minimum = 2, maximum = 12 }
+
+[[experiment]]
+name = "measured"
+system = { name = "fake-measure" }
+"""
+MANY = """
+[[experiment]]
+name = "model"
+system = { name = "fake-model", observations = 20000 }
+factors = { users = [1, 2, 3], mode = ["plain", "faulty"] }
+replications.count = 60
+"""
+TABLE = (
+    "SELECT experiment, point_key, replication, seed, fingerprint, levels, state, error, run "
+    "FROM replication ORDER BY experiment, point_key, replication, id"
+)
+
+
+def table(path: Path) -> list[tuple[Any, ...]]:
+    with Journal.open(path, create=False) as journal:
+        return list(journal._connection.execute(TABLE))
+
+
+def simulated(plan: Plan) -> list[tuple[Any, ...]]:
+    path = plan.folder / "results" / "journal.sqlite"
+    return [row for row in table(path) if row[0] != "measured"]
+
+
+def run_there(
+    plan: Plan, dask: DaskProcesses, *, wait_s: float = 60.0
+) -> tuple[Outcome, list[str]]:
+    said: list[str] = []
+    with Cluster(parse_address(dask.on), said.append, wait_s=wait_s) as cluster:
+        return run_study(plan, place=cluster), said
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskProcesses]:
+    with DaskProcesses(tmp_path_factory.mktemp("dask")) as processes:
+        yield processes
+
+
+def test_rows_are_those_of_local_processes_to_the_last_bit(
+    plan_of: MakePlan, dask: DaskProcesses
+) -> None:
+    plan = plan_of(STUDY)
+    local = run_study(plan)
+    expected = simulated(plan)
+    (plan.folder / "results" / "journal.sqlite").unlink()
+    there, said = run_there(plan, dask)
+    assert (there.done, there.failed) == (local.done, local.failed)
+    assert simulated(plan) == expected
+    assert said == [f"simulations run on {dask.on} (2 workers)"]
+
+
+def test_the_command_sends_models_helpers_and_data(tmp_path: Path, dask: DaskProcesses) -> None:
+    tables = []
+    for name, options in (("here", ["-j", "2"]), ("there", ["--on", dask.on])):
+        study = write_model_study(tmp_path / name)
+        command = [sys.executable, "-m", "headroom", "run", str(study), "--json", "-q", *options]
+        ended = subprocess.run(command, capture_output=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, b"")
+        assert json.loads(ended.stdout)["kind"] == "study-result"
+        tables.append(table(study / "results" / "journal.sqlite"))
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == 6
+
+
+def test_a_task_that_kills_three_workers_has_failed(plan_of: MakePlan, dask: DaskProcesses) -> None:
+    plan = plan_of(
+        "[[experiment]]\nname = 'load'\nsystem.name = 'fake-killer'\nreplications.count = 1\n"
+        "factors = { users = [1, 2, 3], mode = ['plain', 'dies'] }"
+    )
+    outcome, _ = run_there(plan, dask)
+    errors = [row[7] for row in simulated(plan) if row[6] == "failed"]
+    assert outcome.done + outcome.failed == 6
+    assert len(errors) >= 3
+    assert all(error.startswith("3 workers of the cluster died") for error in errors)
+
+
+def test_a_worker_with_another_program_is_refused(
+    plan_of: MakePlan, dask: DaskProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = on_worker.code_here()
+    other = msgspec.structs.replace(there, version="9.0")
+    monkeypatch.setattr(on_worker, "code_here", lambda: other)
+    with pytest.raises(EnvironmentUnfitError, match=f"Headroom {there.version}, here 9.0"):
+        run_there(plan_of(STUDY), dask)
+
+
+def test_nothing_is_left_on_workers_after_a_session(plan_of: MakePlan, dask: DaskProcesses) -> None:
+    run_there(plan_of(STUDY), dask)
+    assert not list(dask.folder.rglob("headroom-*"))
+    with dask.client() as client:
+        assert set(client.run(lambda: len(on_worker._STAGES)).values()) == {0}
+    dask.await_workers()
+
+
+def test_rows_survive_the_deaths_of_workers_and_of_the_scheduler(
+    plan_of: MakePlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault: two workers die in mid-session, then the scheduler; the next run fills the table."""
+    plan = plan_of(MANY)
+    run_study(plan)
+    expected = simulated(plan)
+    (plan.folder / "results" / "journal.sqlite").unlink()
+    with DaskProcesses(tmp_path) as cluster:
+        kills = {5: _kill_a_worker, 9: _kill_a_worker, 13: DaskProcesses.kill_scheduler}
+        after_commits(
+            monkeypatch, {number: partial(kill, cluster) for number, kill in kills.items()}
+        )
+        with pytest.raises(EnvironmentUnfitError, match="is lost") as stopped:
+            run_there(plan, cluster)
+        assert "the same command to resume" in stopped.value.cure
+        stored = len(simulated(plan))
+        assert 0 < stored < len(expected)
+        cluster.stop()
+        cluster.start()
+        outcome, _ = run_there(plan, cluster)
+    assert (outcome.reused, outcome.done) == (stored, len(expected) - stored)
+    assert simulated(plan) == expected
+
+
+def test_a_cluster_without_workers_ends_the_session(
+    plan_of: MakePlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with DaskProcesses(tmp_path, worker_count=1) as cluster:
+        after_commits(monkeypatch, {3: cluster.kill_workers})
+        with pytest.raises(EnvironmentUnfitError, match="has had no worker for 0 s"):
+            run_there(plan_of(MANY), cluster, wait_s=0.0)
+        with pytest.raises(EnvironmentUnfitError, match=r"has had no worker for 0\.1 s"):
+            run_there(plan_of(MANY), cluster, wait_s=0.1)
+
+
+def test_no_scheduler_is_an_unfit_environment(tmp_path: Path) -> None:
+    study = write_model_study(tmp_path / "study")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "headroom",
+        "run",
+        str(study),
+        "--on",
+        f"dask://127.0.0.1:{port}",
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == ExitCode.ENVIRONMENT
+    assert f"no Dask scheduler answers at dask://127.0.0.1:{port}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def after_commits(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], None]]) -> None:
+    """Let something happen after some commits of rows, counted from 1."""
+    original, counter = Journal.append_encoded, itertools.count(1)
+
+    def append_encoded(journal: Journal, rows: Rows) -> None:
+        original(journal, rows)
+        acts.get(next(counter), lambda: None)()
+
+    monkeypatch.setattr(Journal, "append_encoded", append_encoded)
+
+
+def _kill_a_worker(cluster: DaskProcesses) -> None:
+    os.kill(cluster.worker_pids()[0], signal.SIGKILL)
