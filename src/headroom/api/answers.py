@@ -153,8 +153,9 @@ class WhatIfs(View, Answer):
         """Return the rows as a pandas DataFrame."""
         return frame_of(self.to_rows(what))
 
-    def summary(self, width: int = 80) -> str:
+    def summary(self, width: int = 80, *, everything: bool = False) -> str:
         """Return the output of `headroom what-if`."""
+        del everything  # It is all there is.
         experiment, point = self._experiment, self._experiment.points[0]
         return _printed(
             lambda console: render_what_ifs(experiment, point, console, where=self._where), width

@@ -22,6 +22,7 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.report.cards import result_card
+from headroom.report.first_screen.render import render_first_screen
 from headroom.report.terminal import render_study
 from headroom.sessions.study_session import existing_journal, write_page
 
@@ -42,7 +43,8 @@ _ROWS: Mapping[str, Callable[[StudyResult], Iterator[export.Row]]] = {
 }
 
 
-_PAGE = re.compile(r"(Report|Page): ")
+_MORE = ".summary(everything=True)"
+_PAGE = re.compile(r"Report: |Page    ")
 """The line of a summary that names the page."""
 
 
@@ -55,8 +57,8 @@ class View:
         The analysed study, or the part of it that is shown.
     """
 
-    has_page = False
-    """Whether a page was written that the summary may name."""
+    folder: Path | None = None
+    """Folder of the study, if a page was written there, which the summary names."""
 
     def __init__(self, data: StudyResult) -> None:
         self.data = data
@@ -82,18 +84,25 @@ class View:
         """True if there is a claim, and every one holds."""
         return bool(self.claims) and all(claim.verdict == "holds" for claim in self.claims)
 
-    def summary(self, width: int = 80) -> str:
-        """Return the output of `headroom show`.
+    def summary(self, width: int = 80, *, everything: bool = False) -> str:
+        """Return the output of `headroom show`: the answer in at most 24 lines.
 
         Parameters
         ----------
         width
             Columns, >= 20.
+        everything
+            All results, as of `headroom show --all`.
         """
         text = StringIO()
-        render_study(self.data, Console(file=text, width=width, no_color=True, highlight=False))
+        console = Console(file=text, width=width, no_color=True, highlight=False, emoji=False)
+        if everything or self.data.answer is None:
+            render_study(self.data, console)
+        else:
+            folder = Path() if self.folder is None else self.folder
+            render_first_screen(self.data, console, folder=folder, command=_MORE)
         lines = text.getvalue().splitlines(keepends=True)
-        return "".join(line for line in lines if self.has_page or not _PAGE.match(line))
+        return "".join(line for line in lines if self.folder or not _PAGE.match(line))
 
     def to_rows(self, what: What = "points") -> list[dict[str, Any]]:
         """Return tidy rows, one for each point and metric: value, low, high, n, unit.
@@ -244,7 +253,7 @@ class Result(View):
         self.notes = notes
         self.plan = plan
         self.report = report
-        self.has_page = report is not None
+        self.folder = None if plan is None or report is None else plan.folder
 
     def __getitem__(self, experiment: str) -> Sweep:
         """Return the sweep of an experiment."""
