@@ -12,6 +12,7 @@ from scripts.reference.coverage import coverage
 from scripts.reference.gates import gates
 from scripts.reference.model_builder import model_builder
 from scripts.reference.predictions import predictions
+from scripts.reference.python_front import python_front
 from scripts.reference.study_file import study_file
 from scripts.reference.systems import systems
 
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "study-file.md": study_file,
     "systems.md": systems,
     "model-builder.md": model_builder,
+    "python.md": python_front,
     "comparisons.md": comparisons,
     "coverage.md": coverage,
     "gates.md": gates,

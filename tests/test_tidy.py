@@ -30,6 +30,9 @@ CORE_USERS = re.compile(
     r"(simulation/.*|(systems|recording|memory)/(.*/)?(native|model)(/.*)?)\.py"
 )
 
+# What extras bring: imported inside of functions, with a hint where it is missing.
+EXTRAS = {"altair", "dask", "distributed", "pandas"}
+
 # Licences that a user of Headroom may be asked to accept together with its own.
 ALLOWED_LICENCES = {
     "0BSD",
@@ -124,7 +127,7 @@ def test_the_package_imports_only_what_an_installation_brings() -> None:
         for name in imported_modules(path)
     }
     providers = packages_distributions()
-    installed = installed_with(DISTRIBUTION)
+    installed = installed_with(DISTRIBUTION) | EXTRAS
     foreign = imported - set(sys.stdlib_module_names) - {"headroom"}
     assert "numpy" in foreign
     assert not [name for name in sorted(foreign) if not installed & set(providers.get(name, ()))]

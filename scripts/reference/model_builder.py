@@ -52,7 +52,7 @@ def model_builder() -> str:
     functions = {name: item for name, item in shown.items() if inspect.isfunction(item)}
     for name, item in classes.items():
         if not _is_one_row(item) or _methods(item):
-            parts += _class_section(name, item)
+            parts += class_section(name, item)
     rows = [
         (f"`{name}`", _row_text(item))
         for name, item in classes.items()
@@ -61,7 +61,7 @@ def model_builder() -> str:
     parts += ["## Other classes\n", items(rows)]
     for kind, heading in GROUPS.items():
         group = {name: item for name, item in functions.items() if _group(item) == kind}
-        parts += [f"## {heading}\n", *_entries(group, "###", "", kind)]
+        parts += [f"## {heading}\n", *entries(group, "###", "", kind)]
     return "\n".join(parts)
 
 
@@ -70,10 +70,11 @@ def _group(function: Callable[..., Any]) -> str:
     return kind if kind in GROUPS else ""
 
 
-def _class_section(name: str, item: type) -> Iterator[str]:
+def class_section(name: str, item: type) -> Iterator[str]:
+    """Yield the section of a class with its methods."""
     yield f"## `{name}`\n"
     yield _doc_section(item)
-    yield from _entries(_methods(item), "###", f"{name}.", "")
+    yield from entries(_methods(item), "###", f"{name}.", "")
 
 
 def _methods(item: type) -> dict[str, Callable[..., Any]]:
@@ -86,7 +87,7 @@ def _methods(item: type) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _entries(
+def entries(
     functions: Mapping[str, Callable[..., Any]], level: str, prefix: str, kind: str
 ) -> Iterator[str]:
     """Yield a table of the functions that a sentence explains, and a section for each other."""
@@ -156,7 +157,7 @@ def _doc_section(item: object) -> str:
     for title in ("Returns", "Raises", "Notes"):
         body = section(doc, title)
         if body:
-            text = re.sub(r"^SimulationError ", "`SimulationError`: ", one_line(body))
+            text = re.sub(r"\b(\w+Error|KeyboardInterrupt) (?=[A-Z])", r"`\1`: ", one_line(body))
             parts.append(f"*{title}:* {text}\n")
     heading, prompt, code = _example(item).partition(">>> ")
     parts.append(f"{heading.strip()}\n" if heading.strip() else "")

@@ -1,1 +1,49 @@
-"""Headroom: a performance laboratory for data systems."""
+"""Headroom: a performance laboratory for data systems.
+
+`import headroom as hr` is the Python front: `hr.simulate(model)`, `hr.run(study)`,
+`hr.load(path)`, `hr.solve(model)`. Names are loaded when they are first used, so that the command
+starts at once. See docs/guides/use-from-python.md.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "headroom.api": ("Model",),
+    "headroom.api.answers": ("Fitted", "Sized", "Solved", "WhatIfs"),
+    "headroom.api.asking": ("fit", "size", "solve", "what_if"),
+    "headroom.api.estimates": ("Estimate", "Point"),
+    "headroom.api.loading": ("load",),
+    "headroom.api.results": ("Result", "Sweep"),
+    "headroom.api.running": ("compare", "run", "simulate"),
+    "headroom.api.study": ("Experiment", "Study"),
+    "headroom.errors": ("HeadroomError",),
+    "headroom.experiment.study.study": (
+        *("AgreementClaim", "CrossoverClaim", "ErrorsClaim", "FlatClaim", "KneeClaim"),
+        *("MonotoneClaim", "OrderingClaim", "RatioClaim", "ValueClaim"),
+    ),
+    "headroom.simulation": (
+        *("constant", "draw", "empirical", "erlang", "exponential", "from_moments"),
+        *("from_samples", "hyperexponential", "lognormal", "schedule", "uniform"),
+    ),
+    "headroom.systems.model.parameters": ("parameter",),
+}
+"""Module -> the names that it gives to this package; their types are in `__init__.pyi`."""
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - made of the table above
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+    """Return a name of the Python front, loaded now."""
+    if name == "__version__":
+        return import_module("headroom.version").version()
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -15,13 +15,13 @@ from headroom.cli import options
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.cli.series_command import series
 from headroom.cli.session import note
-from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import Modelled, Parameter, System, Value
 from headroom.jmt import write_jsimg
 from headroom.quantities import format_with_unit
 from headroom.report.model_picture import draw_model, list_model
+from headroom.sessions.subjects import find_subject, parse_settings, with_config
 from headroom.simulation import Model, model_data
 from headroom.simulation.checks.remarks import remarks
 from headroom.simulation.runs.trace_file import trace_model

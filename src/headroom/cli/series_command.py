@@ -11,11 +11,11 @@ from typing import Annotated, TextIO
 import typer
 
 from headroom.analysis.run.time_series import PartSeries, part_series
-from headroom.cli.subjects import find_subject, parse_settings, with_config
 from headroom.errors import StudyError
 from headroom.experiment.protocol.run import TimeSamples
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Modelled
+from headroom.sessions.subjects import find_subject, parse_settings, with_config
 
 
 def series(

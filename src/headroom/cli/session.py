@@ -1,259 +1,42 @@
-"""Steps shared by several commands: open a study, its journal and its analysed result.
+"""Steps of a session as the commands take them: messages go to stderr."""
 
-The analysis and chart modules are loaded only when needed: a cached result needs neither.
-"""
-
-import errno
-import html
-import os
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from io import StringIO
+from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
-from headroom.analysis.kept_answers import KeptAnswers
-from headroom.analysis.kept_result import KeptResult, result_key
-from headroom.analysis.results import PointResult, StudyResult
-from headroom.analysis.results_file import write_results
-from headroom.cli.output import error_console, print_lines
-from headroom.defects import defects_met, fallback
-from headroom.errors import StudyError
+from headroom.analysis.results import StudyResult
+from headroom.cli.output import ColorMode, error_console, print_lines
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.machine.program_identity import digest_of, journal_stamp, program_identity
-from headroom.experiment.protocol.system import Column, Modelled
-from headroom.experiment.runner.resume import OF_NO_POINT, survey
-from headroom.experiment.runner.selection import Selection
-from headroom.experiment.study.content_identity import study_files_identity
-from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.paths import (
-    KEPT_ANSWERS_NAME,
-    KEPT_RESULT_NAME,
-    PAGE_NAME,
-    RESULTS_NAME,
-    journal_path,
-    results_folder,
+from headroom.experiment.runner.progress import Progress
+from headroom.experiment.study.plan import Plan
+from headroom.sessions import study_session
+from headroom.sessions.study_session import (
+    analysed,
+    identity_of,
+    journal_of,
+    keep,
+    open_plan,
+    point_key,
+    repeat_command,
 )
-from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.experiment.study.study_file import load_study
-from headroom.quantities import format_level
-from headroom.report.terminal import render_study
-from headroom.report.words import count_noun
-from headroom.simulation.checks.remarks import remarks
 
-
-def open_plan(
-    study: Path, *, quick: bool, seed: int | None = None, settings: Sequence[str] | None = None
-) -> Plan:
-    """Load and check a study file with its settings, and lay out its points.
-
-    What is fitted from results gets its values where those are there already.
-    """
-    plan = make_plan(load_study(study, settings or ()), quick=quick, seed=seed)
-    path = journal_of(plan)
-    if all(experiment.is_ready for experiment in plan.experiments) or not path.exists():
-        return plan
-    from headroom.analysis.fits.fits import with_fits  # noqa: PLC0415 - few studies are fitted
-
-    with Journal.open(path, create=False) as journal:
-        return with_fits(plan, journal)
-
-
-def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
-    """Say what is likely a mistake in a system at all points of an experiment.
-
-    What stands out at some points only is a matter of the factors, and not said.
-    """
-    said: dict[str, None] = {}
-    for experiment in plan.experiments:
-        said |= dict.fromkeys(_remarks_at_all_points(experiment))
-    for remark in said:
-        note(f"remark: {remark}", quiet=quiet)
-
-
-def _remarks_at_all_points(experiment: PlannedExperiment) -> list[str]:
-    system = experiment.system
-    if not isinstance(system, Modelled) or not experiment.points:
-        return []
-    first, *others = experiment.points
-    found = list(remarks(system.model(first.config)))
-    for point in others:
-        if found:
-            here = remarks(system.model(point.config))
-            found = [remark for remark in found if remark in here]
-    return found
-
-
-def journal_of(plan: Plan) -> Path:
-    """Return where the plan's journal lies."""
-    return journal_path(plan.folder, plan.is_quick)
-
-
-@contextmanager
-def existing_journal(plan: Plan) -> Iterator[Journal]:
-    """Open the journal of a study that has been run; say what to do where it has not."""
-    path = journal_of(plan)
-    if not path.exists():
-        raise _not_run(plan, path)
-    with Journal.open(path, create=False) as journal:
-        yield journal
-        if journal.unreadable_count:
-            note(f"{journal.unreadable_count} damaged rows were skipped; `run` repeats them")
-
-
-def say_what_counts(plan: Plan, journal: Journal) -> None:
-    """Say of measurements that are shown where they come from, and of others why they are not."""
-    measured = [
-        experiment for experiment in plan.experiments if experiment.system.column is Column.MEASURE
-    ]
-    selection = Selection(plan, journal)
-    criteria = {one.spec.name: selection.criteria(one) for one in measured}
-    for name, one in criteria.items():
-        if one.elsewhere:
-            note(f"experiment {name!r} was measured on another machine ({one.elsewhere})")
-    found = survey(replace(plan, experiments=tuple(measured)), journal, criteria)
-    for reason, count in sorted(found.kept.items()):
-        if reason != OF_NO_POINT:
-            note(f"{count_noun(count, 'replication')} left out: {reason}; `run` measures again")
-
-
-def _not_run(plan: Plan, path: Path) -> StudyError:
-    """Return the error that says what is not there, and what is instead."""
-    folder = shlex.quote(str(plan.folder))
-    own, other = (" --quick", "") if plan.is_quick else ("", " --quick")
-    run_it = f"headroom run {folder}{own}"
-    if not journal_path(plan.folder, not plan.is_quick).exists():
-        return StudyError(
-            f"{plan.folder} has no results yet ({path} does not exist)",
-            cure=f"run it first: {run_it}",
-        )
-    there = "but none of its quick variant" if plan.is_quick else "but only of its quick variant"
-    return StudyError(
-        f"{plan.folder} has results, {there}",
-        cure=f"see those: headroom show {folder}{other}; or run what is missing: {run_it}",
-    )
-
-
-def identity_of(plan: Plan) -> bytes:
-    """Return the identity of program and files behind a plan that was made just now."""
-    return digest_of([program_identity(), study_files_identity(plan)])
-
-
-def analysed(
-    plan: Plan, journal: Journal, *, identity: bytes | None = None, jobs: int | None = None
-) -> StudyResult:
-    """Return the analysed study, complete or not.
-
-    Parameters
-    ----------
-    plan, journal
-        The study and its rows.
-    identity
-        See `identity_of`; None where the plan was made just now.
-    jobs
-        Processes that may analyse points at a time; None: one for each processor.
-    """
-    identity = identity or identity_of(plan)
-    key = _result_key(plan, journal, identity)
-    kept = KeptResult(results_folder(plan.folder, plan.is_quick) / KEPT_RESULT_NAME)
-    found = kept.get(key) if key else None
-    if found is not None:
-        return found
-    from headroom.analysis.analyse import analyse  # noqa: PLC0415 - not for a kept result
-    from headroom.analysis.answers import Memory  # noqa: PLC0415 - as above
-
-    answers = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_ANSWERS_NAME)
-    result = analyse(
-        plan,
-        journal,
-        environments=journal.environments(),
-        command=repeat_command(plan),
-        memory=Memory(kept=answers, identity=identity, jobs=jobs or os.cpu_count() or 1),
-    )
-    answers.save()
-    is_flawless = not journal.unreadable_count and not defects_met()
-    if key and is_flawless and key == _result_key(plan, journal, identity):
-        kept.put(key, result)
-    return result
-
-
-def _result_key(plan: Plan, journal: Journal, identity: bytes) -> bytes | None:
-    """Return the key of the result of a plan; None while its journal is being written."""
-    stamp = journal_stamp(journal.path)
-    command = repeat_command(plan)
-    return stamp and result_key(plan, journal, identity=identity, stamp=stamp, command=command)
-
-
-def keep(plan: Plan, result: StudyResult, *, identity: bytes) -> None:
-    """Keep the result of a run whose journal is closed, for whoever looks at it next."""
-    if defects_met():
-        return
-    with Journal.open(journal_of(plan), create=False) as journal:
-        key = _result_key(plan, journal, identity)
-    if key:
-        path = results_folder(plan.folder, plan.is_quick) / KEPT_RESULT_NAME
-        KeptResult(path).put(key, result)
-
-
-def repeat_command(plan: Plan) -> str:
-    """Return the command that repeats the study as it was planned, from its repository's root."""
-    words = ["headroom", "run", shlex.quote(_portable_path(plan.folder))]
-    if plan.is_quick:
-        words.append("--quick")
-    if plan.seed != plan.study.seed:
-        words.append(f"--seed={plan.seed}")
-    words += [f"--set {shlex.quote(text)}" for text in plan.settings]
-    return " ".join(words)
-
-
-def _portable_path(folder: Path) -> str:
-    """Return the path within the repository, or the bare name: no path of this machine."""
-    resolved = folder.resolve()
-    for root in resolved.parents:
-        if (root / ".git").exists():
-            return resolved.relative_to(root).as_posix()
-    return resolved.name
-
-
-def write_artefacts(plan: Plan, result: StudyResult) -> Path:
-    """Write results.json and the page beside the journal; return the page's path."""
-    folder = results_folder(plan.folder, plan.is_quick)
-    write_results(result, folder / RESULTS_NAME)
-    page = folder / PAGE_NAME
-    write_page(result, page)
-    return page
-
-
-def write_page(result: StudyResult, page: Path) -> None:
-    """Write the report so that a reader never sees half a page."""
-    from headroom.report.page import render_page  # noqa: PLC0415 - few commands draw
-
-    if page.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
-    draft = page.with_name(page.name + ".draft")
-    draft.write_text(fallback(lambda: render_page(result), _plain_page(result)), encoding="utf-8")
-    draft.replace(page)
-
-
-def _plain_page(result: StudyResult) -> Callable[[str], str]:
-    """Return the writer of a page without results: the text of the terminal."""
-
-    def write(reason: str) -> str:
-        note(f"the page holds plain text only: {reason}")
-        text = StringIO()
-        console = Console(file=text, width=100, no_color=True)
-        fallback(lambda: render_study(result, console), lambda _: None)
-        title, why = html.escape(result.title), html.escape(reason)
-        return (
-            f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-            f"<p>This page could not be drawn: {why}. All results are in {RESULTS_NAME}.</p>\n"
-            f"<pre>{html.escape(text.getvalue())}</pre>\n"
-        )
-
-    return write
+__all__ = [
+    "TerminalVoice",
+    "analysed",
+    "existing_journal",
+    "identity_of",
+    "journal_of",
+    "keep",
+    "note",
+    "open_plan",
+    "point_key",
+    "repeat_command",
+    "say_remarks",
+    "say_what_counts",
+    "write_artefacts",
+    "write_page",
+]
 
 
 def note(message: str, *, quiet: bool = False) -> None:
@@ -262,35 +45,50 @@ def note(message: str, *, quiet: bool = False) -> None:
         print_lines(error_console(), f"headroom: {message}")
 
 
-def point_key(result: StudyResult, wanted: str) -> str:
-    """Return the key of the one point that `wanted` names by its key or by its levels."""
-    points = [point for experiment in result.experiments for point in experiment.points]
-    words = [word.strip() for word in wanted.split(",")]
-    found = [
-        point.key
-        for point in points
-        if wanted == point.key or all(_is_level(word, point) for word in words)
-    ]
-    if len(found) == 1:
-        return found[0]
-    what = f"{len(found)} points are" if found else "no point is"
-    raise StudyError(
-        f"{what} {wanted!r} in study {result.name!r}",
-        cure="name all levels, or take a key that `headroom run STUDY --dry-run` prints",
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TerminalVoice:
+    """The voice of a command: stderr, with a bar if that is a terminal."""
+
+    color: ColorMode
+    is_quiet: bool
+
+    def note(self, message: str) -> None:
+        """Print a message, unless the user wants quiet."""
+        note(message, quiet=self.is_quiet)
+
+    def insist(self, message: str) -> None:
+        """Print a message that the user needs even if quiet."""
+        note(message)
+
+    def progress(self) -> Progress:
+        """Return a bar on stderr."""
+        return Progress(error_console(self.color), is_quiet=self.is_quiet)
 
 
-def _is_level(word: str, point: PointResult) -> bool:
-    """Return whether ``NAME=LEVEL`` is so at a point, however the level is written."""
-    name, sign, level = (part.strip() for part in word.partition("="))
-    if not sign or name not in point.levels:
-        return False
-    known = point.levels[name]
-    if level in {str(known), format_level(known)}:
-        return True
-    if isinstance(known, str | bool):
-        return False
-    try:
-        return float(level.replace(",", "")) == known
-    except ValueError:
-        return False
+def say_remarks(plan: Plan, *, quiet: bool = False) -> None:
+    """Print what is likely a mistake in a system at all points of an experiment."""
+    for remark in study_session.remarks_of(plan):
+        note(f"remark: {remark}", quiet=quiet)
+
+
+@contextmanager
+def existing_journal(plan: Plan) -> Iterator[Journal]:
+    """Open the journal of a study that has been run; raise with a hint if it has not."""
+    with study_session.existing_journal(plan, note) as journal:
+        yield journal
+
+
+def say_what_counts(plan: Plan, journal: Journal) -> None:
+    """Print where shown measurements come from, and why others are left out."""
+    for message in study_session.what_counts(plan, journal):
+        note(message)
+
+
+def write_artefacts(plan: Plan, result: StudyResult) -> Path:
+    """Write results.json and the page beside the journal; return the page's path."""
+    return study_session.write_artefacts(plan, result, note)
+
+
+def write_page(result: StudyResult, page: Path) -> None:
+    """Write the report so that a reader never sees half a page."""
+    study_session.write_page(result, page, note)

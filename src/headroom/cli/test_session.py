@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from headroom.analysis.results import PointResult
 from headroom.cli.app import app
-from headroom.cli.session import _is_level
 from headroom.experiment.study.paths import journal_path
+from headroom.sessions.study_session import _is_level
 
 
 def point(**levels: object) -> PointResult:

@@ -134,6 +134,27 @@ def _render_reasons(points: Sequence[SolvedPoint], screen: Screen) -> None:
         screen.item("", f"and {count_noun(len(reasons) - len(shown), 'more reason')}")
 
 
+def theory_lines(forecast: Forecast) -> list[str]:
+    """Return what formulas say as a few lines: the values, how they were found, the bounds."""
+    told = [
+        f"{title_metric(metric)} {format_given(forecast.values[metric], unit_of(metric))}"
+        for metric in ("throughput", "response_s_mean")
+        if metric in forecast.values
+    ]
+    first = [", ".join(told)] if told else [forecast.overload or "No formula solves this model."]
+    label = [_label(forecast)] if told else list(forecast.reasons[:1])
+    is_only = len(forecast.limits) == 1
+    return [*first, *label, *(_bounds_words(one, is_only=is_only) for one in forecast.limits)]
+
+
+def bound_lines(forecast: Forecast) -> list[str]:
+    """Return what bounds a model, the highest throughput first."""
+    is_only = len(forecast.limits) == 1
+    found = [_bounds_words(one, is_only=is_only) for one in forecast.limits]
+    found = [f"{line[:1].upper()}{line[1:]}" for line in found]
+    return [forecast.overload, *found] if forecast.overload else found
+
+
 def _bounds_words(limits: Limits, *, is_only: bool) -> str:
     who = "" if is_only else f"{limits.class_name}: "
     high = format_given(limits.throughput_high, "1/s")

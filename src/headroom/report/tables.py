@@ -14,6 +14,8 @@ from headroom.report.saturation import SATURATED, is_unbounded
 from headroom.report.words import direction_phrase, label_factor, title_metric, why_no_figures
 
 _COMMON_SCALE_SPAN = 100.0
+NO_SOURCE = "no source stated"
+"""Source of a parameter whose model says nothing about it."""
 _ESSENTIALS = (
     ("processor", "cpu", "model"),
     ("usable processors", "cpu", "usable_count"),
@@ -227,7 +229,7 @@ def _parameter_row(used: ParameterUsed) -> list[Cell]:
         Cell(value, format_level(used.value), is_number=True),
         Cell(_range_words(used)),
         Cell(used.origin, used.origin),
-        Cell(used.source, used.source),
+        Cell(used.source or NO_SOURCE, used.source),
         Cell(used.description),
     ]
 

@@ -20,7 +20,7 @@ def system_names() -> tuple[str, ...]:
 
 
 def find_system(name: str) -> type[System]:
-    """Return the class of a registered system.
+    """Return the class of a registered system, or of one named by its `class_path`.
 
     Raises
     ------
@@ -29,6 +29,8 @@ def find_system(name: str) -> type[System]:
     EnvironmentUnfitError
         It is registered, but its package cannot be imported.
     """
+    if ":" in name:
+        return class_at(name)
     system_class: type[System] = plug_ins.find(name, registered(), kind=KIND)
     return system_class
 

@@ -162,6 +162,16 @@ class DeclaresInStudy(Protocol):
 
 
 @runtime_checkable
+class TakesFunctions(Protocol):
+    """A kind of system that also takes a function of the calling program; optional."""
+
+    @classmethod
+    def of_function(cls, function: "Callable[..., Model] | Model") -> Mapping[str, str]:
+        """Return the `[experiment.system]` of a function, or of a model that was built."""
+        ...
+
+
+@runtime_checkable
 class Modelled(Protocol):
     """A system that simulates a model; optional for a `System`.
 

@@ -6,7 +6,9 @@ disturb the measurements that it reports on.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from io import StringIO
+from time import perf_counter
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,17 +142,70 @@ class Progress:
             self._bar = None
 
     def _draw(self, bar: "Bar") -> None:
+        finished, total, words = self._state()
+        if not bar.tasks:
+            bar.add_task(words, total=total)
+        bar.update(bar.tasks[0].id, description=words, completed=finished, total=total)
+        bar.refresh()
+
+    def _state(self) -> tuple[int, int, str]:
+        """Return how many replications have ended, of how many, and that as text."""
         finished = sum(pace.finished_count for pace in self._paces.values()) + self._reused_count
         total = finished + sum(pace.open_count for pace in self._paces.values())
         notes = [f"{finished}/{total} replications"]
         notes += [f"{self._reused_count} reused"] if self._reused_count else []
         notes += [f"{self._failed_count} failed"] if self._failed_count else []
         left = in_words(time_left_s(self._paces))
-        words = ", ".join([*notes, *([left] if left else [])])
-        if not bar.tasks:
-            bar.add_task(words, total=total)
-        bar.update(bar.tasks[0].id, description=words, completed=finished, total=total)
-        bar.refresh()
+        return finished, total, ", ".join([*notes, *([left] if left else [])])
+
+
+class TextProgress(Progress):
+    """Progress as one line of text that is written over, and erased at the end: for notebooks.
+
+    Parameters
+    ----------
+    stream
+        Where it goes, such as stderr.
+    every_s
+        Time (s) between two lines, also before the first: what is done sooner shows none.
+    """
+
+    def __init__(self, stream: TextIO, *, every_s: float = 0.5) -> None:
+        super().__init__(_no_console(), is_quiet=True)
+        self._stream = stream
+        self._every_s = every_s
+        self._last = perf_counter()
+        self._width = 0
+
+    def finish(self, experiment: str, *, wall_s: float, is_done: bool) -> None:
+        """Note that a replication has ended, and rewrite the line if it is old."""
+        super().finish(experiment, wall_s=wall_s, is_done=is_done)
+        if perf_counter() - self._last >= self._every_s:
+            self._write(f"headroom: {self._state()[2]}")
+
+    def warn(self, words: str) -> None:
+        """Print a message on a line of its own."""
+        if words:
+            self._stream.write(f"headroom: warning: {words}\n")
+
+    def stop(self) -> None:
+        """Erase the line."""
+        if self._width:
+            self._write("")
+            self._stream.write("\r")
+            self._width = 0
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"\r{text.ljust(self._width)}")
+        self._stream.flush()
+        self._width = len(text)
+        self._last = perf_counter()
+
+
+def _no_console() -> "Console":
+    from rich.console import Console  # noqa: PLC0415 - as below
+
+    return Console(file=StringIO())
 
 
 def _bar(console: "Console") -> "Bar":

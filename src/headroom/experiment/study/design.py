@@ -95,6 +95,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
         seed=study.seed if seed is None else seed,
         experiments=tuple(chosen),
         settings=loaded.settings,
+        command=loaded.command,
     )
 
 

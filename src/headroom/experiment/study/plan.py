@@ -271,6 +271,8 @@ class Plan:
         Experiments to run.
     settings
         Settings from outside, see `headroom.experiment.study.settings`.
+    command
+        What repeats a study that a program built; empty for one of a file.
     """
 
     study: Study
@@ -279,6 +281,7 @@ class Plan:
     seed: int
     experiments: tuple[PlannedExperiment, ...]
     settings: tuple[str, ...] = ()
+    command: str = ""
 
     def only(self, names: Sequence[str]) -> "Plan":
         """Return the plan with the named experiments only.

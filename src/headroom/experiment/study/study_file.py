@@ -7,7 +7,7 @@ sense to the systems is checked by `design.make_plan`, through the same located 
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -35,24 +35,24 @@ class LoadedStudy:
     folder
         Folder of the study; relative paths in it start here.
     path
-        The study file as it was named by the user.
-    text
-        The file's text.
+        The study file as it was named by the user; for a study that a program built, its name.
     lines
-        Line (from 1) of every key path.
+        Line (from 1) of every key path; 0 for a study that a program built.
     names
         Name of every experiment and claim, by table and number.
     settings
         Settings from outside, see `headroom.experiment.study.settings`.
+    command
+        What repeats a study that a program built; empty for a file.
     """
 
     study: Study
     folder: Path
     path: Path
-    text: str
     lines: Mapping[tuple[str | int, ...], int]
     names: Mapping[tuple[str, int], str]
     settings: tuple[str, ...] = ()
+    command: str = ""
 
     def locate(self, key_path: KeyPath) -> int:
         """Return the line (from 1) of a key, or of the nearest table around it."""
@@ -96,20 +96,54 @@ def load_study(path: Path, settings: Sequence[str] = ()) -> LoadedStudy:
             cure="name the study.toml, or its folder",
         )
     text = _read(file)
-    content = with_settings(_parse(file, text), settings)
-    lines = key_lines(text)
+    return _checked(_parse(file, text), file, file.parent, key_lines(text), settings)
+
+
+def study_of(
+    content: Mapping[str, Any], *, folder: Path, settings: Sequence[str] = (), command: str
+) -> LoadedStudy:
+    """Check a study that a program built, with the keys of a study file.
+
+    Parameters
+    ----------
+    content
+        As `tomllib` reads it.
+    folder
+        Folder of its results and of relative paths.
+    settings
+        As for `load_study`.
+    command
+        What repeats the study, for the report.
+
+    Raises
+    ------
+    StudyError
+        As for `load_study`; the message names the study instead of file and line.
+    """
+    path = Path(f"study {content.get('name')!r}")
+    loaded = _checked(content, path, folder, {(): 0}, settings)
+    return replace(loaded, command=command)
+
+
+def _checked(
+    content: Mapping[str, Any],
+    path: Path,
+    folder: Path,
+    lines: Mapping[tuple[str | int, ...], int],
+    settings: Sequence[str],
+) -> LoadedStudy:
+    content = with_settings(content, settings)
     names = _names(content)
     problem = find_type_error(content, Study)
     if problem is not None:
         line = nearest_line(lines, problem.key_path)
-        message = _located(file, line, _place_text(problem.key_path, names), problem.message)
+        message = _located(path, line, _place_text(problem.key_path, names), problem.message)
         raise StudyError(message, cure=problem.cure)
     study = msgspec.convert(content, Study)
     return LoadedStudy(
         study=study,
-        folder=file.parent,
-        path=file,
-        text=text,
+        folder=folder,
+        path=path,
         lines=lines,
         names=names,
         settings=tuple(settings),
@@ -137,7 +171,8 @@ def nearest_line(lines: Mapping[tuple[str | int, ...], int], key_path: KeyPath) 
 
 
 def _located(path: Path, line: int, place: str, message: str) -> str:
-    return ": ".join(part for part in (f"{path}:{line}", place, message) if part)
+    where = f"{path}:{line}" if line else str(path)
+    return ": ".join(part for part in (where, place, message) if part)
 
 
 def _place_text(key_path: KeyPath, names: Mapping[tuple[str, int], str]) -> str:

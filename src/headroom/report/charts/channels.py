@@ -83,14 +83,15 @@ def channels_of(series: Dimension | None) -> Spec:
 
 def series_channels(title: str, labels: list[str]) -> Spec:
     """Return the channels that tell the series apart: colour, marker, dash, legend choice."""
-    base = {"field": "series", "type": "nominal", "title": title, "sort": labels}
+    field = {"field": "series", "type": "nominal", "title": title}
+    base = {**field, "sort": labels}
     scale = {"domain": labels}
     count = len(labels)
     return {
         "color": {**base, "scale": scale},
         "shape": {**base, "scale": {**scale, "range": _cycle(SYMBOLS, count)}},
         "strokeDash": {**base, "scale": {**scale, "range": _cycle(DASHES, count)}},
-        "detail": base,
+        "detail": field,
         "opacity": {"condition": {"param": "picked", "value": 1}, "value": 0.12},
     }
 

@@ -3,10 +3,10 @@
 import copy
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from headroom.simulation.errors import caller_location, refused
 from headroom.simulation.language import classes
@@ -96,6 +96,9 @@ class Model:
     >>> expected_visits(model).demands["users"]
     {'web': 5.0}
     """
+
+    _draw: ClassVar["Callable[[Model], str] | None"] = None
+    """Draws a model for a notebook; the Python front sets it, because nothing here draws."""
 
     def __init__(
         self, name: str, time_unit: TimeUnit = "ms", *, may_deadlock: bool = False
@@ -682,6 +685,11 @@ class Model:
         twin = self._changed()
         twin.pools[pool] = _found("pool", pool, self.pools).with_tokens(tokens)
         return twin
+
+    def _repr_html_(self) -> str | None:
+        """Return the picture of the model for a notebook, if something that draws is loaded."""
+        draw = type(self)._draw
+        return None if draw is None else draw(self)
 
     def to_data(self) -> dict[str, object]:
         """Return the model as data, as the kernel reads it; `canonical_json` checks it as well."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from headroom.experiment.protocol.system import Metric, Value
@@ -94,9 +95,17 @@ def own_code(function: Callable[..., Any], code: UserCode | None) -> str:
         return ""
     if code is not None:
         return code.digest
-    return _code_of_module(inspect.getsourcefile(inspect.unwrap(values)) or "")
+    file_name = inspect.unwrap(values).__code__.co_filename
+    return _code_of_module(file_name) if Path(file_name).is_file() else _compiled(values)
 
 
 @cache
 def _code_of_module(file_name: str) -> str:
     return digest(meaning_of(Path(file_name).read_bytes()) if file_name else "")
+
+
+def _compiled(function: Callable[..., Any]) -> str:
+    """Return a hash of a function whose text is in no file, such as that of a notebook."""
+    code = function.__code__
+    constants = [repr(one) for one in code.co_consts if not isinstance(one, CodeType)]
+    return digest([code.co_code.hex(), constants, list(code.co_names)])

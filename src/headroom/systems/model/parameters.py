@@ -1,12 +1,13 @@
 """Parameters of a model function, declared in its signature.
 
-Invariant: every argument of a model function has type, unit and source, or the model is refused.
+Invariant: every argument of a registered model has type, unit and source, or the model is refused.
+A model of a user may have plain arguments; the report says that they have no source.
 """
 
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headroom.errors import StudyError
@@ -30,8 +31,8 @@ class ParameterNote:
 
 def parameter(
     *,
-    unit: str,
-    source: str,
+    unit: str = "",
+    source: str = "",
     low: float | None = None,
     high: float | None = None,
     choices: tuple[Value, ...] = (),
@@ -45,6 +46,7 @@ def parameter(
         Unit, ``"1"`` for a count or a ratio, ``""`` for words.
     source
         Source of the default: paper, data sheet, measured, calibrated or assumed, with the place.
+        A registered model must state it.
     low, high
         Inclusive range, None for no bound.
     choices
@@ -66,15 +68,31 @@ def parameter(
     )
 
 
-def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+def parameters_of(
+    function: Callable[..., Any], *, is_registered: bool = False
+) -> tuple[Parameter, ...]:
     """Return the parameters that a model function declares in its signature.
 
     An object that builds models may instead have them as its attribute ``parameters``.
 
+    Parameters
+    ----------
+    function
+        The function.
+    is_registered
+        True for a model of a library or layer, whose arguments need unit and source.
+
     Raises
     ------
     StudyError
-        An argument has no `parameter` annotation, no known type, or an impossible default.
+        An argument has no known type, an impossible default, or lacks what it needs.
+
+    Examples
+    --------
+    >>> def shop(rate: float = 50.0, disk: str = "ssd"):
+    ...     pass
+    >>> [(one.name, one.type, one.default, one.source) for one in parameters_of(shop)]
+    [('rate', 'float', 50.0, ''), ('disk', 'str', 'ssd', '')]
     """
     given = getattr(function, "parameters", None)
     if isinstance(given, tuple) and all(isinstance(item, Parameter) for item in given):
@@ -87,26 +105,54 @@ def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
             cure="import every name that the signature uses",
         ) from error
     arguments = inspect.signature(function).parameters.values()
-    return tuple(_parameter(function, argument, hints) for argument in arguments)
+    return tuple(
+        _parameter(function, argument, hints, is_registered=is_registered) for argument in arguments
+    )
 
 
 def _parameter(
-    function: Callable[..., Any], argument: inspect.Parameter, hints: dict[str, Any]
+    function: Callable[..., Any],
+    argument: inspect.Parameter,
+    hints: dict[str, Any],
+    *,
+    is_registered: bool,
 ) -> Parameter:
     where = f"{place_of(function)}: argument {argument.name!r} of {function.__name__}()"
     if argument.kind in {argument.VAR_POSITIONAL, argument.VAR_KEYWORD, argument.POSITIONAL_ONLY}:
         raise StudyError(
-            f"{where} cannot be given by name", cure=f"write a named argument: {_EXAMPLE}"
+            f"{where} cannot be given by name",
+            cure=f"write a named argument: {argument.name}: float = 1.0",
         )
-    hint = hints.get(argument.name)
+    hint = hints.get(argument.name, argument.default)
     notes = [note for note in typing.get_args(hint) if isinstance(note, ParameterNote)]
-    kind = _TYPES.get(typing.get_args(hint)[0]) if notes else None
-    if kind is None:
+    note = notes[0] if notes else parameter()
+    if is_registered and not (notes and note.source):
         raise StudyError(
             f"{where} does not say what it is: type, unit, range and source",
             cure=f"annotate it with int, float, str or bool and a note: {_EXAMPLE}",
         )
-    return _checked_default(where, argument, kind, notes[0])
+    kind, choices = _type_of(hint)
+    if kind is None:
+        raise StudyError(
+            f"{where} is neither a number nor text nor a truth value",
+            cure=f"annotate it with int, float, str or bool: {argument.name}: float = 1.0",
+        )
+    if choices and not note.choices:
+        note = replace(note, choices=choices)
+    return _checked_default(where, argument, kind, note)
+
+
+def _type_of(hint: object) -> tuple[ParameterType | None, tuple[Value, ...]]:
+    """Return the type and choices of an annotation, or of a default without one."""
+    if hint is inspect.Parameter.empty:
+        return "any", ()
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = typing.get_args(hint)[0]
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        kinds = {type(choice) for choice in choices}
+        return (_TYPES.get(kinds.pop()) if len(kinds) == 1 else None), choices
+    return _TYPES.get(hint if isinstance(hint, type) else type(hint)), ()
 
 
 def _checked_default(

@@ -102,7 +102,7 @@ class ModelSystem:
             return cls(setup, read, parameters_of_file(read))
         if not setup.file:
             function = registered_function(setup.model)
-            return cls(setup, function, parameters_of(function))
+            return cls(setup, function, parameters_of(function, is_registered=True))
         code = code_of_file(base / setup.file)
         function = function_of_file(code, setup.function or "build")
         return cls(setup, function, parameters_of(function), code)
@@ -203,6 +203,14 @@ class ModelSystem:
         return str(getattr(self.function, "known_error", ""))
 
     @classmethod
+    def of_function(cls, function: Callable[..., Model] | Model) -> Mapping[str, str]:
+        """Return the `[experiment.system]` of a function or a model of the calling program."""
+        # It needs this class; and commands never need it.
+        from headroom.systems.model.function import table_of  # noqa: PLC0415
+
+        return table_of(function)
+
+    @classmethod
     def model_names(cls) -> tuple[str, ...]:
         """Return the names of the registered models, sorted."""
         return model_names()
@@ -300,6 +308,11 @@ def _check(setup: ModelSetup) -> None:
             f"function = {setup.function!r} needs a Python file, but file = {setup.file!r}",
             cure="remove function",
         )
+    check_end(setup)
+
+
+def check_end(setup: ModelSetup) -> None:
+    """Refuse a set-up with two rules for the end of a run."""
     if setup.completions is not None and setup.time_s is not None:
         raise StudyError(
             "completions and time_s both say when a run ends", cure="keep one of the two"

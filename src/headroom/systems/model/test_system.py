@@ -150,8 +150,8 @@ def test_the_fingerprint_is_that_of_the_model_as_data_and_not_of_its_text(tmp_pa
         (HEAD + "def build():\n    return Model('x')\n", 5, "has no class"),
         (HEAD + "def build():\n    return 7\n", 5, "returned int, not a Model"),
         (HEAD + "def build():\n    Model('x', time_unit='d')\n", 6, "time_unit is 'd'"),
-        (HEAD + "def build(users=5):\n    pass\n", 5, "does not say what it is"),
-        (HEAD + "def build(users: int = 5):\n    pass\n", 5, "does not say what it is"),
+        (HEAD + "def build(users=()):\n    pass\n", 5, "neither a number nor text"),
+        (HEAD + "def build(users: list[int]):\n    pass\n", 5, "neither a number nor text"),
         (HEAD + "def build(*users):\n    pass\n", 5, "cannot be given by name"),
         (HEAD + "def build(users: 'Usres' = 5):\n    pass\n", 5, "'Usres' is not defined"),
         (

@@ -16,7 +16,6 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode
-from headroom.cli.overwrite import needed
 from headroom.cli.run_command import run
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.shell import quoted
@@ -24,6 +23,7 @@ from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.study_file import load_study
 from headroom.experiment.study.toml_text import toml_text
+from headroom.sessions.overwrite import needed
 from headroom.systems.storage.check_disk.study import Disk, left_out, place_name, study_of
 
 _MARK = "# Written by `headroom check-disk`"

@@ -1,12 +1,11 @@
 """Data that a run would overwrite: listed before it starts, and confirmed by typed words.
 
-Invariant: words come from this very call of the command, never from a study, so no study that
+Invariant: words come from this very call, never from a study, so no study that
 somebody else wrote can destroy anything.
 """
 
 from collections.abc import Sequence
 
-from headroom.cli import session
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.machine.shell import one_spaced, quoted
 from headroom.experiment.protocol.system import Confirmation, Destructive, Foresees
@@ -21,12 +20,6 @@ def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
         if isinstance(experiment.system, Foresees)
         for point in experiment.points
     }
-
-
-def say_foresight(plan: Plan, *, quiet: bool) -> None:
-    """Print the planned consumption of the points of a plan once."""
-    for line in foresight_lines(plan):
-        session.note(line, quiet=quiet)
 
 
 def foresight_lines(plan: Plan) -> list[str]:

@@ -1,4 +1,4 @@
-"""Subjects of commands: a registered model, a model file, or an experiment of a study.
+"""Subjects of questions: a registered model, a model file, or an experiment of a study.
 
 Invariant: whatever the name means, a `Subject` has a value for every parameter that is not
 varied.
@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from headroom.cli import session
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import Column, Parameter, Value
+from headroom.experiment.protocol.system import Column, Parameter, System, Value
 from headroom.experiment.study.paths import STUDY_NAME
-from headroom.experiment.study.plan import PlannedExperiment
+from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.window_checks import time_windows
 from headroom.experiment.study.windows import with_windows
+from headroom.sessions.study_session import open_plan
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
 
@@ -38,8 +38,8 @@ def find_subject(
 ) -> tuple[Subject, Path]:
     """Return the subject to size, with the values that a study fixes, and its results folder."""
     if is_study(name):
-        path = Path(name)
-        return _of_study(path, experiment, completions, varied)
+        plan = open_plan(Path(name), quick=False)
+        return study_subject(plan, experiment, completions, varied), plan.folder / "results"
     if experiment:
         raise StudyError(
             f"--experiment {experiment!r} needs a study, but {name!r} is a model",
@@ -71,10 +71,22 @@ def model_setup(name: str) -> dict[str, Any]:
     return {"model": name}
 
 
-def _of_study(
-    path: Path, experiment: str, completions: int | None, varied: Sequence[str]
-) -> tuple[Subject, Path]:
-    plan = session.open_plan(path, quick=False)
+def find_model(name: str) -> System:
+    """Return the system of what the user calls MODEL; a relative file starts at this folder."""
+    kind = registry.find_system("model")
+    return kind.load(msgspec.convert(model_setup(name), kind.setup_type), base=Path.cwd())
+
+
+def study_subject(
+    plan: Plan, experiment: str, completions: int | None, varied: Sequence[str]
+) -> Subject:
+    """Return an experiment of a study as the subject, with the values that the study fixes.
+
+    Raises
+    ------
+    StudyError
+        The experiment is not there, is measured, or waits for a fit.
+    """
     planned = _chosen(plan.experiments, experiment)
     if planned.system.column is not Column.MODEL:
         raise StudyError(
@@ -85,7 +97,7 @@ def _of_study(
         raise StudyError(
             f"experiment {planned.spec.name!r} has parameters that are not fitted yet: it "
             f"{planned.fit.reason}",
-            cure=planned.fit.cure or f"run it first: headroom run {path}",
+            cure=planned.fit.cure or f"run it first: headroom run {plan.folder}",
         )
     system, setup = planned.system, planned.setup
     if completions is not None:
@@ -100,8 +112,8 @@ def _of_study(
         for use in planned.parameters
         if use.value is not None and use.name not in varied
     }
-    subject = Subject(
-        name=path.resolve().name if path.is_dir() else path.resolve().parent.name,
+    return Subject(
+        name=plan.folder.resolve().name,
         system=system,
         setup=setup,
         base=planned.base,
@@ -109,7 +121,6 @@ def _of_study(
         warm_up=planned.spec.warm_up,
         windows=time_windows(planned.spec),
     )
-    return subject, plan.folder / "results"
 
 
 def _chosen(experiments: Sequence[PlannedExperiment], wanted: str) -> PlannedExperiment:
@@ -134,7 +145,7 @@ def parse_settings(texts: Sequence[str], declared: Sequence[Parameter]) -> dict[
     StudyError
         A name is unknown, or a value does not fit its parameter.
     """
-    known = {parameter.name: parameter for parameter in declared}
+    known = [parameter.name for parameter in declared]
     found = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -142,8 +153,25 @@ def parse_settings(texts: Sequence[str], declared: Sequence[Parameter]) -> dict[
             raise StudyError(
                 f"--set {text!r} names no parameter of the model", cure=suggestion(name, known)
             )
-        found[name.strip()] = known[name.strip()].check(parse_value(value.strip()))
-    return found
+        found[name.strip()] = parse_value(value.strip())
+    return checked_settings(found, declared)
+
+
+def checked_settings(
+    values: Mapping[str, Value], declared: Sequence[Parameter]
+) -> dict[str, Value]:
+    """Return values of parameters in their types.
+
+    Raises
+    ------
+    StudyError
+        A name is unknown, or a value does not fit its parameter.
+    """
+    known = {parameter.name: parameter for parameter in declared}
+    for name in values:
+        if name not in known:
+            raise StudyError(f"the model has no parameter {name!r}", cure=suggestion(name, known))
+    return {name: known[name].check(value) for name, value in values.items()}
 
 
 def with_config(subject: Subject, settings: Mapping[str, Value], varied: Sequence[str]) -> Subject:

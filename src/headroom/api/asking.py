@@ -1,0 +1,384 @@
+"""Questions about a model or a study: theory, what-ifs, sizes, fits."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headroom.analysis.fits.fit_result import fit_result
+from headroom.analysis.fits.fits import with_fits
+from headroom.api.answers import Fitted, Sized, Solved, WhatIfs, texts_of
+from headroom.api.running import Levels, as_levels, name_of
+from headroom.api.study import Experiment, ModelLike, Study, model_table
+from headroom.api.voice import ProgramVoice
+from headroom.errors import StudyError
+from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.system import System, Value
+from headroom.experiment.study.paths import JOURNAL_NAME
+from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.study import Replications
+from headroom.experiment.study.study_file import load_study, study_of
+from headroom.report.words import settings_words
+from headroom.sessions.sizing import CONFIDENCE, MOST, REPLICATIONS, Wanted, size_subject
+from headroom.sessions.solving import solve_model, solve_plan
+from headroom.sessions.study_session import analysed, existing_journal, journal_of, planned
+from headroom.sessions.subjects import checked_settings, is_study, study_subject, with_config
+from headroom.sessions.trying import InterruptedTrialError, try_changes
+from headroom.sizing.evaluate import InterruptedSearchError, Subject, plan_of
+from headroom.sizing.space import Axis
+
+Asked: TypeAlias = ModelLike | Study | Path
+"""A model, or a study by itself or by its folder or file."""
+
+
+def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solved:
+    """Return the results of theory for a model or the points of a study, without a run.
+
+    Parameters
+    ----------
+    subject
+        The model or study.
+    quick
+        Of a study: its quick variant.
+    parameters
+        Arguments of the model function; a list makes a point for each of its values. Stations and
+        pools: ``**{"station.cpu.servers": [1, 2, 4]}``.
+
+    Examples
+    --------
+    >>> import headroom as hr
+    >>> found = hr.solve("mm1", utilization=0.5, service_s=0.01)
+    >>> found["response_s_mean"], found.is_exact
+    (0.02, True)
+    """
+    axes = [Axis(name, as_levels(value)) for name, value in parameters.items()]
+    plan = _plan_of_study(subject, quick=quick)
+    if plan is not None:
+        return Solved(tuple(solve_plan(plan, axes)))
+    system, _ = _system(subject)
+    return Solved(tuple(solve_model(name_of(subject), system, axes)))
+
+
+def what_if(
+    subject: Asked,
+    changes: str | Sequence[str] = (),
+    *,
+    point: Mapping[str, Value] | str | None = None,
+    replications: int | None = None,
+    completions: int | None = None,
+    quick: bool = False,
+    seed: int | None = None,
+    jobs: int | None = None,
+    progress: bool = True,
+    **parameters: Value,
+) -> WhatIfs:
+    """Try changes of stations, pools and parameters, paired with the system by their seeds.
+
+    Parameters
+    ----------
+    subject
+        A model, or a study, whose journal keeps the runs.
+    changes
+        As ``"station.cpu.servers=8"`` or ``"pool.connections.tokens=x2"``, each tried by itself;
+        none: everything doubled.
+    point
+        Of a study: levels or key of the point; None: the last one that something limits.
+    replications
+        Pairs, >= 2; None: those of the point, of a model 10.
+    completions
+        Of a model: completions of a run.
+    quick
+        Of a study: its quick variant.
+    seed, jobs, progress
+        As of `simulate`.
+    parameters
+        Of a model: arguments of its function.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The user stopped it.
+
+    Examples
+    --------
+    >>> import headroom as hr
+    >>> found = hr.what_if("interactive", "station.server.servers=x2", completions=2000)
+    >>> found["station.server.servers=x2"]["throughput"].pairs
+    10
+    """
+    plan = _plan_of_study(subject, quick=quick, seed=seed)
+    where = ""
+    with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
+        place = Path(folder) / JOURNAL_NAME
+        if plan is None:
+            chosen = _subject(subject, completions, parameters, varied=())
+            plan = _one_point(chosen, replications or 10, seed)
+            where = settings_words(chosen.config, list(parameters))
+        else:
+            _refuse_parameters(parameters)
+            place = journal_of(plan)
+        try:
+            tried = try_changes(
+                plan,
+                place,
+                point=point if isinstance(point, str | None) else _levels_text(point),
+                changes=texts_of(changes),
+                replications=replications,
+                jobs=jobs or os.cpu_count() or 1,
+                voice=ProgramVoice(shows_progress=progress),
+            )
+        except InterruptedTrialError as error:
+            raise KeyboardInterrupt from error
+    experiment = msgspec.structs.replace(tried.experiment, points=[tried.point])
+    return WhatIfs(msgspec.structs.replace(tried.result, experiments=[experiment]), where)
+
+
+def size(
+    subject: Asked,
+    *,
+    target: str | Sequence[str],
+    over: Mapping[str, Sequence[Value]],
+    cost: Mapping[str, float] | None = None,
+    experiment: str = "",
+    completions: int | None = None,
+    confidence: float = CONFIDENCE,
+    replications: int = REPLICATIONS,
+    most: int = MOST,
+    seed: int = 1,
+    jobs: int | None = None,
+    folder: str | Path | None = None,
+    progress: bool = True,
+    **parameters: Value,
+) -> Sized:
+    """Find the smallest configuration that meets every target.
+
+    Parameters
+    ----------
+    subject
+        A model, or a study with a simulated experiment.
+    target
+        As ``"response_s_p95<=200ms"``; all of several must be met.
+    over
+        Factors with their levels, the cheapest first; also ``"station.cpu.servers"``.
+    cost
+        Cost of one unit of a factor; 1 each.
+    experiment
+        Of a study: the experiment, if it has several.
+    completions
+        Completions of a run.
+    confidence
+        Confidence level of the whole answer.
+    replications, most
+        Maximum replications per configuration, and number of simulated configurations.
+    seed, jobs, progress
+        As of `simulate`.
+    folder
+        Folder of stored runs, for later searches; None keeps none.
+    parameters
+        Arguments of the model function that do not vary.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The user stopped it.
+
+    Examples
+    --------
+    >>> import headroom as hr
+    >>> goal = "station.server.utilization<=60%"
+    >>> found = hr.size("interactive", target=goal, over={"servers": range(1, 5)}, users=40)
+    >>> found.is_found
+    True
+    """
+    axes = tuple(Axis(name, tuple(levels)) for name, levels in over.items())
+    plan = _plan_of_study(subject)
+    if plan is None:
+        chosen = _subject(subject, completions, parameters, varied=list(over))
+    else:
+        base = study_subject(plan, experiment, completions, list(over))
+        given = checked_settings(parameters, base.system.parameters())
+        chosen = with_config(base, given, list(over))
+    wanted = Wanted(
+        name=name_of(subject),
+        axes=axes,
+        targets=texts_of(target),
+        costs=[f"{name}={weight!r}" for name, weight in (cost or {}).items()],
+        confidence=confidence,
+        replications=replications,
+        most=most,
+        seed=seed,
+        command=f"hr.size({name_of(subject)}, target={target!r}, over=..., seed={seed})",
+    )
+    with _kept_or_temporary(folder) as place:
+        try:
+            found = size_subject(
+                chosen,
+                wanted,
+                place / JOURNAL_NAME,
+                jobs=jobs or os.cpu_count() or 1,
+                voice=ProgramVoice(shows_progress=progress),
+            )
+        except InterruptedSearchError as error:
+            raise KeyboardInterrupt from error
+    return Sized(found)
+
+
+def fit(
+    study: Study | str | Path,
+    model: ModelLike,
+    *,
+    experiment: str | Sequence[str],
+    method: str = "least-squares",
+    where: Mapping[str, Value] | None = None,
+    options: Mapping[str, Any] | None = None,
+    quick: bool = False,
+    completions: int | None = None,
+    **parameters: Value,
+) -> Fitted:
+    """Fit parameters of a model to results of a study that was run.
+
+    Parameters
+    ----------
+    study
+        The study, or its folder; its journal has the results.
+    model
+        The model.
+    experiment
+        Experiment, or experiments, whose results are fitted.
+    method
+        A registered method: ``"least-squares"``, ``"service.demand"`` ...
+    where
+        Levels of the source to fit; factors that are left out match every level.
+    options
+        Options of the method, such as
+        ``{"parameters": {"service_s": [0.001, 0.1]}, "metrics": ["throughput"]}``.
+    quick
+        Fit the results of the quick variant.
+    completions
+        Completions of a run, for methods that simulate.
+    parameters
+        Arguments of the model function that are not fitted.
+
+    Raises
+    ------
+    StudyError
+        The source is not complete, or cannot be fitted; with the reason.
+    """
+    sources = [experiment] if isinstance(experiment, str) else list(experiment)
+    plan = _with_fit(
+        study,
+        Experiment(
+            "fitted",
+            system=model_table(model, here=Path.cwd()),
+            fixed=dict(parameters),
+            completions=completions,
+            replications=2,
+            fit={
+                "from": sources,
+                "method": method,
+                "where": dict(where or {}),
+                "options": dict(options or {}),
+            },
+        ),
+        quick=quick,
+    )
+    with existing_journal(plan, lambda _: None) as journal:
+        settled = with_fits(plan, journal)
+        fitted = settled.named("fitted")
+        found = fit_result(fitted)
+        if fitted.fit is None or found is None or found.state != "fitted":
+            reason = "" if fitted.fit is None else fitted.fit.reason
+            cure = "" if fitted.fit is None else fitted.fit.cure
+            raise StudyError(
+                f"the parameters cannot be fitted: {reason}", cure=cure or "run the study first"
+            )
+        result = analysed(settled.only(["fitted"]), journal)
+    return Fitted(found, result.experiments[0])
+
+
+def _with_fit(study: Study | str | Path, added: Experiment, *, quick: bool) -> Plan:
+    """Return the plan of a study with one more experiment, which is fitted and never run."""
+    loaded = study.loaded() if isinstance(study, Study) else load_study(Path(study))
+    content = {**_tables(loaded.study), "claim": []}
+    content["experiment"] = [*content["experiment"], added.content()]
+    return planned(study_of(content, folder=loaded.folder, command="hr.fit(...)"), quick=quick)
+
+
+def _tables(study: msgspec.Struct) -> dict[str, Any]:
+    tables: dict[str, Any] = _without_none(msgspec.to_builtins(study))
+    return tables
+
+
+def _without_none(value: Any) -> Any:  # noqa: ANN401 - any table
+    if isinstance(value, dict):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _plan_of_study(subject: Asked, *, quick: bool = False, seed: int | None = None) -> Plan | None:
+    """Return the plan if the subject is a study, None if it is a model."""
+    if isinstance(subject, Study):
+        return planned(subject.loaded(), quick=quick, seed=seed)
+    if isinstance(subject, Path) or (isinstance(subject, str) and is_study(subject)):
+        return planned(load_study(Path(subject)), quick=quick, seed=seed)
+    return None
+
+
+def _system(model: Asked) -> tuple[System, msgspec.Struct]:
+    if isinstance(model, Study | Path):
+        raise TypeError("a model is needed, not a study")
+    return _loaded(model_table(model, here=Path.cwd()), {})
+
+
+def _loaded(table: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[System, msgspec.Struct]:
+    keys = {**table, **end}
+    kind = registry.find_system(keys.pop("name"))
+    setup: msgspec.Struct = msgspec.convert(keys, kind.setup_type)
+    return kind.load(setup, base=Path.cwd()), setup
+
+
+def _subject(
+    model: Asked,
+    completions: int | None,
+    parameters: Mapping[str, Value],
+    *,
+    varied: Sequence[str],
+) -> Subject:
+    if isinstance(model, Study | Path):
+        raise TypeError("a model is needed, not a study")
+    end = {} if completions is None else {"completions": completions}
+    system, setup = _loaded(model_table(model, here=Path.cwd()), end)
+    subject = Subject(name=name_of(model), system=system, setup=setup, base=Path.cwd(), config={})
+    return with_config(subject, checked_settings(parameters, system.parameters()), varied)
+
+
+def _one_point(subject: Subject, count: int, seed: int | None) -> Plan:
+    rule = Replications(count=count)
+    plan = plan_of(subject, [subject.config], rule, seed=1 if seed is None else seed)
+    return replace(plan, command="hr.what_if(...)")
+
+
+def _refuse_parameters(parameters: Mapping[str, Value]) -> None:
+    if parameters:
+        raise StudyError(
+            f"{next(iter(parameters))!r} is a parameter of a model, but a study is given",
+            cure='name it in a change: hr.what_if(study, "hit_ratio=0.9")',
+        )
+
+
+def _levels_text(levels: Mapping[str, Value]) -> str:
+    return ",".join(f"{name}={level}" for name, level in levels.items())
+
+
+@contextmanager
+def _kept_or_temporary(folder: str | Path | None) -> Iterator[Path]:
+    if folder is not None:
+        yield Path(folder)
+        return
+    with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as name:
+        yield Path(name)

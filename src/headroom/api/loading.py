@@ -1,0 +1,102 @@
+"""Load results that were saved: a results file, a page, or the folder of a study."""
+
+import base64
+import gzip
+import re
+from pathlib import Path
+
+import msgspec
+
+from headroom.analysis.results import StudyResult
+from headroom.analysis.results_file import FORMAT, read_results
+from headroom.analysis.stored_form import StoredStudy, read_form
+from headroom.api.results import Result
+from headroom.errors import StudyError
+from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
+from headroom.sessions.study_session import analysed, existing_journal, open_plan, what_counts
+
+_RESULTS = re.compile(
+    r'<script type="application/json" id="results"( data-packed="gzip")?>(.*?)</script>', re.DOTALL
+)
+
+
+def load(path: str | Path, *, quick: bool = False) -> Result:
+    """Return saved results, without a run.
+
+    Parameters
+    ----------
+    path
+        A `results.json`, a page (`report.html`), or the folder of a study. A folder with a
+        `study.toml` is analysed as by `headroom show`; another one needs its `results.json`.
+    quick
+        Of a folder: the results of the quick variant.
+
+    Raises
+    ------
+    HeadroomError
+        Nothing is there, or it is of another version.
+
+    Examples
+    --------
+    >>> import tempfile, headroom as hr
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     load = hr.Experiment("load", "mm1", replications=2, completions=500)
+    ...     ran = hr.run(hr.Study("queue", [load], folder=folder))
+    ...     again = hr.load(folder)
+    >>> again.to_rows() == ran.to_rows()
+    True
+    """
+    place = Path(path)
+    if (place / STUDY_NAME).is_file() or place.name == STUDY_NAME:
+        return load_study_folder(place, quick=quick)
+    if place.is_dir():
+        return Result(read_results(results_folder(place, quick) / RESULTS_NAME))
+    if place.suffix.lower() in {".html", ".htm"}:
+        return Result(_of_page(place))
+    if not place.exists():
+        raise StudyError(
+            f"there are no results at {place}",
+            cure="name a results.json, a report.html, or the folder of a study that was run",
+        )
+    return Result(read_results(place))
+
+
+def load_study_folder(study: Path, *, quick: bool = False) -> Result:
+    """Return the results of a study from its journal, as `headroom show` has them."""
+    plan = open_plan(study, quick=quick)
+    notes: list[str] = []
+    with existing_journal(plan, notes.append) as journal:
+        result = analysed(plan, journal)
+        notes += what_counts(plan, journal)
+    return Result(result, notes=tuple(notes), plan=plan)
+
+
+def _of_page(page: Path) -> StudyResult:
+    found = _RESULTS.search(page.read_text(encoding="utf-8"))
+    if found is None:
+        raise StudyError(
+            f"{page} holds no results of Headroom", cure="name a report.html, or a results.json"
+        )
+    packed, text = found.groups()
+    content = gzip.decompress(base64.b64decode(text)) if packed else text.encode()
+    try:
+        stored = msgspec.json.decode(content, type=StoredStudy)
+    except msgspec.MsgspecError as error:
+        raise StudyError(
+            f"{page} holds results of another version: {error}",
+            cure="write the page again: headroom report STUDY",
+        ) from error
+    if stored.format != FORMAT:
+        raise StudyError(
+            f"{page} holds results of format {stored.format}, this version reads {FORMAT}",
+            cure="write the page again: headroom report STUDY",
+        )
+    result = read_form(stored)
+    if result.done + result.failed > sum(
+        point.done + point.failed for one in result.experiments for point in one.points
+    ):
+        raise StudyError(
+            f"{page} is the page of a large study and holds the pictured points alone",
+            cure=f"load the {RESULTS_NAME} next to it",
+        )
+    return result

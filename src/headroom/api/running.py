@@ -1,0 +1,342 @@
+"""Run, simulate, load and compare: each returns results that a program computes with."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+from headroom.api.compared import OneOf
+from headroom.api.results import Result, Sweep, View
+from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
+from headroom.api.voice import ProgramVoice
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.study import SAME_WITHIN
+from headroom.sessions.overwrite import confirm, needed
+from headroom.sessions.running import How, opened, run_in, run_to_page
+from headroom.sessions.study_session import (
+    analysed,
+    identity_of,
+    journal_of,
+    open_plan,
+    planned,
+)
+from headroom.simulation import Model
+
+Levels: TypeAlias = Value | Iterable[Value]
+"""A value of a parameter, or several that are tried one by one."""
+_RESUME = "call it again to resume"
+
+
+def run(
+    study: Study | str | Path,
+    *,
+    quick: bool = False,
+    only: Sequence[str] = (),
+    jobs: int | None = None,
+    seed: int | None = None,
+    settings: Sequence[str] = (),
+    on: str = "",
+    fresh: bool = False,
+    what_if: bool = True,
+    stop_on_failure: bool = False,
+    overwrite: Sequence[str] = (),
+    progress: bool = True,
+) -> Result:
+    """Run a study, or resume it, and return its results; as `headroom run`.
+
+    Parameters
+    ----------
+    study
+        A study, or the path of a study's folder or file.
+    quick
+        Run the smaller variant that the study defines.
+    only
+        Experiments to run; the result has all.
+    jobs
+        Simulations in parallel; None: one for each processor.
+    seed
+        Another study seed.
+    settings
+        Keys of the study to set, such as ``"experiment.replications.count=3"``.
+    on
+        Dask cluster that simulates: ``"dask://HOST:PORT"`` or ``"local-cluster"``; empty: processes
+        of this machine.
+    fresh
+        Measure again what was measured before.
+    what_if
+        Try the what-ifs that the study asks for.
+    stop_on_failure
+        Start nothing more after a replication has failed.
+    overwrite
+        Words that allow this run to destroy what is on a target.
+    progress
+        Show progress on stderr, in a terminal or notebook.
+
+    Raises
+    ------
+    HeadroomError
+        The study is wrong, or this machine cannot run it.
+    KeyboardInterrupt
+        The user stopped it; finished replications are kept, and another call resumes.
+
+    Examples
+    --------
+    >>> import tempfile, headroom as hr
+    >>> load = hr.Experiment(
+    ...     "load", "mm1", factors={"utilization": [0.5, 0.9]}, replications=3, completions=1000
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = hr.run(hr.Study("queue", [load], folder=folder))
+    >>> result["load"].at(utilization=0.5)["throughput"].count
+    3
+    """
+    if isinstance(study, Study):
+        plan = planned(study.loaded(settings), quick=quick, seed=seed)
+    else:
+        plan = open_plan(Path(study), quick=quick, seed=seed, settings=settings)
+    chosen = plan.only(only) if only else plan
+    _confirm(chosen, overwrite)
+    identity = identity_of(plan)
+    voice = ProgramVoice(shows_progress=progress)
+    how = How(
+        voice=voice,
+        jobs=jobs or os.cpu_count() or 1,
+        resume=_RESUME,
+        stop_on_failure=stop_on_failure,
+        is_fresh=fresh,
+        is_doubled=what_if,
+        on=on,
+    )
+    finished = run_to_page(plan, chosen, how, identity=identity)
+    if finished.outcome.interrupted:
+        raise KeyboardInterrupt(f"{finished.outcome.remaining} replications are left; {_RESUME}")
+    return Result(finished.result, notes=voice.notes, plan=plan, report=finished.page)
+
+
+def _confirm(plan: Plan, typed: Sequence[str]) -> None:
+    missing = [one.words for one in needed(plan) if one.words not in typed]
+    if missing:
+        raise EnvironmentUnfitError(
+            f"this run would overwrite {', '.join(missing)}",
+            cure=f"to allow it, pass overwrite={missing!r}",
+        )
+    confirm(plan, typed)
+
+
+def simulate(
+    model: ModelLike,
+    *,
+    replications: int | None = None,
+    until: float | None = None,
+    metric: str = "response_s_mean",
+    completions: int | None = None,
+    time_s: float | None = None,
+    seed: int = 1,
+    warm_up: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    on: str = "",
+    progress: bool = True,
+    **parameters: Levels,
+) -> Sweep:
+    """Simulate a model and return estimates with 95% intervals.
+
+    Parameters
+    ----------
+    model
+        A model, a function that returns one, or a name such as ``"mm1"`` or ``"shop.py:build"``.
+    replications
+        Runs of each point with their own seeds; 10, or at most 100 with `until`.
+    until
+        Run until the interval of `metric` is within this share of its centre: 0.02 is ±2%.
+    metric
+        Metric that `until` is about.
+    completions, time_s
+        End of a run: completions, or simulated time (s), instead of the model's own rule.
+    seed
+        All seeds derive from it: the same seed gives the same bits.
+    warm_up
+        How the warm-up is cut, as in a study: ``{"method": "none"}``; by default it is found.
+    jobs
+        Simulations in parallel; None: one for each processor.
+    on
+        Dask cluster that simulates, as of `run`.
+    progress
+        Show progress on stderr, in a terminal or notebook.
+    parameters
+        Arguments of the model function. A list makes a point for each of its values.
+
+    Raises
+    ------
+    HeadroomError
+        The model is wrong, or every run failed.
+
+    Examples
+    --------
+    >>> import headroom as hr
+    >>> found = hr.simulate("mm1", utilization=[0.5, 0.8], completions=5000, replications=5)
+    >>> found.at(utilization=0.5)["response_s_mean"].unit
+    's'
+    """
+    count: int | dict[str, Any] = replications or 10
+    if until is not None:
+        count = {"metric": metric, "half_width": until, "maximum": max(replications or 100, 5)}
+    experiment = Experiment(
+        "simulation",
+        system=model_table(model, here=Path.cwd()),
+        replications=count,
+        completions=completions,
+        time_s=time_s,
+        what_if={"parts": "none"},
+        warm_up=warm_up or {},
+        **_split(parameters),
+    )
+    name = name_of(model)
+    words = [*(f"{key}={value!r}" for key, value in parameters.items()), f"seed={seed}"]
+    command = f"hr.simulate({name}, {', '.join(words)})"
+    how = _how(progress, jobs, on)
+    return _swept([experiment], how, title=name, seed=seed, command=command)
+
+
+def compare(
+    *models: ModelLike | Result | Sweep,
+    names: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    same_within: float = SAME_WITHIN,
+    replications: int = 10,
+    completions: int | None = None,
+    time_s: float | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: bool = True,
+    **parameters: Levels,
+) -> Sweep:
+    """Compare models with the first one: which is better, by how much, how sure.
+
+    Parameters
+    ----------
+    models
+        Two or more models.
+    names
+        A name for each; by default those of the functions or models.
+    metrics
+        Metrics to compare; empty: the first three of the model.
+    same_within
+        Difference that does not matter: with 0.05, models are the same if the whole interval of
+        their ratio is between 1 / 1.05 and 1.05.
+    replications, completions, time_s, seed, jobs, progress
+        As of `simulate`.
+    parameters
+        Arguments that all models take.
+
+    Raises
+    ------
+    HeadroomError
+        There are fewer than two models, or they do not take the same parameters.
+
+    Examples
+    --------
+    >>> import headroom as hr
+    >>> found = hr.compare("mm1", "mmc", completions=2000, replications=5, utilization=0.5)
+    >>> sorted({row["model"] for row in found.to_rows("comparisons")})
+    ['mmc']
+    """
+    if any(isinstance(model, View) for model in models):
+        raise StudyError(
+            "saved results cannot be compared with models",
+            cure="pass models; levels of one study are compared by its table `compare`",
+        )
+    chosen = [model for model in models if not isinstance(model, View)]
+    labels = list(names) or [name_of(model) for model in chosen]
+    if len(chosen) < 2 or len(set(labels)) != len(chosen):  # noqa: PLR2004 - a pair
+        raise StudyError(
+            f"a comparison needs two models with different names, but these are: {labels}",
+            cure='name them: hr.compare(one, two, names=["one queue", "two queues"])',
+        )
+    tables = {
+        label: model_table(model, here=Path.cwd())
+        for label, model in zip(labels, chosen, strict=True)
+    }
+    one_of = OneOf(tables, tuple(parameters))
+    split = _split(parameters)
+    split["factors"] = {"model": labels, **split["factors"]}
+    experiment = Experiment(
+        "comparison",
+        system=model_table(one_of),
+        replications=replications,
+        completions=completions,
+        time_s=time_s,
+        what_if={"parts": "none"},
+        responses=list(metrics),
+        compare={"factor": "model", "base": labels[0], "same_within": same_within},
+        **split,
+    )
+    title = " and ".join(labels)
+    command = f"hr.compare({', '.join(labels)}, seed={seed})"
+    how = _how(progress, jobs)
+    return _swept([experiment], how, title=title, seed=seed, command=command)
+
+
+def _split(parameters: Mapping[str, Levels]) -> dict[str, Any]:
+    """Return values as `fixed`, and several values of one parameter as `factors`."""
+    tables: dict[str, Any] = {"fixed": {}, "factors": {}}
+    for name, value in parameters.items():
+        levels = as_levels(value)
+        if _is_one(value):
+            tables["fixed"][name] = levels[0]
+        else:
+            tables["factors"][name] = list(levels)
+    return tables
+
+
+def as_levels(value: Levels) -> tuple[Value, ...]:
+    """Return one or several values as levels.
+
+    Examples
+    --------
+    >>> as_levels("ssd"), as_levels(range(3))
+    (('ssd',), (0, 1, 2))
+    """
+    found = plain([value] if _is_one(value) else list(value))  # type: ignore[arg-type] # so it is
+    return tuple(found)
+
+
+def _is_one(value: Levels) -> bool:
+    return isinstance(value, str) or not isinstance(value, Iterable)
+
+
+def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: FBT001 - an option of its callers
+    voice = ProgramVoice(shows_progress=shows_progress)
+    return How(voice=voice, jobs=jobs or os.cpu_count() or 1, resume=_RESUME, on=on)
+
+
+def _swept(
+    experiments: Sequence[Experiment], how: How, *, title: str, seed: int, command: str
+) -> Sweep:
+    """Run experiments in a folder that goes away once they are analysed."""
+    with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
+        study = Study(experiments[0].name, experiments, title=title, seed=seed, folder=folder)
+        plan = planned(study.loaded(command=command), quick=False)
+        journal_of(plan).parent.mkdir(parents=True, exist_ok=True)
+        with opened(plan, how) as (journal, connected):
+            outcome = run_in(journal, plan, plan, connected)
+            if outcome.interrupted:
+                raise KeyboardInterrupt
+            result = analysed(plan, journal, jobs=how.jobs)
+    errors = [error for point in result.experiments[0].points for error in point.errors]
+    if not result.done and errors:
+        raise StudyError(f"every replication failed: {errors[0]}", cure="correct the model")
+    return Sweep(result)
+
+
+def name_of(model: object) -> str:
+    """Return the name of a model or study for titles and messages."""
+    if isinstance(model, Path):
+        return model.resolve().name
+    if isinstance(model, Study):
+        return model.name
+    if isinstance(model, str):
+        return model
+    return model.name if isinstance(model, Model) else str(getattr(model, "__name__", "model"))

@@ -1,0 +1,150 @@
+"""Simulate, compare, solve, what-if and size from Python: values, and what is refused."""
+
+import math
+from typing import cast
+
+import pytest
+
+import headroom as hr
+from headroom.errors import HeadroomError, StudyError
+
+
+def closed(users: int = 10, think_s: float = 1.0) -> hr.Model:
+    model = hr.Model("closed", time_unit="s")
+    page = model.program("page")
+    page.use(model.station("web", servers=2), hr.exponential(0.014))
+    page.use(model.station("database"), hr.exponential(0.009))
+    model.closed_class("users", page, population=users, think=hr.exponential(think_s))
+    return model
+
+
+def test_an_estimate_holds_what_theory_says_and_computes_like_a_number() -> None:
+    found = hr.simulate(closed, users=50, completions=4000, replications=5, jobs=1)
+    theory = hr.solve(closed, users=50)
+    throughput = found["throughput"]
+    assert theory.is_exact
+    assert throughput.low is not None
+    assert throughput.high is not None
+    assert throughput.low < theory["throughput"] < throughput.high
+    assert math.isclose(float(throughput), throughput.value)
+    assert str(throughput).startswith("48")
+    assert throughput.count == 5
+    assert "throughput" in repr(throughput)
+
+
+def test_the_same_seed_gives_the_same_rows_and_lists_make_points() -> None:
+    once = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=1)
+    again = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=2)
+    other = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=1, seed=2)
+    assert once.to_rows() == again.to_rows() != other.to_rows()
+    assert [point.levels["users"] for point in once] == [10, 150]
+    assert once.at(users=150)["station.database.utilization"].value > 0.9
+    row = once.to_rows()[0]
+    assert (row["users"], row["n"], row["metric"], row["unit"]) == (10, 2, "throughput", "1/s")
+    frame = once.to_frame()
+    assert list(frame["users"].unique()) == [10, 150]
+
+
+def test_until_runs_as_long_as_the_interval_is_too_wide() -> None:
+    found = hr.simulate("mm1", utilization=0.5, until=0.05, completions=2000, jobs=1)
+    response = found["response_s_mean"]
+    assert response.low is not None
+    assert response.high is not None
+    assert response.high - response.low <= 0.101 * response.value
+
+
+def test_several_points_ask_which_one_is_meant() -> None:
+    found = hr.simulate(closed, users=[5, 6], completions=100, replications=2, jobs=1)
+    with pytest.raises(StudyError, match="2 points of experiment") as caught:
+        found["throughput"]
+    assert "users = 5; users = 6" in caught.value.cure
+    with pytest.raises(StudyError, match="no factor 'usres'"):
+        found.at(usres=5)
+    with pytest.raises(StudyError, match="no estimate of 'thruput'") as missing:
+        found.at(users=5)["thruput"]
+    assert "throughput" in missing.value.cure
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: hr.simulate(closed, usres=5), "no parameter 'usres'"),
+        (lambda: hr.simulate(closed, users=2.5), "users"),
+        (lambda: hr.simulate("mm1", completions=0), "completions"),
+        (lambda: hr.simulate("nowhere.py"), "not found"),
+        (lambda: hr.simulate(cast("str", 7)), "7 is not a model"),
+        (lambda: hr.simulate(lambda: cast("hr.Model", 7)), "returned int, not a Model"),
+        (lambda: hr.compare(closed), "needs two models"),
+        (lambda: hr.compare(closed, "mm1", users=5), "model 'mm1' has no parameter 'users'"),
+        (lambda: hr.load("nowhere"), "no results at nowhere"),
+        (lambda: hr.what_if(closed, "station.cpu.servers=x2"), "station"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_hint(ask: object, message: str) -> None:
+    assert callable(ask)
+    with pytest.raises(HeadroomError, match=message) as caught:
+        ask()
+    assert caught.value.cure
+
+
+def test_a_saturated_point_says_so_instead_of_an_estimate() -> None:
+    found = hr.simulate("mm1", utilization=0.5, completions=300, replications=2, jobs=1)
+    assert found.at().saturation is None
+
+    def flooded() -> hr.Model:
+        model = hr.Model("flooded", time_unit="s")
+        visit = model.program("visit")
+        visit.use(model.station("till"), hr.exponential(0.02))
+        model.open_class("visits", visit, interarrival=hr.exponential(0.01))
+        return model
+
+    full = hr.simulate(flooded, completions=300, replications=2, jobs=1)
+    assert full.at().saturation is not None
+    with pytest.raises(StudyError, match="saturated"):
+        full["response_s_mean"]
+
+
+def test_a_comparison_knows_the_better_model_and_both_sides_by_name() -> None:
+    def one_fast() -> hr.Model:
+        return closed(users=200)
+
+    def two_slow() -> hr.Model:
+        return closed(users=20)
+
+    found = hr.compare(
+        one_fast, two_slow, completions=2000, replications=4, metrics=["throughput"], jobs=1
+    )
+    (row,) = found.to_rows("comparisons")
+    assert (row["model"], row["base"], row["verdict"]) == ("two_slow", "one_fast", "worse")
+    assert "two_slow" in found.summary()
+
+
+def test_what_ifs_and_sizes_answer_as_the_commands_do() -> None:
+    tried = hr.what_if(
+        closed, "station.database.servers=x2", users=200, completions=4000, replications=3, jobs=1
+    )
+    effect = tried["station.database.servers=x2"]["throughput"]
+    assert effect.low is not None
+    assert effect.low > 1.1
+    assert {row["change"] for row in tried.to_rows()} == {"station.database.servers=x2"}
+    assert "What if" in tried.summary()
+    sized = hr.size(
+        closed,
+        target="throughput>=120/s",
+        over={"station.database.servers": [1, 2, 3]},
+        users=200,
+        completions=1000,
+        jobs=1,
+    )
+    assert sized.best == {"station.database.servers": 2}
+    assert sized.is_found
+    assert sized.sentences
+
+
+def test_formulas_sweep_and_say_what_they_cannot() -> None:
+    curve = hr.solve(closed, users=range(1, 4))
+    assert [row["users"] for row in curve.to_rows() if row["metric"] == "throughput"] == [1, 2, 3]
+    with pytest.raises(StudyError, match="3 points were solved"):
+        curve["throughput"]
+    with pytest.raises(StudyError, match="formulas give no 'thruput'"):
+        hr.solve(closed)["thruput"]

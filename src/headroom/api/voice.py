@@ -1,0 +1,63 @@
+"""The voice of a session that a program or a notebook started.
+
+Messages are kept for the result instead of printed; what a user must know at once, and progress,
+go to stderr. In a notebook progress is one line of text, because a bar needs a terminal.
+"""
+
+import sys
+
+from headroom.experiment.runner.progress import Progress, TextProgress
+
+
+class ProgramVoice:
+    """Keeps notes; shows progress on a terminal or in a notebook.
+
+    Parameters
+    ----------
+    shows_progress
+        False shows none, also in a notebook or on a terminal.
+
+    Attributes
+    ----------
+    notes
+        Messages so far, each once.
+    """
+
+    def __init__(self, *, shows_progress: bool = True) -> None:
+        self._shows_progress = shows_progress
+        self._notes: dict[str, None] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Messages so far, each once."""
+        return tuple(self._notes)
+
+    def note(self, message: str) -> None:
+        """Keep a message for the result."""
+        self._notes[message] = None
+
+    def insist(self, message: str) -> None:
+        """Keep a message and print it on stderr."""
+        self.note(message)
+        sys.stderr.write(f"headroom: {message}\n")
+
+    def progress(self) -> Progress:
+        """Return a progress on stderr: a bar, a line of text, or nothing."""
+        if self._shows_progress and in_notebook():
+            return TextProgress(sys.stderr)
+        from rich.console import Console  # noqa: PLC0415 - a notebook needs none
+
+        return Progress(Console(stderr=True, highlight=False), is_quiet=not self._shows_progress)
+
+
+def in_notebook() -> bool:
+    """Return whether this program is the kernel of a notebook.
+
+    Examples
+    --------
+    >>> in_notebook()
+    False
+    """
+    interactive = sys.modules.get("IPython")
+    shell = None if interactive is None else interactive.get_ipython()
+    return shell is not None and getattr(shell, "kernel", None) is not None

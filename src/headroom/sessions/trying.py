@@ -1,0 +1,176 @@
+"""Try changes of stations, pools and parameters at a point, paired with it by their seeds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from headroom.analysis.follow_up.stopping import IntervalRule
+from headroom.analysis.follow_up.what_if import all_doubled
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.errors import StudyError
+from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.changes import Change, changes_in, text_of
+from headroom.experiment.protocol.system import Modelled
+from headroom.experiment.runner.cluster.address import place_of
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.experiment.runner.runner import run_plan
+from headroom.experiment.runner.what_if import changed_plan, changed_point
+from headroom.experiment.runner.worker_pool import kept_workers
+from headroom.experiment.study.changed_parameters import check_changes
+from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.sessions.study_session import analysed, point_key
+from headroom.sessions.voice import Voice
+
+
+class InterruptedTrialError(Exception):
+    """The user stopped the runs; what ran is in the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """The experiment with its one point, whose what-ifs include the changes with these texts."""
+
+    result: StudyResult
+    texts: frozenset[str]
+
+    @property
+    def experiment(self) -> ExperimentResult:
+        """The experiment of the point."""
+        return self.result.experiments[0]
+
+    @property
+    def point(self) -> PointResult:
+        """The point with the effects of the requested changes alone."""
+        found = self.experiment.points[0]
+        kept = [one for one in found.what_ifs if one.change in self.texts]
+        return msgspec.structs.replace(found, what_ifs=kept)
+
+
+def try_changes(
+    plan: Plan,
+    place: Path,
+    *,
+    point: str | None,
+    changes: Sequence[str],
+    replications: int | None,
+    jobs: int,
+    voice: Voice,
+    on: str = "",
+) -> Tried:
+    """Run a point and changes of it, and return their effects.
+
+    Parameters
+    ----------
+    plan, place
+        The plan, and the path of its journal.
+    point
+        Key or levels of the point; None: the last one that something limits.
+    changes
+        Texts such as ``"station.cpu.servers=x2"``; none: everything doubled.
+    replications
+        Pairs, >= 2; None: those of the point.
+    jobs
+        Simulations in parallel, >= 1.
+    voice
+        Takes the progress.
+    on
+        Cluster that simulates; empty: this machine.
+
+    Raises
+    ------
+    InterruptedTrialError
+        The user stopped it.
+    """
+
+    def run(wanted: Plan | None) -> None:
+        if wanted is None:
+            return
+        outcome = run_plan(
+            wanted,
+            journal,
+            stopping=IntervalRule(),
+            jobs=jobs,
+            progress=voice.progress(),
+            interrupt=Interrupt(),
+            place=workers,
+        )
+        if outcome.interrupted:
+            raise InterruptedTrialError
+
+    with (
+        place_of(on, voice.note) as workers,
+        Journal.open(place, create=True) as journal,
+        kept_workers(),
+    ):
+        experiment, base = base_point(plan, journal, point)
+        alone = replace(plan, experiments=(replace(experiment, points=(base,)),))
+        run(alone)
+        checked = _changes(experiment, base, changes, plan, journal)
+        count = replications or _done(journal, base)
+        wanted = [
+            (experiment, changed_point(base, one, experiment.system), count) for one in checked
+        ]
+        run(changed_plan(plan, wanted))
+        result = analysed(alone, journal)
+    return Tried(result=result, texts=frozenset(text_of(one) for one in checked))
+
+
+def base_point(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExperiment, Point]:
+    """Return the point to start from: the one named, or the last that something limits."""
+    points = {point.key: (one, point) for one in plan.experiments for point in one.points}
+    if len(points) == 1:
+        return next(iter(points.values()))
+    result = analysed(plan, journal)
+    key = _last_limited(result) if wanted is None else point_key(result, wanted)
+    experiment, point = points[key]
+    if not isinstance(experiment.system, Modelled):
+        raise StudyError(
+            f"experiment {experiment.spec.name!r} measures a system, which what-if cannot change",
+            cure="name a point of a simulated experiment with --point",
+        )
+    return experiment, point
+
+
+def _last_limited(result: StudyResult) -> str:
+    """Return the key of the last simulated point at which something limits, else of the last."""
+    placed = [
+        (experiment, point)
+        for experiment in result.experiments
+        if experiment.column == "model"
+        for point in experiment.points
+    ]
+    limited = [
+        (experiment, point)
+        for experiment, point in placed
+        if point.bottleneck is not None and point.bottleneck.limits
+    ]
+    if not placed:
+        raise StudyError(
+            f"study {result.name!r} simulates nothing", cure="what-if is about simulated systems"
+        )
+    chosen: tuple[ExperimentResult, PointResult] = (limited or placed)[-1]
+    return chosen[1].key
+
+
+def _changes(
+    experiment: PlannedExperiment, base: Point, texts: Sequence[str], plan: Plan, journal: Journal
+) -> list[tuple[Change, ...]]:
+    """Return the changes asked for, checked; without any, everything doubled."""
+    if not texts:
+        return all_doubled(experiment, base, plan, journal)
+    found = [changes_in(text.strip()) for text in texts]
+    for changes in found:
+        check_changes(experiment.system, base.config, changes)
+    return found
+
+
+def _done(journal: Journal, base: Point) -> int:
+    """Return how many replications the base point has: as many pairs are possible."""
+    done = {
+        row.replication
+        for row in journal.heads(base.experiment)
+        if row.point_key == base.key and row.state == "done" and row.fingerprint == base.fingerprint
+    }
+    return max(len(done), 2)
