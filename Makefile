@@ -3,7 +3,7 @@
 # PYTHON=/path/to/python3 chooses the interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo wheel check test bench format docs pictures clean
+.PHONY: help build demo wheel check test bench format docs site pictures clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,10 @@ format: ## rewrite the layout of all code
 docs: ## regenerate the reference pages and the printed examples in the documents
 	@scripts/build test
 	@.venv/bin/python -m scripts.refresh_docs
+
+site: ## build the documents as a site with search into build/site, notebooks executed
+	@scripts/build site
+	@.venv/bin/python -m scripts.site.build
 
 pictures: ## take the pictures of the documents anew (needs Chromium)
 	@scripts/build test
