@@ -23,6 +23,7 @@ from headroom.quantities import (
     half_width_of,
 )
 from headroom.report.first_screen.grid import Grid, GridColumn
+from headroom.report.numbers import format_estimate
 from headroom.report.sentences.answer.names import head_words, level_words, setting_words
 from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
 from headroom.report.tables import column_scale
@@ -55,10 +56,12 @@ class Decisive:
 
 
 def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
-    """Return the table of the decisive figure; None if there is none."""
-    figure = result.answer.figure if result.answer else None
+    """Return the table of the decisive figure, or of the only point; None without results."""
+    answer = result.answer
+    figure = answer.figure if answer else None
     if figure is None:
-        return None
+        own = [one for one in result.experiments if answer and one.name == answer.experiment]
+        return _point(own[0], is_unicode=is_unicode) if own else None
     if figure.kind == "claims":
         return _claims(result.claims, result.experiments, is_unicode=is_unicode)
     if figure.kind == "errors":
@@ -67,6 +70,21 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
     if figure.factor:
         return _curve(experiment, figure, is_unicode=is_unicode)
     return _settings(experiment, figure, is_unicode=is_unicode)
+
+
+def _point(experiment: ExperimentResult, *, is_unicode: bool) -> Decisive | None:
+    """Return the responses of the only point with results, with their intervals."""
+    points = [point for point in experiment.points if point.estimates]
+    if len(points) != 1:
+        return None
+    found = points[0].estimates
+    known = [found[name] for name in experiment.responses if name in found]
+    if not known:
+        return None
+    labels = [label_metric(estimate.metric) for estimate in known]
+    values = [format_estimate(estimate) for estimate in known]
+    columns = [GridColumn("", labels), GridColumn("95% interval", values, is_kept=True)]
+    return Decisive(Grid(columns=columns, is_unicode=is_unicode), [0])
 
 
 def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bool) -> Decisive:

@@ -113,6 +113,13 @@ def test_each_kind_of_answer_is_one_sentence(result: StudyResult, answer: str) -
     check(result)
 
 
+def test_the_only_point_shows_its_responses_with_their_intervals() -> None:
+    only = measured([point({"lines": 1}, {WALL: 0.1, RATIO: 3.0})])
+    text = screen(plain(only))
+    assert "Wall time 100 ms (99 to 101), compression ratio 3.00 (2.97 to 3.03)." in text
+    assert "compression ratio  3.00 (2.97 to 3.03)" in text
+
+
 def test_bars_start_at_zero_and_the_longest_is_the_largest_value() -> None:
     lines = screen(SHOP, encoding="ascii").splitlines()
     lengths = [line.count("#") for line in lines if "#" in line]
