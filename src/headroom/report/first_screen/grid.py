@@ -47,8 +47,6 @@ class Grid:
         Behind each row, empty for most, with a style.
     rules
         Text of a rule before the row of that number.
-    styles
-        Style of each row, empty for most.
     """
 
     columns: Sequence[GridColumn]
