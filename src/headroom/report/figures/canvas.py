@@ -3,6 +3,7 @@
 Invariant: every text passes the escaping of markupsafe, and every coordinate is finite.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from headroom.report.figures.placing import Anchor, Box, PlacedLine, Placer, Sid
 from headroom.report.figures.roles import Role
 
 Place = tuple[float, float]
+_LEADER_FROM_PX, _LEADER_START_PX = 18.0, 6.0
+"""Distance of a label from which a line leads to it, and of the start of that from the point."""
 
 
 @dataclass(slots=True)
@@ -116,8 +119,23 @@ class Canvas:
         if placed is None:
             self.left_out.append(" ".join(words.text for words in lines))
             return False
+        self._lead_to(placed, at)
         self.write_lines(placed)
         return True
+
+    def _lead_to(self, placed: Sequence[PlacedLine], at: Place) -> None:
+        """Draw a thin line from a point to a label that is far from it."""
+        boxes = [box_of(line.words, line.x, line.y, line.anchor) for line in placed]
+        x, y = at
+        near = (
+            min(max(x, min(box.left for box in boxes)), max(box.right for box in boxes)),
+            min(max(y, min(box.top for box in boxes)), max(box.bottom for box in boxes)),
+        )
+        distance = math.dist(at, near)
+        if distance > _LEADER_FROM_PX:
+            share = _LEADER_START_PX / distance
+            start = x + share * (near[0] - x), y + share * (near[1] - y)
+            self.line(start, near, "axis faint")
 
     def svg(self, label: str, *, style: str = "") -> Markup:
         """Return the figure; `label` says what it shows to those who do not see it."""

@@ -276,15 +276,11 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusyRow:
-    """Shares (0 to 1) of one part over equal steps of time; None if unknown.
-
-    `others` is what other programs used of the same part, drawn grey on top.
-    """
+    """Shares (0 to 1) of one part over equal steps of time; None if unknown."""
 
     label: str
     role: Role
     shares: tuple[float | None, ...]
-    others: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

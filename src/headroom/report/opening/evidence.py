@@ -1,4 +1,4 @@
-"""Figures of claims: a square each, published numbers against results, predicted against measured."""
+"""Figures of claims: a square each, published and predicted numbers against results."""
 
 from collections.abc import Iterator, Sequence
 
