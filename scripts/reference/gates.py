@@ -1,10 +1,9 @@
 """The page of measured gates and histories, from the stored results of the benchmark."""
 
 from benches.gate import (
-    GATES,
     MEANING,
-    POWERED,
     SERIES,
+    SUITES,
     THRESHOLD,
     GateRow,
     RealGates,
@@ -19,9 +18,10 @@ from scripts.reference.tables import NOTICE
 OPENING = f"""# Gates: error rates of regressions and of histories
 
 `headroom compare --fail-on-regression {100 * THRESHOLD:.0f}%`, with {BLOCKS} blocks in the first
-look and {AGAIN_TIMES * BLOCKS} in the second, as shipped. Each line stands for {GATES:,} simulated
-gates without a slowdown, and for {POWERED:,} with one of each size. The standard error of a false
-alarm rate is at most 0.1 points, that of a power at most 1.1.
+look and {AGAIN_TIMES * BLOCKS} in the second, as shipped. A line of one row stands for
+{SUITES[1][0]:,} simulated gates without a slowdown, and for {SUITES[1][1]:,} with one of each size;
+a line of 20 rows for {SUITES[20][0]:,} and {SUITES[20][1]:,}. The standard error of a false alarm
+rate of 1% is 0.1 or 0.2 points, that of a power of 90% is 0.7 or 1.3 points.
 `python -m benches.gate` measures all again; `python -m benches.gate --table` prints the stored
 tables.
 
