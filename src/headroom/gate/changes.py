@@ -103,7 +103,9 @@ def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, fl
 
     The first split of several steps may lie between them; it is no change once they are known.
     """
+    seen: set[tuple[int, ...]] = set()
     while places:
+        seen.add(tuple(places))
         ends = [0, *places, series.size]
         tested = []
         for start, stop in zip(ends, ends[2:], strict=False):
@@ -115,7 +117,7 @@ def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, fl
             del places[tested.index(worst)]
             continue
         moved = [place for _, place, _ in tested]
-        if moved == places or not _are_apart(moved, series.size):
+        if tuple(moved) in seen or not _are_apart(moved, series.size):
             return dict(zip(places, (p for _, _, p in tested), strict=True))
         places = moved
     return {}
