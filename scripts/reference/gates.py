@@ -79,7 +79,8 @@ def _in_short(rows: list[GateRow]) -> str:
         "| ---: | ---: | ---: |",
     ]
     for count in sorted({row.rows for row in rows}):
-        alarms = max(row.alarms / row.gates for row in rows if row.rows == count)
+        equal = [row for row in rows if row.rows == count and row.effect == 0.0]
+        alarms = max(row.alarms / row.gates for row in equal)
         power = next(
             row.found / row.gates
             for row in rows
