@@ -32,7 +32,10 @@ LEVEL = 0.01
 """Probability that a series without a change shows one."""
 SHORTEST = 3
 """Fewest results on each side of a change: one outlier is none."""
-_PERMUTATIONS, _MOST_PERMUTATIONS = 9_999, 199_999
+_PERMUTATIONS = ((5e-4, 9_999), (5e-5, 99_999), (0.0, 999_999))
+"""Levels from which on, and permutations that resolve them."""
+_TAIL = 0.02
+"""Share of the largest statistics that is kept: levels are smaller."""
 _CHUNK = 1_000_000
 _SEED = 20_140_101
 
@@ -100,7 +103,9 @@ def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, fl
 
     The first split of several steps may lie between them; it is no change once they are known.
     """
+    seen: set[tuple[int, ...]] = set()
     while places:
+        seen.add(tuple(places))
         ends = [0, *places, series.size]
         tested = []
         for start, stop in zip(ends, ends[2:], strict=False):
@@ -112,7 +117,7 @@ def _pruned(series: FloatArray, places: list[int], level: float) -> dict[int, fl
             del places[tested.index(worst)]
             continue
         moved = [place for _, place, _ in tested]
-        if moved == places or not _are_apart(moved, series.size):
+        if tuple(moved) in seen or not _are_apart(moved, series.size):
             return dict(zip(places, (p for _, _, p in tested), strict=True))
         places = moved
     return {}
@@ -130,10 +135,13 @@ def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
     statistics = _standardised(ranks[None, :])[0]
     place = int(np.argmax(statistics))
     has_ties = np.unique(series).size < series.size
-    count = int(min(max(_PERMUTATIONS, 20.0 / level), _MOST_PERMUTATIONS))
-    null = _null_of(ranks, count) if has_ties else _null(series.size, count)
-    rarer = int(np.count_nonzero(null >= statistics[place] - 1e-9))
-    return place + SHORTEST, (1 + rarer) / (1 + null.size)
+    count = next(count for least, count in _PERMUTATIONS if level >= least)
+    tail = _tail_of(ranks, count) if has_ties else _tail(series.size, count)
+    largest = statistics[place] + 1e-9
+    if largest < tail[0]:
+        return place + SHORTEST, 1.0
+    rarer = int(np.count_nonzero(tail >= largest - 2e-9))
+    return place + SHORTEST, (1 + rarer) / (1 + count)
 
 
 def _ranks(series: FloatArray) -> FloatArray:
@@ -154,20 +162,21 @@ def _standardised(ranks: FloatArray) -> FloatArray:
     return found
 
 
-@lru_cache(maxsize=64)
-def _null(length: int, count: int) -> FloatArray:
-    return _null_of(np.arange(1.0, length + 1.0), count)
+@lru_cache(maxsize=1024)
+def _tail(length: int, count: int) -> FloatArray:
+    return _tail_of(np.arange(1.0, length + 1.0), count)
 
 
-def _null_of(ranks: FloatArray, count: int) -> FloatArray:
-    """Return the largest statistic of each of many permutations, always the same ones."""
+def _tail_of(ranks: FloatArray, count: int) -> FloatArray:
+    """Return the largest of the statistics of many permutations, always the same ones."""
     random = np.random.default_rng(_SEED)
     rows = max(_CHUNK // ranks.size, 1)
     parts = []
     for start in range(0, count, rows):
         tiled = np.tile(ranks, (min(rows, count - start), 1))
         parts.append(_standardised(random.permuted(tiled, axis=1)).max(axis=1))
-    return np.concatenate(parts)
+    tail: FloatArray = np.sort(np.concatenate(parts))[-math.ceil(_TAIL * count) :]
+    return tail
 
 
 def _change(before: FloatArray, after: FloatArray, place: int, p_value: float) -> Change:

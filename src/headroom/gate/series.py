@@ -304,7 +304,7 @@ def _series(
 
 
 def remembers(values: Sequence[float], places: Sequence[int]) -> bool:
-    """Return whether results, less the medians of their stretches, depend on those before.
+    """Return whether results, less the means of their stretches, depend on those before.
 
     The correlation of successive ones is compared with its one-sided 5% bound for independent ones.
 
@@ -314,7 +314,7 @@ def remembers(values: Sequence[float], places: Sequence[int]) -> bool:
     (False, True)
     """
     series = np.asarray(values, dtype=np.float64)
-    rest = np.concatenate([part - np.median(part) for part in np.split(series, list(places))])
+    rest = np.concatenate([part - part.mean() for part in np.split(series, list(places))])
     squares = float(rest @ rest)
     if squares == 0.0 or rest.size < 2 * _MAIN_RESPONSES:
         return False

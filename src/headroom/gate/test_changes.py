@@ -48,3 +48,11 @@ def test_units_do_not_matter(factor: float) -> None:
     places = [change.place for change in changes_of((factor * series).tolist())]
     assert places == [change.place for change in changes_of(series.tolist())]
     assert places
+
+
+def test_a_series_that_wanders_ends_too() -> None:
+    """Two neighbouring changes once moved each other to and fro for ever."""
+    for seed in range(60):
+        series = np.exp(0.05 * np.cumsum(np.random.default_rng(seed).normal(size=100)))
+        places = [change.place for change in changes_of(series.tolist())]
+        assert places == sorted(set(places))
