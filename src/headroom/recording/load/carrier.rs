@@ -29,17 +29,24 @@ pub trait Carrier: Send {
         true
     }
 
-    /// Return the first step of the operation in `place`, whose buffer may be filled for it.
-    fn begin(&mut self, load: &Load<Self::Source>, place: u32, buffer: &mut [u8]) -> Self::Step;
+    /// Return the first step of the operation in `place`, whose `buffer` may be filled for it. It
+    /// is a call, because most operations need no buffer, and to find it takes 3% of all
+    /// instructions.
+    fn begin<'b>(
+        &mut self,
+        load: &Load<Self::Source>,
+        place: u32,
+        buffer: impl FnOnce() -> &'b mut [u8],
+    ) -> Self::Step;
 
     /// Judge the `completion` of a step, whose place has `buffer`, and return the next step of its
     /// operation. None: the operation has ended, and the load was told by [`Load::succeed`] or
     /// [`Load::fail`].
-    fn end(
+    fn end<'b>(
         &mut self,
         load: &mut Load<Self::Source>,
         completion: Completion,
-        buffer: &[u8],
+        buffer: impl FnOnce() -> &'b [u8],
     ) -> Option<Self::Step>;
 }
 

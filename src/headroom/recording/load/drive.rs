@@ -96,15 +96,19 @@ impl<C: Carrier> Drive<'_, C> {
 
     #[inline]
     fn push<B: Backend<C::Step>>(&mut self, backend: &mut B, place: u32) {
-        let step = self.carrier.begin(&self.load, place, backend.buffer(place));
+        let step = self
+            .carrier
+            .begin(&self.load, place, || backend.buffer(place));
         backend.push(place, step);
     }
 
     #[inline]
     fn settle<B: Backend<C::Step>>(&mut self, backend: &mut B, completion: Completion) {
         let place = completion.place;
-        let buffer = backend.buffer(place);
-        if let Some(step) = self.carrier.end(&mut self.load, completion, buffer) {
+        let next = self
+            .carrier
+            .end(&mut self.load, completion, || backend.buffer(place));
+        if let Some(step) = next {
             backend.push(place, step);
         }
     }

@@ -131,8 +131,19 @@ impl Due {
     }
 
     /// Return when the next operation is due (ns); [`u64::MAX`] if never.
+    ///
+    /// The laws stay out of line: with them no caller would inline this, and each request of a
+    /// closed stream, which needs nothing of it, would take 3% more instructions.
     #[inline]
     pub fn tick(&mut self) -> Option<u64> {
+        if matches!(self, Self::Closed) {
+            return None;
+        }
+        self.tick_by_law()
+    }
+
+    #[inline(never)]
+    fn tick_by_law(&mut self) -> Option<u64> {
         match self {
             Self::Closed => None,
             Self::Poisson {

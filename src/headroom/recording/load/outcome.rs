@@ -25,7 +25,7 @@ pub struct Quantity<T> {
 pub struct Tables {
     /// When (s).
     pub times_s: Vec<f64>,
-    /// Classes that had a operation.
+    /// Classes that had an operation.
     pub classes: Table,
     /// What carries them, as one station.
     pub stations: Table,
@@ -82,7 +82,7 @@ pub struct Outcome<O> {
     pub problem: Option<String>,
     /// Statistics at a few dozen moments, the last the end.
     pub snapshots: Tables,
-    /// Statistics at equal distances, if operationed.
+    /// Statistics at equal distances, if the load asks for them.
     pub samples: Option<Tables>,
     /// Response times in the order of the ends.
     pub series: Vec<Quantity<SeriesTable>>,

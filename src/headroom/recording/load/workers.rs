@@ -202,7 +202,7 @@ where
             return (guard, None);
         };
         let clock = shared.clock;
-        let buffer = self.buffer(place);
+        let buffer = || self.buffer(place);
         let mut step = shared.carrier.begin(&shared.load, place, buffer);
         let begun_ns = clock.now_ns();
         shared.record.observe(begun_ns, &mut shared.load);
@@ -226,7 +226,7 @@ where
                 result,
                 done_ns,
             };
-            let buffer = self.buffer(place);
+            let buffer = || &*self.buffer(place);
             let next = shared.carrier.end(&mut shared.load, completion, buffer);
             shared.load.replenish(done_ns);
             shared.call_count += 1;

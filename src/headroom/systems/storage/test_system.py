@@ -223,6 +223,15 @@ def test_no_words_are_offered_for_what_may_never_be_written(
             system.confirmations(_config(system, read_share=0.5))
 
 
+def _cut_while_read(image: Path, device: Path) -> None:
+    """Truncate the file behind a device after some more of its requests than a look at it takes."""
+    counts = Path(f"/sys/block/{device.name}/stat")
+    first = int(counts.read_text().split()[0])
+    while int(counts.read_text().split()[0]) < first + 1000:
+        threading.Event().wait(0.001)
+    os.truncate(image, 0)
+
+
 def test_a_target_that_vanishes_leaves_a_marked_partial_result(
     tmp_path: Path, attach: Attach
 ) -> None:
@@ -232,7 +241,7 @@ def test_a_target_that_vanishes_leaves_a_marked_partial_result(
     device = attach(image)
     with _session(one={"kind": "block_device", "path": str(device)}) as system:
         system.prepare()
-        cutter = threading.Timer(0.3, lambda: os.truncate(image, 0))
+        cutter = threading.Thread(target=_cut_while_read, args=[image, device])
         cutter.start()
         run = system.run(_config(system, seconds=30.0, requests=0), seed=1)
         cutter.join()

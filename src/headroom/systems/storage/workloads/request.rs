@@ -30,7 +30,7 @@ pub enum Kind {
 pub struct Request {
     /// Its kind.
     pub kind: Kind,
-    /// First byte (B) from the start of the target.
+    /// First byte (B) from the start of the target; 0 for syncs.
     pub offset: u64,
     /// Length (B); 0 for [`Kind::Sync`] and [`Kind::DataSync`].
     pub length: u32,

@@ -39,6 +39,23 @@ impl Layout {
     /// Return the next operation of `request`, of which `done` bytes (files, for a sync) are done.
     #[inline]
     pub fn operation(&self, request: &Request, done: u32) -> Operation {
+        let is_whole = self.starts.len() == 2 && done == 0 && request.length <= self.piece_bytes;
+        if is_whole && request.offset + u64::from(request.length) <= self.starts[1] {
+            return Operation {
+                kind: request.kind,
+                file: 0,
+                offset: request.offset,
+                length: request.length,
+                at: 0,
+            };
+        }
+        self.part(request, done)
+    }
+
+    /// Return the sync of the next file, or the remainder of `request` up to the end of a file or
+    /// of a buffer. Out of line, so that [`Layout::operation`] is small enough to be inlined.
+    #[inline(never)]
+    fn part(&self, request: &Request, done: u32) -> Operation {
         if matches!(request.kind, Kind::Sync | Kind::DataSync) {
             return Operation {
                 kind: request.kind,
@@ -48,21 +65,6 @@ impl Layout {
                 at: 0,
             };
         }
-        let is_plain = self.starts.len() == 2 && done == 0 && request.length <= self.piece_bytes;
-        if is_plain && request.offset + u64::from(request.length) <= self.starts[1] {
-            return Operation {
-                kind: request.kind,
-                file: 0,
-                offset: request.offset,
-                length: request.length,
-                at: 0,
-            };
-        }
-        self.piece(request, done)
-    }
-
-    /// Return the remainder of `request`, up to the end of a file or of a buffer.
-    fn piece(&self, request: &Request, done: u32) -> Operation {
         let from = request.offset + u64::from(done);
         let file = self.file_of(from);
         let left = (request.length - done).min(self.limit(request.kind));
