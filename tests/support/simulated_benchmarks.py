@@ -41,7 +41,7 @@ class Truth:
 
 
 def simulated(seed: int, completions: int = 1000) -> Truth:
-    """Return a benchmark of a random system; every third one is open, 30% to 85% utilized."""
+    """Return a benchmark of a random system; every third one is open, at a load of 30% to 85%."""
     random = np.random.default_rng(seed)
     clients, servers = int(random.integers(2, 40)), int(random.integers(1, 5))
     think_s = float(random.choice([0.0, 0.0, random.uniform(0.01, 0.3)]))

@@ -44,6 +44,13 @@ class Given:
         )
 
 
+def named(result: Result, *, among: int) -> Result:
+    """Return a result whose name says its file, if it is of one of several."""
+    if among == 1 or result.name == result.source:
+        return result
+    return replace(result, name=f"{result.source}: {result.name}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """The answer: findings, checks that were made, and laws that lacked a number.

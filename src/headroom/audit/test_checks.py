@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,6 +43,31 @@ def test_statistics_of_the_same_values_never_contradict(values: list[float], dig
         percentiles={q: stated(np.quantile(runs, q)) for q in (0.1, 0.5, 0.9, 0.99)},
     )  # fmt: skip
     assert not audit([result]).contradictions
+
+
+_NUMBERS = st.none() | st.sampled_from([0.0, 1e-9, 0.5, 1.0, 20.0, 1e12])
+_STATED = _NUMBERS.map(lambda value: None if value is None else Stated(value, 0.01 * value))
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            **dict.fromkeys(("throughput", "duration_s", "mean", "stdev", "low", "high"), _STATED),
+            **dict.fromkeys(("clients", "think_s", "offered", "cpus"), _NUMBERS),
+            "busy": _STATED,
+            "count": st.none() | st.integers(0, 3),
+            "loop": st.sampled_from(["open", "closed", ""]),
+            "percentiles": st.just({}) | st.just({0.5: Stated(0.0)}),
+            "rates": st.sampled_from([np.zeros(30), np.ones(30), np.arange(30.0)]),
+            "runs_s": st.sampled_from([np.empty(0), np.zeros(30), np.array([1.0])]),
+        }
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_no_combination_of_numbers_breaks_a_check(numbers: dict[str, Any]) -> None:
+    """Zeros, tiny and huge numbers, and any of them missing."""
+    found = audit([Result(tool="csv", source="", name="", **numbers)])
+    assert all(one.figure and one.law and one.cure for one in found.findings)
 
 
 def test_a_sound_result_passes_all_checks_that_it_has_numbers_for() -> None:
@@ -147,6 +173,7 @@ def test_an_empty_result_makes_every_check_say_what_it_lacks() -> None:
         ),
         ('{"fio version": "3", "jobs": []}', "", "no result in this file"),
         ("system,throughput,response_ms_mean\nA,fast,1\n", "", "result:2: could not convert"),
+        ("system,clients,throughput\nA,nan,1\n", "", "'nan' is not a number of 0 or more"),
         ("a", "excel", "unknown format"),
         ("Running 10s test @ x\n  Thread Stats\n", "", "the text of wrk is incomplete"),
     ],

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from headroom.audit.audit import Given, audit
+from headroom.audit.audit import Given, audit, named
 from headroom.audit.readers.recognise import FORMATS, read_results
 from headroom.audit.shown import data, lines, verdict
 from headroom.cli import options
@@ -53,7 +53,9 @@ def audit_files(
     """
     given = Given(clients=clients, think_s=think, cpus=cpus, offered=rate, loop=loop or "")
     results = [
-        given.added_to(result) for path in files for result in read_results(path, format_name)[1]
+        given.added_to(named(result, among=len(files)))
+        for path in files
+        for result in read_results(path, format_name)[1]
     ]
     found = audit(results)
     if as_json:

@@ -179,7 +179,7 @@ def samples(result: Result) -> Checked:
     n = result.sample_count
     if not result.percentiles:
         return Unchecked(missing="percentiles")
-    if n is None:
+    if not n:
         return Unchecked(missing="number of responses")
     weak = [share for share in result.percentiles if max(share, 1.0 - share) ** n > TAIL]
     if not weak:

@@ -61,8 +61,8 @@ def population(result: Result) -> Checked:
         return Unchecked(missing="measured mean (pgbench derives it: add --progress=1)")
     if result.fills_in:
         return Unchecked(missing=f"mean of observed responses ({result.tool} adds others)")
-    if x is None or r is None or n is None:
-        return lacking({"throughput": x, "mean response time": r, "clients (--clients)": n})
+    if x is None or r is None or not n:
+        return lacking({"throughput": x, "mean response time": r, "clients (--clients)": n or None})
     z = result.think_s or 0.0
     low, high = x.low * (r.low + z), x.high * (r.high + z)
     flight = x.value * (r.value + z)
@@ -74,7 +74,7 @@ def _in_flight(
     result: Result, figure: str, low: float, high: float, response: Stated
 ) -> Iterator[Finding]:
     """Yield what is wrong with requests in flight of `low` to `high` times the clients."""
-    n = result.clients
+    n = result.clients or 0.0
     if result.from_schedule:
         if low > 1.0 + UNKNOWN_RUN:
             law = "X R counts the requests that are due; N connections can send N of them"
@@ -106,8 +106,9 @@ def open_loop(result: Result) -> Checked:
     x, r, n = result.throughput, result.mean, result.clients
     if result.loop != "open" or result.from_schedule:
         return None if result.loop != "open" else []
-    if x is None or r is None or n is None:
-        return lacking({"throughput": x, "mean response time": r, "connections (--clients)": n})
+    if x is None or r is None or not n:
+        named = {"throughput": x, "mean response time": r, "connections (--clients)": n or None}
+        return lacking(named)
     busy = x.value * r.value / n
     if busy < ALWAYS_BUSY:
         return []

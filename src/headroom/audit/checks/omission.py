@@ -87,7 +87,7 @@ def stall(result: Result) -> Checked:
     if m is None or t is None or n is None or typical is None or x is None or mean is None:
         numbers = {"median": typical, "maximum": m, "duration": t, "responses": n, "throughput": x}
         return lacking({**numbers, "mean response time": mean})
-    if m.low < LONG_STALL * t.high:
+    if m.low <= LONG_STALL * t.high or t.high <= 0.0:
         return []
     excess = (mean.value - typical.value) * n / m.value
     stalled = excess if result.stdev is None else (result.stdev.value / m.value) ** 2 * n

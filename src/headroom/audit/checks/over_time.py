@@ -88,6 +88,8 @@ def repeated_runs(result: Result) -> Checked:
         law = "hyperfine subtracts a mean start of its shell, which varies by milliseconds"
         cure = "use -N (no shell; then this does not apply), or repeat the work in the command"
         return [doubt(figure, law, cure)]
+    if median <= 0.0:
+        return Unchecked(missing="times above 0")
     return [*_outliers(runs, median), *(_modes(runs) if runs.size >= MIN_FOR_MODES else [])]
 
 
@@ -113,7 +115,7 @@ def _modes(runs: FloatArray) -> list[Finding]:
     sums, squares = np.cumsum(ordered)[cuts - 1], np.cumsum(ordered**2)[cuts - 1]
     low, high = sums / cuts, (ordered.sum() - sums) / (n - cuts)
     within = squares / cuts - low**2 + (np.sum(ordered**2) - squares) / (n - cuts) - high**2
-    apart = (high - low) * math.sqrt(2.0) / np.sqrt(np.maximum(within, 1e-12 * high**2))
+    apart = (high - low) * math.sqrt(2.0) / np.sqrt(np.maximum(within, 1e-12 * high**2) + 1e-300)
     gaps = ordered[cuts] - ordered[cuts - 1]
     apart = np.where(gaps >= GAP * (high - low), apart, 0.0)
     best = int(np.argmax(apart))

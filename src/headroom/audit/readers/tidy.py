@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,6 +55,8 @@ def rounded(text: str, *, scale: float = 1.0) -> Stated:
     whole = text.lstrip("-")
     zeros = len(whole) - len(whole.rstrip("0")) if whole.isdigit() else 0
     stated = Stated.printed(text, scale=scale)
+    if not 0.0 <= stated.value < math.inf:
+        raise ValueError(f"{text!r} is not a number of 0 or more")
     return Stated(stated.value, stated.error * 10.0**zeros)
 
 
@@ -82,7 +85,7 @@ def _result(row: Mapping[str, str], source: str, number: int) -> Result:
 
 
 def _fields(row: Mapping[str, str]) -> dict[str, Any]:
-    given: dict[str, Any] = {key: float(row[key]) for key in _NUMBERS & row.keys()}
+    given: dict[str, Any] = {key: rounded(row[key]).value for key in _NUMBERS & row.keys()}
     given |= {key: round(float(row[key])) for key in {"count", "samples"} & row.keys()}
     given |= {key: rounded(row[key]) for key in {"throughput", "duration_s"} & row.keys()}
     percentiles = {}
