@@ -236,6 +236,8 @@ class _Session:
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._model_executor(jobs))
+        if self._place is not None and self._schedules[Column.MEASURE]:
+            self._place.close()  # idle workers take processor time from what is measured
         self._drive(self._schedules[Column.MEASURE], self._measure_executor)
 
     def close(self) -> None:

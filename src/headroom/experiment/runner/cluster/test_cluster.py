@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.cluster import connection, on_worker
 from headroom.experiment.runner.cluster.address import parse_address
 from headroom.experiment.runner.cluster.connection import Cluster
+from headroom.experiment.runner.executors import InlineExecutor
 from headroom.experiment.runner.runner import Outcome
-from headroom.experiment.study.plan import Plan
+from headroom.experiment.runner.tasks import Recipe
+from headroom.experiment.study.plan import Plan, PlannedExperiment
 from tests.support.dask_processes import DaskProcesses
 from tests.support.model_study import write_model_study
 from tests.support.study_sessions import Rows, run_study
@@ -183,6 +185,36 @@ def test_no_scheduler_is_an_unfit_environment(
         pytest.raises(EnvironmentUnfitError, match=f"no Dask scheduler answers at {address.text}"),
     ):
         run_study(plan_of(MANY), place=cluster)
+
+
+class Resting:
+    """A place that simulates in this process, and remembers what it was asked, in order."""
+
+    worker_count = 1
+
+    def __init__(self, log: Path) -> None:
+        self.asked: list[str] = []
+        self._log = log
+
+    def executor(
+        self, experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
+    ) -> InlineExecutor:
+        """Return an executor of this process."""
+        self.asked.append(f"executor of {', '.join(recipes)}")
+        return InlineExecutor({one.spec.name: one.system for one in experiments})
+
+    def close(self) -> None:
+        """Note whether anything was measured before."""
+        self.asked.append(f"close, measured: {self._log.exists()}")
+
+
+def test_a_cluster_is_left_before_anything_is_measured(plan_of: MakePlan, tmp_path: Path) -> None:
+    measured = "[[experiment]]\nname = 'real'\nsystem = { name = 'fake-measure', log = 'log' }\n"
+    plan = plan_of(MANY.replace("60", "1") + measured)
+    place = Resting(tmp_path / "log")
+    run_study(plan, place=place)
+    assert place.asked == ["executor of model", "close, measured: False"]
+    assert (tmp_path / "log").exists()
 
 
 def test_a_finished_study_needs_no_cluster(plan_of: MakePlan) -> None:
