@@ -142,8 +142,15 @@ def print_kills(folder: Path, replications: int, *, kills: int, seconds: float) 
                 try:
                     run.wait(timeout=pause_s)
                 except subprocess.TimeoutExpired:
-                    if sum(done.values()) < kills:
-                        _kill_one(cluster, done, is_worker=random_moments.random() < WORKER_SHARE)
+                    if sum(done.values()) == kills:
+                        run.wait()
+                    elif random_moments.random() < WORKER_SHARE:
+                        os.kill(cluster.worker_pids()[0], signal.SIGKILL)
+                        done["worker"] += 1
+                    else:
+                        cluster.kill_scheduler()
+                        done["scheduler"] += 1
+                        run.wait()  # it stops by itself
             if run.returncode == 0:
                 break
             cluster.stop()
@@ -158,14 +165,6 @@ def print_kills(folder: Path, replications: int, *, kills: int, seconds: float) 
     is_right = table(study) == rows
     print("the table is that of an undisturbed run" if is_right else "THE TABLE DIFFERS")
     return is_right
-
-
-def _kill_one(cluster: DaskProcesses, done: dict[str, int], *, is_worker: bool) -> None:
-    if is_worker:
-        os.kill(cluster.worker_pids()[0], signal.SIGKILL)
-    else:
-        cluster.kill_scheduler()
-    done["worker" if is_worker else "scheduler"] += 1
 
 
 def main(arguments: list[str]) -> int:

@@ -22,6 +22,8 @@ from headroom.version import DISTRIBUTION
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "headroom"
 VENDORED = PACKAGE / "report" / "vendor"
+CLUSTER = PACKAGE / "experiment" / "runner" / "cluster"
+"""What the extra `cluster` is for: only there may Dask be imported."""
 LARGEST_FILE_BYTES = 256 * 1024
 LARGEST_PICTURE_BYTES = 200_000
 
@@ -125,6 +127,7 @@ def test_the_package_imports_only_what_an_installation_brings() -> None:
         for path in python_files()
         if not path.name.startswith(("test_", "conftest", "fake_"))
         for name in imported_modules(path)
+        if not (CLUSTER in path.parents and name.startswith(("dask", "distributed")))
     }
     providers = packages_distributions()
     installed = installed_with(DISTRIBUTION) | EXTRAS

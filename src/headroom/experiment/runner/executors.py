@@ -76,6 +76,10 @@ class Place(Protocol):
         """Return an executor for those of the `experiments` that have a recipe."""
         ...
 
+    def close(self) -> None:
+        """Leave no process of the place running here; its next use opens it again."""
+        ...
+
 
 class InlineExecutor:
     """Runs tasks one at a time in this process: for measurements, which need an idle host.

@@ -239,6 +239,8 @@ class _Session:
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
         self._drive(self._schedules[Column.MODEL], lambda: self._model_executor(jobs))
+        if self._place is not None and self._schedules[Column.MEASURE]:
+            self._place.close()  # idle workers take processor time from what is measured
         self._drive(self._schedules[Column.MEASURE], self._measure_executor)
 
     def close(self) -> None:
@@ -367,7 +369,9 @@ class _Session:
         try:
             self._submit(schedule, executor)
             while self._running:
-                self._store(schedule, executor.results(), where=executor.where)
+                results = executor.results()
+                self._progress.workers(executor.worker_count if executor.where else None)
+                self._store(schedule, results, where=executor.where)
                 self._submit(schedule, executor)
         except KeyboardInterrupt:
             self._was_killed = True

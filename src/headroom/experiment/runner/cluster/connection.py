@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 WAIT_S = 60.0
 """Time (s) that a command waits for the first worker, and for another one once all are gone."""
+CONNECT_S = 30.0
+"""Time (s) that a scheduler may take to answer: job scripts start it just before."""
 _CALL_S = 10.0
 _LOOK_S = 2.0
 _SETTINGS = {
@@ -153,9 +155,9 @@ class Cluster:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if self._address.scheduler:
-                    return Client(self._address.scheduler, timeout=10, set_as_default=False)
+                    return Client(self._address.scheduler, timeout=CONNECT_S, set_as_default=False)
                 self._local = _local_cluster(self._address.worker_count or os.cpu_count() or 1)
-                return Client(self._local, timeout=10, set_as_default=False)
+                return Client(self._local, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             raise EnvironmentUnfitError(
                 f"no Dask scheduler answers at {self.name}: {_first_line(error)}",

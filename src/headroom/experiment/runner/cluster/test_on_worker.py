@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headroom.experiment.conftest import MakePlan
 from headroom.experiment.journal.run_codec import decode_run
 from headroom.experiment.machine import program_identity
 from headroom.experiment.runner.cluster import on_worker
@@ -13,12 +14,17 @@ from headroom.experiment.runner.cluster.on_worker import Answer, Here, Order, an
 from headroom.experiment.runner.cluster.parcel import Content
 from headroom.experiment.runner.executors import InlineExecutor
 from headroom.experiment.runner.tasks import Recipe, Task, recipe_of
+from headroom.experiment.runner.what_ran import ChangedMeanwhileError, Ran, check_ran
 from tests.support.fake_systems import FakeModel, FakeSetup
 
 
 def task(number: int, mode: str = "plain") -> Task:
-    config = {"users": 1, "rate": 0.0, "mode": mode}
-    return Task(number=number, experiment="load", config=config, seed=number)
+    return Task(
+        number=number,
+        experiment="load",
+        config={"users": 1, "rate": 0.0, "mode": mode},
+        seed=number,
+    )
 
 
 def recipe(folder: Path) -> Recipe:
@@ -85,6 +91,14 @@ def test_another_program_is_refused(tmp_path: Path, ask: Callable[..., Answer]) 
     refused = ask(msgspec.structs.replace(order(tmp_path, task(0)), code=code))
     assert refused.results == []
     assert refused.refusal == f"simulation kernel {code_here().kernel}, here 0.0"
+
+
+def test_a_worker_that_makes_another_model_ends_the_session(plan_of: MakePlan) -> None:
+    plan = plan_of("[[experiment]]\nname = 'load'\nsystem.name = 'fake-model'\n")
+    (point,) = plan.experiments[0].points
+    check_ran(Ran(fingerprint=point.content), point, "", has_failed=False, where="dask://far:1")
+    with pytest.raises(ChangedMeanwhileError, match="a worker of dask://far:1 made another model"):
+        check_ran(Ran(fingerprint="other"), point, "", has_failed=False, where="dask://far:1")
 
 
 def test_code_is_compared_by_content_and_tests_do_not_count(tmp_path: Path) -> None:
