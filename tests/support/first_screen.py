@@ -1,4 +1,4 @@
-"""What a page must fulfil before anything is unfolded, measured in a browser.
+"""Rules for a page before anything is unfolded, measured in a browser.
 
 Used by the tests of the page and by those of every study, so that a new study is held to it too.
 """

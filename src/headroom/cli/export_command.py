@@ -147,7 +147,7 @@ def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | No
     is_png = form is Format.PNG
     pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)
     if not pictures:
-        raise StudyError("the study has no figures yet", cure="run it: headroom run STUDY")
+        raise StudyError("the study has no results to draw yet", cure="run it: headroom run STUDY")
     folder.mkdir(parents=True, exist_ok=True)
     if is_png:
         write_pngs({folder / f"{one.name}.png": one.svg for one in pictures})
@@ -173,7 +173,7 @@ _FILES: Mapping[What, Callable[[Plan, Journal, Path, Format | None], int]] = {
     What.ARTEFACTS: _write_artefacts,
     What.FIGURES: _write_figures,
 }
-"""What is written as files in a folder."""
+"""Kinds of results that are written as files in a folder."""
 
 
 @contextmanager

@@ -48,7 +48,7 @@ _STARTER = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
 )
-# A fold tells of its opening a moment later.
+# The event of a fold that opens comes a moment later.
 _UNFOLD = """
 for (const fold of document.querySelectorAll("details")) fold.open = true;
 new Promise((resolve) => { setTimeout(resolve, 0); });

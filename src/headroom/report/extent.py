@@ -53,7 +53,7 @@ class Extent:
     details
         Points that can be chosen and looked at.
     series
-        Those of them that also tell how they went over time.
+        Those of them that also show their course over time.
     class_rows
         Rows of each table by class.
     has_picture

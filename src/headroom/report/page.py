@@ -339,7 +339,7 @@ def _choice_note(shown: int, experiment: ExperimentResult) -> str:
 
 
 def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResult:
-    """Return of the results what the script of the page draws: the pictures of a few points."""
+    """Return the part of the results that the script draws: the pictures of a few points."""
     experiments = [
         msgspec.structs.replace(
             experiment,
@@ -356,12 +356,12 @@ def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResu
 
 
 def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
-    """Return the essentials and all facts; those of single experiments stand with them."""
+    """Return the essentials and all facts; those of single experiments are listed with these."""
     return essentials(facts), flatten({k: v for k, v in facts.items() if k not in {"facts", "id"}})
 
 
 def _distinct(views: Iterable[tuple[Rows, Rows]]) -> list[tuple[Rows, Rows]]:
-    """Return each view of an environment once: sessions on one machine tell the same."""
+    """Return each view of an environment once: sessions on one machine repeat it."""
     found: list[tuple[Rows, Rows]] = []
     for view in views:
         if view not in found:

@@ -26,7 +26,7 @@ class Axis:
     Parameters
     ----------
     title
-        Quantity with its unit, in words.
+        Quantity with its unit.
     low, high
         Ends, in the unit of the axis.
     ticks
@@ -185,7 +185,7 @@ def frame_of(canvas: Canvas, x: Axis, y: Axis, *, top: float, right: float) -> F
     Parameters
     ----------
     top, right
-        Room (px) above and beside the plot.
+        Room (px) above the plot and on its right.
     """
     left = max((text_width(text, 12.0) for text in y.texts()), default=0.0) + _LETTER_GAP
     return Frame(Box(left + 2.0, top, canvas.width - right, canvas.height - 42.0), x, y)

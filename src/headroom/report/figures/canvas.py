@@ -16,7 +16,7 @@ Place = tuple[float, float]
 
 @dataclass(slots=True)
 class Canvas:
-    """A figure under way; `width` and `height` in px.
+    """A figure in progress; `width` and `height` in px.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Canvas:
         self.placer.take(box_of(words, x, y, anchor))
 
     def write_if_free(self, words: Words, x: float, y: float, anchor: Anchor = "start") -> None:
-        """Write a line at a fixed place unless another text stands there."""
+        """Write a line at a fixed place unless another text is there."""
         box = box_of(words, x, y, anchor)
         if not any(box.overlaps(taken) for taken in self.placer.taken):
             self.write(words, x, y, anchor)

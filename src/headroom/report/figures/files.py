@@ -1,4 +1,4 @@
-"""A figure as a file of its own: SVG that needs no page, and PNG of it.
+"""A figure as a separate file: SVG that needs no page, and PNG of it.
 
 Invariant: a file names no font or style sheet outside itself.
 """

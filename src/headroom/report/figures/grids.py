@@ -83,7 +83,7 @@ def height_of_squares(squares: Squares, width: float) -> float:
 
 
 def draw_squares(squares: Squares, canvas: Canvas) -> None:
-    """Draw a square for each claim, with words beside what does not hold."""
+    """Draw a square for each claim, with words next to exceptions."""
     room = _label_width(squares, canvas.width)
     top = 2.0
     for one in _laid(squares, canvas.width):
@@ -235,36 +235,23 @@ def draw_busy(busy: Busy, canvas: Canvas) -> None:
         canvas.line((plot.left, bottom - tall), (plot.right, bottom - tall), "grid")
         name = Words(text=row.label, tone=row.role, is_bold=True).within(left - 12.0)
         canvas.write(name, 0.0, bottom - tall / 2.0 + 4.0)
-        _area(
-            canvas,
-            plot,
-            row.shares,
-            [0.0] * len(row.shares),
-            ends=(bottom, tall),
-            style=f"f-{row.role}",
-        )
-        if row.others:
-            _area(
-                canvas, plot, row.others, row.shares, ends=(bottom, tall), style="f-context faint"
-            )
+        _area(canvas, plot, row.shares, ends=(bottom, tall), style=f"f-{row.role}")
 
 
 def _area(
     canvas: Canvas,
     plot: Box,
     shares: Sequence[float | None],
-    below: Sequence[float | None],
     *,
     ends: tuple[float, float],
     style: str,
 ) -> None:
+    """Draw shares as steps from the line below them."""
     bottom, tall = ends
     step = (plot.right - plot.left) / max(1, len(shares))
-    upper, lower = [], []
-    for place, (share, base) in enumerate(zip(shares, below, strict=True)):
-        low = min(base or 0.0, 1.0)
-        high = min(low + (share or 0.0), 1.0)
-        for x in (plot.left + place * step, plot.left + (place + 1) * step):
-            upper.append((x, bottom - high * tall))
-            lower.append((x, bottom - low * tall))
-    canvas.path([*upper, *reversed(lower)], style, is_closed=True)
+    upper = [
+        (x, bottom - min(share or 0.0, 1.0) * tall)
+        for place, share in enumerate(shares)
+        for x in (plot.left + place * step, plot.left + (place + 1) * step)
+    ]
+    canvas.path([(plot.left, bottom), *upper, (plot.right, bottom)], style, is_closed=True)

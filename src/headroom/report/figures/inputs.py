@@ -1,4 +1,4 @@
-"""What figures are made of: typed inputs, scaled to the unit of their axis.
+"""Typed inputs of figures, scaled to the unit of their axis.
 
 A builder in `headroom.report.opening` fills them from results; a drawer here draws them. Texts are
 those that a reader sees.
@@ -197,7 +197,7 @@ class Square:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquareRow:
-    """The claims of one section, with words beside those that do not hold."""
+    """The claims of one section, with words next to exceptions."""
 
     label: str
     detail: str
@@ -225,7 +225,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """Values by two factors; None where there is none."""
+    """Values by two factors; None if a point has no result."""
 
     columns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -276,15 +276,11 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusyRow:
-    """Shares (0 to 1) of one part over equal steps of time; None where nothing is known.
-
-    `others` is what other programs used of the same part, drawn grey on top.
-    """
+    """Shares (0 to 1) of one part over equal steps of time; None if unknown."""
 
     label: str
     role: Role
     shares: tuple[float | None, ...]
-    others: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

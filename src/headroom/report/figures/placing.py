@@ -241,7 +241,7 @@ def _meets(segment: tuple[float, float, float, float], box: Box) -> bool:
 def spread(wanted: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
     """Return places near `wanted` (px), in the same order of height, at least `gap` apart.
 
-    Where there is no room for all between `low` and `high`, the gap shrinks.
+    If there is too little room for all between `low` and `high`, the gap shrinks.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Figures of rows: bars from zero, runs with their centre, intervals against a band, stacks.
 
-The label stands at the left, the number at the right, one row below the other, so that no two
+The label is at the left, the number at the right, one row below the other, so that no two
 texts can meet.
 """
 

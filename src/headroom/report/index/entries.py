@@ -28,7 +28,7 @@ class Entry:
     result
         Its newest results, the whole variant or the quick one; None if there are none.
     page
-        The report beside them; None if it is missing.
+        The report next to them; None if it is missing.
     problem
         Why the study or its results cannot be read; empty if they can.
     """

@@ -1,6 +1,6 @@
 """The page over several studies: each with its answer, a small figure, chips, date and link.
 
-Invariant: the page holds no script and loads nothing; links lead to reports beside it.
+Invariant: the page holds no script and loads nothing; links lead to reports next to the studies.
 """
 
 import os
@@ -109,7 +109,7 @@ def _caution(result: StudyResult) -> str:
 
 
 def _drawn(result: StudyResult) -> tuple[Markup, Markup]:
-    """Return the decisive figure of a study at two widths; empty without one."""
+    """Return the decisive figure of a study at two widths; empty if it has no figure."""
     words = words_or_none(result)
     draft = next(drafts_of(result, words, []), None) if words else None
     if draft is None:

@@ -10,7 +10,7 @@ from headroom.report.opening.settings import bars_of, changes_of, rows_of, trade
 
 
 def figure_of(choice: FigureChoice, result: StudyResult) -> Figure | None:
-    """Return what a choice draws; None if its points have too few results for a figure."""
+    """Return the input of a chosen figure; None if its points have too few results for a figure."""
     if choice.kind == "claims":
         return printed_of(result) if choice.question == "printed" else squares_of(result)
     if choice.kind == "errors":

@@ -36,11 +36,11 @@ _ROLES: tuple[Role, ...] = ("data", "third", "context", "published")
 _MOST_PRINTED = 6
 _MOST_ARROWS = 4
 _MOST_DOTS = 120
-"""Points of a line, evenly chosen from all: more of them cannot be told apart."""
+"""Points of a line, evenly chosen from all: more of them would touch."""
 _LOG_FROM = 1000.0
 """Largest over smallest value from which a curve needs a log axis."""
 _SAME = 0.02
-"""Relative distance up to which theory is not drawn beside what was simulated."""
+"""Relative distance up to which theory is not drawn next to simulated values."""
 
 
 def curve_of(
@@ -204,7 +204,7 @@ def _ends(lines: Sequence[Line]) -> list[float]:
 
 
 def _theory(experiment: ExperimentResult, choice: FigureChoice, scale: Scale) -> Line | None:
-    """Return what formulas say, if that can be told apart from what was simulated."""
+    """Return the values of formulas, if they differ visibly from the simulated ones."""
     metric = choice.metrics[0]
     pairs = [
         (float(point.levels[choice.factor]), point.solver.values[metric], point.estimates[metric])
@@ -261,7 +261,7 @@ def _marks(
     scale: Scale,
     claims: Sequence[ClaimResult],
 ) -> Iterator[inputs.Mark]:
-    """Yield changes that were tried at the last level, the load of today, published numbers."""
+    """Yield the best what-if change, the current load, and published numbers."""
     best = getattr(choice.finding, "best", None)
     last = max(
         (float(p.levels[choice.factor]) for p in experiment.points if choice.factor in p.levels),

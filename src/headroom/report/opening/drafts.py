@@ -13,6 +13,7 @@ from headroom.defects import fallback
 from headroom.report.charts.figure import describe_interval
 from headroom.report.figures.inputs import Curve, Figure
 from headroom.report.opening.chosen import figure_of
+from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.grids import section_of
 from headroom.report.sentences.answer.answer import AnswerWords, FigureWords
 from headroom.report.sentences.answer.sentence import Span
@@ -50,6 +51,9 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
         )
         if draft is not None:
             yield draft
+    yield from _courses(
+        result, answer.experiment or (answer.figure.experiment if answer.figure else "")
+    )
     for experiment in result.experiments:
         for place, section in enumerate(experiment.sections):
             figure = fallback(partial(section_of, section), lambda _: None)
@@ -61,6 +65,33 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
                     caption=section.caption,
                     experiment=experiment.name,
                 )
+
+
+def _courses(result: StudyResult, name: str) -> Iterator[Draft]:
+    """Yield where the time of a response goes, and how busy parts were, in one experiment."""
+    experiment = next((one for one in result.experiments if one.name == name), None)
+    if experiment is None:
+        return
+    shares = fallback(lambda: time_of(experiment), lambda _: None)
+    if shares is not None:
+        yield Draft(
+            figure=shares[0],
+            key="time-0",
+            question="Where does the time go?",
+            title=(Span(shares[1]),),
+            caption="Shares of the mean response time.",
+            experiment=name,
+        )
+    busy = fallback(lambda: busy_of(experiment), lambda _: None)
+    if busy is not None:
+        yield Draft(
+            figure=busy[0],
+            key="busy-0",
+            question="How busy is each part over time?",
+            title=(Span(busy[1]),),
+            caption="The first replication, 0 to 100%.",
+            experiment=name,
+        )
 
 
 def _note(problems: list[str], told: FigureWords, reason: str) -> None:
@@ -84,7 +115,7 @@ def _drafted(
 
 
 def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -> str:
-    """Return what a mark of a figure means, in one or two short sentences."""
+    """Return the meaning of the marks of a figure, in short sentences."""
     experiment = next((one for one in result.experiments if one.name == choice.experiment), None)
     if choice.kind == "claims" and choice.question != "printed":
         return "A square for each claim. Hover for its text and value."

@@ -1,4 +1,4 @@
-"""Figures of claims: a square each, published numbers against ours, predicted against measured."""
+"""Figures of claims: a square each, published and predicted numbers against results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from headroom.report.sentences.numbers import capital
 
 _NOTES = 3
 MOST_BESIDE = 3
-"""Claims that do not hold which stand beside the figure: more of them are a table below it."""
+"""Exceptions that are listed next to the figure; more of them become a table below it."""
 _WIDEST = 200.0
 """Error (percent) at which an axis of errors ends."""
 
@@ -58,7 +58,7 @@ def _notes(claims: Sequence[ClaimResult]) -> Iterator[tuple[str, str]]:
 
 
 def printed_of(result: StudyResult) -> Rows | None:
-    """Return how far each published number is from ours, in percent."""
+    """Return the distance of each result from its published number, in percent."""
     found = [
         claim
         for claim in result.claims
@@ -152,5 +152,5 @@ def _errors(rows: tuple[Row, ...], band: float | None, title: str) -> Rows:
         band=(-band, band) if band else None,
         band_text=f"within {band:.3g}%" if band else "",
         centre=0.0,
-        end_title="predicted for measured" if band else "ours for published",
+        end_title="predicted for measured" if band else "result for published",
     )

@@ -70,7 +70,7 @@ class Opening:
     chips: list[Chip]
     claims_title: str
     exceptions: list[Exceptional]
-    """Claims that do not hold: a few beside the figure, more of them as a table below it."""
+    """Claims that do not hold: a few next to the figure, more of them as a table below it."""
     has_table: bool
     exceptions_left_out: int
     sureness: str
@@ -85,8 +85,8 @@ def opening_of(result: StudyResult) -> Opening:
     Parameters
     ----------
     result
-        An analysed study. Without an answer, as in results of older versions, its title stands in
-        the place of one.
+        An analysed study. Without an answer, as in results of older versions, its title replaces
+        one.
     """
     problems: list[str] = []
     words = words_or_none(result)

@@ -1,4 +1,4 @@
-"""Figures of settings: bars, runs with their centre, trade-offs, changes that were tried."""
+"""Figures of settings: bars, runs with their centre, trade-offs, what-if changes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -30,7 +30,7 @@ _NO_GAIN = 0.02
 
 
 def name_of(point: PointResult, experiment: ExperimentResult) -> str:
-    """Return the levels that tell a point apart, as one short name."""
+    """Return the levels that distinguish a point, as one short name."""
     names = [
         factor.name
         for factor in telling_factors(experiment.factors)
@@ -214,7 +214,7 @@ def changes_of(choice: FigureChoice) -> Bars | None:
         bars=bars,
         today=before * scale.factor,
         title=f"at {setting_words(finding.levels)}" if finding.levels else "",
-        end_title="limits then" if any(bar.end for bar in bars) else "",
+        end_title="next bottleneck" if any(bar.end for bar in bars) else "",
     )
 
 

@@ -5,14 +5,24 @@ import pytest
 
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import FigureChoice, Level, Mark
-from headroom.analysis.results import ExperimentResult, PrintedPoint, Saturation, StudyResult
+from headroom.analysis.results import (
+    ExperimentResult,
+    PrintedPoint,
+    Saturation,
+    SeriesLine,
+    StudyResult,
+    TimeSeries,
+)
+from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.figures.inputs import Bars, Curve, Rows, Squares, TradeOff
 from headroom.report.opening.chosen import figure_of
+from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.pictures import pictures_of, small_figure
 from headroom.report.opening.screen import MOST_PANELS, opening_of
 from tests.support.example_results import (
     SHAPES,
     claims,
+    estimate,
     measured_experiment,
     model_experiment,
     study,
@@ -162,3 +172,60 @@ def test_pictures_are_those_of_the_page_in_their_order() -> None:
 def test_results_without_an_answer_have_no_pictures() -> None:
     old: StudyResult = msgspec.structs.replace(with_answer(SHAPES["measured"]), answer=None)
     assert pictures_of(old) == []
+
+
+def test_the_parts_of_a_response_add_up_to_its_mean() -> None:
+    """Oracle: the shares of the states of the only class, of the mean response time."""
+    experiment = model_experiment()
+    states = {"station.web.service_share": 0.2, "pool.connections.wait_share": 0.7}
+    points = [
+        msgspec.structs.replace(
+            point,
+            estimates={
+                **point.estimates,
+                **{
+                    one.metric: one
+                    for one in (
+                        estimate("class.users.jobs_mean", "1", 3.0),
+                        *(estimate(f"class.users.{name}", "1", x) for name, x in states.items()),
+                    )
+                },
+            },
+        )
+        for point in experiment.points
+        if point.levels["servers"] == 2
+    ]
+    factors = [
+        experiment.factors[0],
+        msgspec.structs.replace(experiment.factors[1], levels=[2]),
+    ]
+    alone = msgspec.structs.replace(experiment, points=points, factors=factors)
+    found = time_of(alone)
+    assert found is not None
+    stacks, title = found
+    mean = points[-1].estimates["response_s_mean"].value
+    factor = sum(stacks.stacks[-1].parts) / mean
+    assert stacks.stacks[-1].parts == pytest.approx(
+        [0.2 * mean * factor, 0.7 * mean * factor, 0.1 * mean * factor]
+    )
+    assert title == "70% of a response is waiting for connections at 300\u00a0users"
+    assert time_of(experiment) is None
+
+
+def test_the_busiest_part_over_time_comes_first() -> None:
+    experiment = over_time_experiment()
+    busy: dict[str, list[float | None]] = {"web": [0.1, 0.3], "database": [0.8, 1.0]}
+    lines = [
+        SeriesLine(kind="station", name=name, metric="utilization", unit="1", values=values)
+        for name, values in busy.items()
+    ]
+    series = TimeSeries(step_s=5.0, count=2, lines=lines)
+    point = msgspec.structs.replace(experiment.points[-1], series=series)
+    found = busy_of(msgspec.structs.replace(experiment, points=[point]))
+    assert found is not None
+    assert [(row.label, row.shares) for row in found[0].rows] == [
+        ("database", (0.8, 1.0)),
+        ("web", (0.1, 0.3)),
+    ]
+    assert found[1].startswith("database: 90% busy on average")
+    assert found[0].x.high >= 10.0
