@@ -1,10 +1,10 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
-prints its table and writes `benches/results/<part>.json`. The parts `coverage`, `comparisons`,
-`known_answers`, `methods`, `predictions` and `terminating` are run separately because they have no
-peer. `--long` adds the ``long_cases()`` of the parts that define them; a part's ``shown(rows) ->
-str`` replaces the plain table.
+prints its table and writes `benches/results/<part>.json`. The parts `cluster`, `coverage`,
+`comparisons`, `known_answers`, `methods`, `predictions` and `terminating` are run separately
+because they have no peer. `--long` adds the ``long_cases()`` of the parts that define them; a
+part's ``shown(rows) -> str`` replaces the plain table.
 """
 
 import importlib
@@ -16,7 +16,15 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
-ON_THEIR_OWN = {"comparisons", "coverage", "known_answers", "methods", "predictions", "terminating"}
+ON_THEIR_OWN = {
+    "cluster",
+    "comparisons",
+    "coverage",
+    "known_answers",
+    "methods",
+    "predictions",
+    "terminating",
+}
 
 
 def part_names() -> list[str]:

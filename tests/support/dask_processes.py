@@ -64,6 +64,11 @@ class DaskProcesses:
         """The address for `--on`."""
         return self.address.replace("tcp://", "dask://")
 
+    @property
+    def pids(self) -> list[int]:
+        """The scheduler and the command that starts the workers."""
+        return [process.pid for process in (self._scheduler, self._workers) if process is not None]
+
     def start(self) -> None:
         """Start all processes, and wait until every worker is known."""
         file = self.folder / "scheduler.json"

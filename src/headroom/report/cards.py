@@ -212,7 +212,7 @@ def _interval(estimate: Estimate) -> str:
 
 def _ends(estimate: Estimate) -> tuple[str, str]:
     """Return both ends of an interval, in the unit of the number if that shows both."""
-    found = re.search(r"\(([\d.,−-]+) to ([\d.,−-]+)\)", format_estimate(estimate))
+    found = re.search(r"\(([^\s()]+) to ([^\s()]+)\)", format_estimate(estimate))
     if found:
         return found[1], found[2]
     low, high = float(estimate.low or 0.0), float(estimate.high or 0.0)

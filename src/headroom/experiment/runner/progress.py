@@ -96,6 +96,7 @@ class Progress:
         self._paces: dict[str, Pace] = {}
         self._reused_count = 0
         self._failed_count = 0
+        self._worker_count: int | None = None
         self._bar: Bar | None = None
 
     def start(self, paces: Mapping[str, Pace], *, reused: int) -> None:
@@ -106,6 +107,10 @@ class Progress:
             self._bar = _bar(self._console)
             self._bar.start()
             self._draw(self._bar)
+
+    def workers(self, count: int | None) -> None:
+        """Show how many workers of a cluster there are, None without a cluster."""
+        self._worker_count = count
 
     def add(self, experiment: str, count: int = 1) -> None:
         """Note that a stopping rule requested more replications."""
@@ -155,6 +160,8 @@ class Progress:
         notes = [f"{finished}/{total} replications"]
         notes += [f"{self._reused_count} reused"] if self._reused_count else []
         notes += [f"{self._failed_count} failed"] if self._failed_count else []
+        if self._worker_count is not None:
+            notes.append(f"{self._worker_count} worker{'' if self._worker_count == 1 else 's'}")
         left = in_words(time_left_s(self._paces))
         return finished, total, ", ".join([*notes, *([left] if left else [])])
 

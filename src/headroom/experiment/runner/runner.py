@@ -364,7 +364,9 @@ class _Session:
         try:
             self._submit(schedule, executor)
             while self._running:
-                self._store(schedule, executor.results(), where=executor.where)
+                results = executor.results()
+                self._progress.workers(executor.worker_count if executor.where else None)
+                self._store(schedule, results, where=executor.where)
                 self._submit(schedule, executor)
         except KeyboardInterrupt:
             self._was_killed = True

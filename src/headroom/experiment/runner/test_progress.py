@@ -37,6 +37,16 @@ def test_a_terminal_shows_counts_failures_and_the_time_left() -> None:
     assert "6/7 replications, 3 reused, 1 failed, 30 s left" in text
 
 
+def test_the_workers_of_a_cluster_are_counted() -> None:
+    stream = Terminal()
+    progress = Progress(Console(file=stream, force_terminal=True, width=100, _environ={}))
+    progress.start({"load": Pace(open_count=4, parallel=2)}, reused=0)
+    progress.workers(8)
+    progress.finish("load", wall_s=20.0, is_done=True)
+    progress.stop()
+    assert "1/4 replications, 8 workers, 30 s left" in stream.getvalue()
+
+
 @pytest.mark.parametrize(("is_terminal", "is_quiet"), [(False, False), (True, True)])
 def test_nothing_is_shown_elsewhere_even_with_forced_colours(
     *, is_terminal: bool, is_quiet: bool

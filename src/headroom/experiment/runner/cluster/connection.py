@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 WAIT_S = 60.0
 """Time (s) that a command waits for the first worker, and for another one once all are gone."""
-_CALL_S = 20.0
+CONNECT_S = 30.0
+"""Time (s) that a scheduler may take to answer: job scripts start it just before."""
+_CALL_S = 10.0
 _LOOK_S = 2.0
 _SETTINGS = {
     "logging": {"distributed": "critical", "distributed.client": "critical"},
@@ -153,9 +155,9 @@ class Cluster:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 if self._address.scheduler:
-                    return Client(self._address.scheduler, timeout=10, set_as_default=False)
+                    return Client(self._address.scheduler, timeout=CONNECT_S, set_as_default=False)
                 self._local = _local_cluster(self._address.worker_count or os.cpu_count() or 1)
-                return Client(self._local, timeout=10, set_as_default=False)
+                return Client(self._local, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError, RuntimeError) as error:
             raise EnvironmentUnfitError(
                 f"no Dask scheduler answers at {self.name}: {_first_line(error)}",
@@ -196,6 +198,8 @@ class Cluster:
     def _count_threads(self, client: "Client") -> None:
         from distributed.core import CommClosedError  # noqa: PLC0415 - as above
 
+        if client.status != "running":
+            raise lost(self)
         try:
             threads = client.sync(
                 partial(client.nthreads, asynchronous=True), callback_timeout=_CALL_S

@@ -30,6 +30,8 @@ _CHUNKS_EACH = 2
 _LEAST_CHUNK_S, _MOST_CHUNK_S, _CHUNK_S_PER_WORKER = 1.0, 5.0, 0.02
 """Chunks of many workers are longer: the driver and the scheduler spend some ms on each."""
 _TICK_S = 1.0
+_RUNS_AGAIN = ("pending", "lost")
+"""States of a chunk that had ended and whose result died with its worker."""
 _FETCH_S = 5.0
 """Time (s) for fetching a result; Dask would wait until a lost one is there again."""
 
@@ -147,9 +149,13 @@ class DaskExecutor:
     def _collect(self, futures: Sequence["Future"]) -> list[Result]:
         """Return the results of chunks that ended, and let Dask forget them."""
         results: list[Result] = []
-        arrived = [future for future in futures if future.status == "finished"]
+        arrived = []
         for future in futures:
-            if future.status != "finished":
+            if future.status == "finished":
+                arrived.append(future)
+            elif future.status in _RUNS_AGAIN:
+                future.add_done_callback(self._ended.put)
+            else:
                 results += self._failed(future)
         for future, content in zip(arrived, self._fetched(arrived), strict=True):
             if content is None:
@@ -166,10 +172,8 @@ class DaskExecutor:
         for future in futures:
             try:
                 contents.append(future.result(timeout=_FETCH_S))
-            except TimeoutError:
-                contents.append(None)
-            except (KilledWorker, CancelledError, OSError):
-                contents.append(None)
+            except (TimeoutError, OSError, KilledWorker, CancelledError):
+                contents.append(None)  # its state says which: `_collect` looks at it again
         return contents
 
     def _answered(self, answer: Answer, tasks: list[Task]) -> list[Result]:

@@ -17,8 +17,12 @@ from tests.support.fake_systems import FakeModel, FakeSetup
 
 
 def task(number: int, mode: str = "plain") -> Task:
-    config = {"users": 1, "rate": 0.0, "mode": mode}
-    return Task(number=number, experiment="load", config=config, seed=number)
+    return Task(
+        number=number,
+        experiment="load",
+        config={"users": 1, "rate": 0.0, "mode": mode},
+        seed=number,
+    )
 
 
 def recipe(folder: Path) -> Recipe:
