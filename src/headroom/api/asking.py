@@ -117,7 +117,7 @@ def what_if(
         place = Path(folder) / JOURNAL_NAME
         if plan is None:
             chosen = _subject(subject, completions, parameters, varied=())
-            plan = _one_point(chosen, replications or 10, seed)
+            plan = replace(_one_point(chosen, replications or 10, seed), folder=Path(folder))
             where = settings_words(chosen.config, list(parameters))
         else:
             _refuse_parameters(parameters)

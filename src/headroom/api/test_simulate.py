@@ -1,6 +1,7 @@
 """Simulate, compare, solve, what-if and size from Python: values, and what is refused."""
 
 import math
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -119,7 +120,10 @@ def test_a_comparison_knows_the_better_model_and_both_sides_by_name() -> None:
     assert "two_slow" in found.summary()
 
 
-def test_what_ifs_and_sizes_answer_as_the_commands_do() -> None:
+def test_what_ifs_and_sizes_answer_as_the_commands_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     tried = hr.what_if(
         closed, "station.database.servers=x2", users=200, completions=4000, replications=3, jobs=1
     )
@@ -139,6 +143,7 @@ def test_what_ifs_and_sizes_answer_as_the_commands_do() -> None:
     assert sized.best == {"station.database.servers": 2}
     assert sized.is_found
     assert sized.sentences
+    assert not list(tmp_path.iterdir())  # Cause: what-ifs of models left a cache in the folder.
 
 
 def test_formulas_sweep_and_say_what_they_cannot() -> None:

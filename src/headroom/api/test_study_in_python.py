@@ -89,6 +89,7 @@ def test_a_study_in_python_is_resumed_and_extended(tmp_path: Path) -> None:
     page, file = hr.load(longer.report), hr.load(longer.report.with_name("results.json"))
     assert page.to_rows() == file.to_rows() == longer.to_rows() == hr.load(tmp_path).to_rows()
     assert "hr.run(study)" in longer.data.command
+    assert "no source stated" in longer.report.read_text(encoding="utf-8")
 
 
 def test_the_text_of_a_study_reads_back_as_the_same_study(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ notebook is shown. It has a ground of its own, light or dark as the notebook is.
 Invariant: restates results; every text passes `escape`.
 """
 
+import re
 from functools import cache
 from html import escape
 
@@ -196,7 +197,7 @@ def _interval(estimate: Estimate) -> str:
     def x(value: float) -> float:
         return 4 + (value - left) / (2 * span) * 242
 
-    ends = [_label(x(end), format_quantity(end, estimate.unit)) for end in (low, high)]
+    ends = [_label(x(end), text) for end, text in zip((low, high), _ends(estimate), strict=True)]
     return _svg(
         250,
         34,
@@ -207,6 +208,15 @@ def _interval(estimate: Estimate) -> str:
         f'<circle cx="{x(estimate.value):.1f}" cy="10" r="4" fill="var(--mark-data)"/>',
         *(ends if high > low else ends[:1]),
     )
+
+
+def _ends(estimate: Estimate) -> tuple[str, str]:
+    """Return both ends of an interval, in the unit of the number if that shows both."""
+    found = re.search(r"\(([^\s()]+) to ([^\s()]+)\)", format_estimate(estimate))
+    if found:
+        return found[1], found[2]
+    low, high = float(estimate.low or 0.0), float(estimate.high or 0.0)
+    return format_quantity(low, estimate.unit), format_quantity(high, estimate.unit)
 
 
 def _svg(width: int, height: int, label: str, *parts: str) -> str:

@@ -1,7 +1,7 @@
 """Models from files and by name: parameters, errors with their line, runs, fingerprints."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -14,6 +14,7 @@ from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.metrics import metrics_of
+from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.system import ModelSetup
 
 CONFIG = {"users": 4, "think_ms": 7.0}
@@ -208,3 +209,15 @@ def test_two_model_files_of_one_name_do_not_meet(tmp_path: Path) -> None:
         source = BUILD.replace('"web"', f'"{name}"')
         prints.add(of_file(tmp_path / name, source).fingerprint(CONFIG))
     assert len(prints) == 2
+
+
+def test_plain_arguments_are_for_users_and_refused_in_registered_models() -> None:
+    def shop(rate: float = 50.0, disk: Literal["ssd", "hdd"] = "ssd", servers=2) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
+        del rate, disk, servers
+
+    rate, disk, servers = parameters_of(shop)
+    assert (rate.type, rate.unit, rate.source) == ("float", "", "")
+    assert disk.choices == ("ssd", "hdd")
+    assert (servers.type, servers.default) == ("int", 2)
+    with pytest.raises(StudyError, match="does not say what it is"):
+        parameters_of(shop, is_registered=True)
