@@ -10,10 +10,10 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
-from headroom.sessions.subjects import is_study
 from headroom.errors import StudyError
 from headroom.gate.series import HistoryResult, history_of_files, history_of_study
 from headroom.report.compared.history import render_history, render_history_page
+from headroom.sessions.subjects import is_study
 
 
 def history(

@@ -43,9 +43,9 @@ from headroom.report.figures.row_figures import (
 )
 from headroom.report.figures.scatter import draw_trade_off
 
-LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX = 724.0, 488.0, 1034.0, 342.0
-"""Widths (px): the decisive figure, one of two columns, both columns, a phone."""
-_HEIGHTS = {LEAD_PX: 380.0, HALF_PX: 250.0, WHOLE_PX: 240.0, NARROW_PX: 280.0}
+LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX, CARD_PX = 724.0, 488.0, 1034.0, 342.0, 300.0
+"""Widths (px): the decisive figure, one of two columns, both columns, a phone, a small card."""
+_HEIGHTS = {LEAD_PX: 380.0, HALF_PX: 250.0, WHOLE_PX: 240.0, NARROW_PX: 280.0, CARD_PX: 150.0}
 """Heights (px) of figures that have no height of their own."""
 _LEAST_LEAD_PX = 260.0
 """Height (px) to which the rows of a decisive figure are spread."""
