@@ -66,7 +66,8 @@ def population(result: Result) -> Checked:
     z = result.think_s or 0.0
     low, high = x.low * (r.low + z), x.high * (r.high + z)
     flight = x.value * (r.value + z)
-    figure = f"{rate_in_words(x.value)} x {in_words(r.value + z)} = {flight:.3g} in flight"
+    about = f"{flight:.3g}" if flight < 1000.0 else f"{flight:,.0f}"  # noqa: PLR2004 - digits
+    figure = f"{rate_in_words(x.value)} x {in_words(r.value + z)} = {about} in flight"
     return [*_in_flight(result, figure, low / n, high / n, r)]
 
 
