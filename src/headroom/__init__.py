@@ -16,6 +16,7 @@ _HOMES = {
     "headroom.api.loading": ("load",),
     "headroom.api.results": ("Result", "Sweep"),
     "headroom.api.running": ("compare", "run", "simulate"),
+    "headroom.api.saved": ("Compared",),
     "headroom.api.study": ("Experiment", "Study"),
     "headroom.errors": ("HeadroomError",),
     "headroom.experiment.study.study": (

@@ -16,6 +16,7 @@ from headroom.api.results import Sweep as Sweep
 from headroom.api.running import compare as compare
 from headroom.api.running import run as run
 from headroom.api.running import simulate as simulate
+from headroom.api.saved import Compared as Compared
 from headroom.api.study import Experiment as Experiment
 from headroom.api.study import Study as Study
 from headroom.errors import HeadroomError as HeadroomError

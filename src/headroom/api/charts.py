@@ -41,7 +41,7 @@ def chart_of(result: StudyResult, metric: str, over: str) -> "altair.Chart | alt
     except ImportError as error:
         raise EnvironmentUnfitError(
             "a chart needs Altair, which is not installed",
-            cure="install it: pip install 'headroom[notebook]'; or open the page",
+            cure="install it: pip install 'headroom-lab[notebook]'; or open the page",
         ) from error
     figure = _figure(result, metric, over)
     spec = {**_without_params(figure.spec), "width": _WIDTH_PX, "title": figure.title}

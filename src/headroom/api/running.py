@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from headroom.api.compared import OneOf
 from headroom.api.results import Result, Sweep, View
+from headroom.api.saved import Compared, compare_saved
 from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
 from headroom.api.voice import ProgramVoice
 from headroom.errors import EnvironmentUnfitError, StudyError
@@ -200,11 +201,23 @@ def simulate(
     return _swept([experiment], how, title=name, seed=seed, command=command)
 
 
+@overload
 def compare(
-    *models: ModelLike | Result | Sweep,
+    *models: Result,
     names: Sequence[str] = (),
     metrics: Sequence[str] = (),
     same_within: float = SAME_WITHIN,
+    force: bool = False,
+) -> Compared: ...
+
+
+@overload
+def compare(
+    *models: ModelLike,
+    names: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    same_within: float = SAME_WITHIN,
+    force: bool = False,
     replications: int = 10,
     completions: int | None = None,
     time_s: float | None = None,
@@ -212,22 +225,40 @@ def compare(
     jobs: int | None = None,
     progress: bool = True,
     **parameters: Levels,
-) -> Sweep:
-    """Compare models with the first one: which is better, by how much, how sure.
+) -> Sweep: ...
+
+
+def compare(
+    *models: ModelLike | Result,
+    names: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    same_within: float = SAME_WITHIN,
+    force: bool = False,
+    replications: int = 10,
+    completions: int | None = None,
+    time_s: float | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: bool = True,
+    **parameters: Levels,
+) -> Sweep | Compared:
+    """Compare models, or saved results, with the first one: which is better, by how much, how sure.
 
     Parameters
     ----------
     models
-        Two or more models.
+        Two or more models, which are simulated; or results of `run` or `load`, which are not.
     names
         A name for each; by default those of the functions or models.
     metrics
-        Metrics to compare; empty: the first three of the model.
+        Metrics to compare; empty: the first three of the model, or the responses of the results.
     same_within
         Difference that does not matter: with 0.05, models are the same if the whole interval of
         their ratio is between 1 / 1.05 and 1.05.
+    force
+        Of results: compare what is not comparable, such as other machines, and record it.
     replications, completions, time_s, seed, jobs, progress
-        As of `simulate`.
+        Of models: as of `simulate`.
     parameters
         Arguments that all models take.
 
@@ -243,12 +274,17 @@ def compare(
     >>> sorted({row["model"] for row in found.to_rows("comparisons")})
     ['mmc']
     """
-    if any(isinstance(model, View) for model in models):
+    saved = [model for model in models if isinstance(model, View)]
+    chosen = [model for model in models if not isinstance(model, View)]
+    if saved and chosen:
         raise StudyError(
             "saved results cannot be compared with models",
-            cure="pass models; levels of one study are compared by its table `compare`",
+            cure="pass results of hr.run or hr.load alone, or models alone",
         )
-    chosen = [model for model in models if not isinstance(model, View)]
+    if saved:
+        return compare_saved(
+            saved, names=names, metrics=metrics, same_within=same_within, force=force
+        )
     labels = list(names) or [name_of(model) for model in chosen]
     if len(chosen) < 2 or len(set(labels)) != len(chosen):  # noqa: PLR2004 - a pair
         raise StudyError(

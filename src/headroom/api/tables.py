@@ -50,6 +50,6 @@ def frame_of(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
     except ImportError as error:
         raise EnvironmentUnfitError(
             "a frame needs pandas, which is not installed",
-            cure="install it: pip install 'headroom[notebook]'; or take to_rows()",
+            cure="install it: pip install 'headroom-lab[notebook]'; or take to_rows()",
         ) from error
     return pd.DataFrame.from_records(list(rows))

@@ -1,0 +1,128 @@
+"""Compare saved results, as `headroom compare RESULT RESULT` does.
+
+Invariant: what the command refuses is refused here, and what is forced is recorded.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.console import Console
+
+from headroom.api.results import View
+from headroom.api.tables import frame_of, tidy
+from headroom.errors import StudyError
+from headroom.experiment.study.study import SAME_WITHIN
+from headroom.gate.compare import Question
+from headroom.gate.result import ComparisonResult, Row
+from headroom.gate.stored import Stored, compare_results
+from headroom.report.compared.terminal import render_comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WHY_NOT = "measuring again is the command's: headroom compare"
+
+
+class Compared:
+    """A comparison of saved results with the first one, point by point.
+
+    Parameters
+    ----------
+    data
+        What `headroom compare --json` prints.
+    """
+
+    def __init__(self, data: ComparisonResult) -> None:
+        self.data = data
+
+    def __repr__(self) -> str:
+        return self.summary().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.summary())}</pre>"
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """A ratio with interval and verdict for each metric of each point."""
+        return tuple(self.data.rows)
+
+    def summary(self, width: int = 80) -> str:
+        """Return the output of `headroom compare`.
+
+        Parameters
+        ----------
+        width
+            Columns, >= 20.
+        """
+        text = StringIO()
+        console = Console(file=text, width=width, no_color=True, highlight=False, emoji=False)
+        render_comparison(self.data, console)
+        return text.getvalue()
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return tidy rows: factors, metric, both values, ratio, low, high, verdict."""
+        return tidy(_flat(row) for row in self.data.rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows of `to_rows` as a pandas DataFrame.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            pandas is not installed.
+        """
+        return frame_of(self.to_rows())
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(row)
+    levels = plain.pop("levels")
+    return {**{f"factor.{name}": level for name, level in levels.items()}, **plain}
+
+
+def compare_saved(
+    results: Sequence[View],
+    *,
+    names: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    same_within: float = SAME_WITHIN,
+    force: bool = False,
+) -> Compared:
+    """Compare results with the first one.
+
+    Parameters
+    ----------
+    results
+        Two or more, of `hr.run` or `hr.load`.
+    names
+        A name for each.
+    metrics
+        Metrics to compare; empty: the responses of each experiment.
+    same_within
+        Difference (share) that does not matter.
+    force
+        Compare what is not comparable, such as results of another machine, and record it.
+
+    Raises
+    ------
+    StudyError
+        The results are not comparable, or have no metric in common.
+    """
+    labels = list(names) or [f"result {number}" for number in range(1, len(results) + 1)]
+    if len(results) < 2 or len(set(labels)) != len(results):  # noqa: PLR2004 - a pair
+        raise StudyError(
+            f"a comparison needs two results with different names, but these are: {labels}",
+            cure='name them: hr.compare(before, after, names=["before", "after"])',
+        )
+    stored = [
+        Stored(label=label, path=result.folder or Path(), result=result.data)
+        for label, result in zip(labels, results, strict=True)
+    ]
+    question = Question(same_within=same_within)
+    return Compared(
+        compare_results(stored, question=question, metrics=metrics, force=force, why_not=_WHY_NOT)
+    )
