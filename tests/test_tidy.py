@@ -296,7 +296,8 @@ def _first_line_of_licence_file(package: Distribution) -> str:
 
 
 def test_every_python_dependency_has_an_allowed_licence() -> None:
-    tools_only = {"pip", "setuptools", "wheel", "maturin"}
+    # docutils, which builds the site, has one file under the GPL, for an editor.
+    tools_only = {"pip", "setuptools", "wheel", "maturin", "docutils"}
     refused = {
         package.name: licence_of(package)
         for package in distributions()
