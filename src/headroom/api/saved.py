@@ -24,8 +24,6 @@ from headroom.report.compared.terminal import render_comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-_WHY_NOT = "measuring again is the command's: headroom compare"
-
 
 class Compared:
     """A comparison of saved results with the first one, point by point.
@@ -123,6 +121,4 @@ def compare_saved(
         for label, result in zip(labels, results, strict=True)
     ]
     question = Question(same_within=same_within)
-    return Compared(
-        compare_results(stored, question=question, metrics=metrics, force=force, why_not=_WHY_NOT)
-    )
+    return Compared(compare_results(stored, question=question, metrics=metrics, force=force))

@@ -120,7 +120,7 @@ def _of_experiment(
         metrics=metrics[:1],
         factor=axis.name,
         series=series,
-        where={n: v for n, v in _where_of(experiment, axis.name).items() if n != series},
+        where=_held(experiment, axis.name, series),
         marks=list(_marks(statement)),
         finding=statement,
     )
@@ -160,8 +160,10 @@ def _series_of(experiment: ExperimentResult, axis: str) -> str:
     return ""
 
 
-def _where_of(experiment: ExperimentResult, axis: str) -> Setting:
-    return setting_of(experiment, experiment.points[0], but=axis)
+def _held(experiment: ExperimentResult, axis: str, series: str) -> Setting:
+    """Return the levels of the factors that a curve does not show, as at the first point."""
+    setting = setting_of(experiment, experiment.points[0], but=axis)
+    return {name: level for name, level in setting.items() if name != series}
 
 
 def _marks(statement: Statement) -> Iterator[Mark]:
@@ -242,13 +244,15 @@ def _further_curves(
         is_time = better == "low" and finding.unit == "s"
         companions = [other for other, _ in goals_of(experiment) if _stem(other) == _stem(metric)]
         drawn.update(companions)
+        series = _series_of(experiment, axis)
         yield FigureChoice(
             kind="curve",
             question="waits" if is_time else "carries" if better == "high" else "how_much",
             experiment=experiment.name,
             metrics=companions[:3],
             factor=axis,
-            series=_series_of(experiment, axis),
+            series=series,
+            where=_held(experiment, axis, series),
             finding=finding,
         )
 

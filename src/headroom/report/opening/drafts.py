@@ -10,13 +10,16 @@ from functools import partial
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
+from headroom.quantities import format_level
 from headroom.report.charts.figure import describe_interval
 from headroom.report.figures.inputs import Curve, Figure
 from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.grids import section_of
+from headroom.report.opening.scales import where_of
 from headroom.report.sentences.answer.answer import AnswerWords, FigureWords
 from headroom.report.sentences.answer.sentence import Span
+from headroom.report.words import join_words
 
 LEAD = "answer"
 """Key of the decisive figure."""
@@ -128,7 +131,15 @@ def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -
         and any(line.is_dashed for line in figure.lines)
         else ""
     )
-    return " ".join(filter(None, [_points_words(experiment, choice.metrics), dashed]))
+    held = _held_words(choice, experiment) if isinstance(figure, Curve) else ""
+    return " ".join(filter(None, [held, _points_words(experiment, choice.metrics), dashed]))
+
+
+def _held_words(choice: FigureChoice, experiment: ExperimentResult) -> str:
+    """Return at which levels of the factors that it does not show a curve is."""
+    held = where_of(choice, experiment)
+    levels = [f"{name} = {format_level(level)}" for name, level in held.items()]
+    return f"At {join_words(levels)}." if levels else ""
 
 
 def _points_words(experiment: ExperimentResult, metrics: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.pictures import pictures_of, small_figure
 from headroom.report.opening.screen import MOST_PANELS, opening_of
+from tests.support.example_answers import RESPONSE, THROUGHPUT, experiment, plain, point
 from tests.support.example_results import (
     SHAPES,
     claims,
@@ -50,6 +51,30 @@ def test_a_curve_has_the_estimates_of_its_points_and_no_others() -> None:
         for point in there
         for one in [point.estimates["throughput"]]
     }
+
+
+def test_curves_hold_the_factors_that_they_do_not_show_and_say_where() -> None:
+    """Three factors: a line through points of several levels of the third would be a zigzag."""
+    points = [
+        point(
+            {"users": users, "servers": servers, "cache": cache},
+            {THROUGHPUT: cache * users, RESPONSE: 1.0 / (cache * (500 - users))},
+        )
+        for servers in (1, 2)
+        for cache in (1, 9)
+        for users in (100, 200, 400)
+    ]
+    result = with_answer(plain(experiment(points)))
+    assert result.answer is not None
+    asked = [one for one in (result.answer.figure, *result.answer.questions) if one is not None]
+    curves = [found for one in asked if isinstance(found := figure_of(one, result), Curve)]
+    assert len(curves) > 1
+    for found in curves:
+        for line in found.lines:
+            assert [dot.x for dot in line.dots] == [100.0, 200.0, 400.0]
+    opening = opening_of(result)
+    captions = [one.caption for one in (opening.lead, *opening.panels) if one is not None]
+    assert any("At cache = 1." in caption for caption in captions)
 
 
 def test_a_knee_becomes_a_band_and_the_ground_beyond_names_the_part() -> None:
