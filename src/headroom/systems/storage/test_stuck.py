@@ -1,5 +1,6 @@
 """A target that never answers: the run ends, keeps and marks its results, names what hangs."""
 
+import dataclasses
 import os
 import shutil
 import signal
@@ -24,7 +25,7 @@ from headroom.systems.storage.soft.soft_mount import SoftMount
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets import safety
-from headroom.systems.storage.targets.patience import NoAnswerError, within
+from headroom.systems.storage.targets.patience import SILENCE_S, NoAnswerError, within
 from headroom.systems.storage.targets.session import Session
 from headroom.systems.storage.targets.setup_table import StorageSetup, TargetTable
 from headroom.systems.storage.targets.targets import Target
@@ -153,14 +154,16 @@ def test_a_place_that_falls_silent_while_files_are_laid_out_ends_the_point(
     session = Session()
     table = TargetTable(kind="file", path=str(tmp_path), bytes="8 MiB")
     target = Target(
-        name="one", table=table, study=tmp_path, reserve=0, silence_s=0.2, session=session
+        name="one", table=table, study=tmp_path, reserve=0, silence_s=1.0, session=session
     )
     config = config_of(StorageSystem.load(StorageSetup(targets={"one": table}), base=tmp_path))
     with pytest.raises(EnvironmentUnfitError, match="target 'one' does not answer") as caught:
         target.opened(config, ()).__enter__()
     assert caught.value.cure
     (stuck,) = tmp_path.glob(f"{PREFIX}*")
-    with target.opened(config, ()) as opened:
+    # A busy disk may take longer than the silence that the hung call had to break.
+    patient = dataclasses.replace(target, silence_s=SILENCE_S)
+    with patient.opened(config, ()) as opened:
         assert opened.size_bytes == 8 << 20, "a folder that was left is not used again"
     (said,) = session.end()
     assert str(stuck) in said
@@ -250,7 +253,7 @@ def test_a_pool_that_is_not_removed_in_time_is_left_and_said_and_not_used_again(
 
     monkeypatch.setattr(shutil, "rmtree", hang)
     session = Session()
-    with session.pool(tmp_path, silence_s=1.0) as first:
+    with session.pool(tmp_path, silence_s=3.0) as first:
         (first / "stuck").write_text("")
     with session.pool(tmp_path) as second:
         assert second.parent != first.parent
