@@ -38,6 +38,7 @@ macro_rules! layers {
 
 // One line for each layer that has a compiled part.
 layers! {
+    records,
     storage,
 }
 

@@ -22,14 +22,15 @@ pub enum Pages {
     Huge,
 }
 
-/// Zeroed memory that is present, and its own.
+/// Memory of its own.
 #[derive(Debug)]
 pub struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
+    pages: Pages,
     /// The whole mapping, which is larger, to align the start.
     mapping: (*mut libc::c_void, usize),
-    /// Bytes (B) of it that are in huge pages, as the system says.
+    /// Bytes (B) of it that were in huge pages once all were present, as the system said.
     pub huge_bytes: u64,
 }
 
@@ -37,18 +38,32 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// Return memory of at least `bytes` >= 1 in pages of a kind.
+    /// Return memory of at least `bytes` >= 1 in pages of a kind, all of them present.
     ///
     /// # Errors
     ///
     /// Why there is none.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, String> {
+        let mut buffer = Self::reserve(bytes, pages)?;
+        // SAFETY: the range is mapped and writable; written, so that every page is present.
+        unsafe { std::ptr::write_bytes(buffer.start.as_ptr(), 1, buffer.bytes) };
+        buffer.huge_bytes = buffer.huge_bytes_now();
+        Ok(buffer)
+    }
+
+    /// Return zeros, at least `bytes` >= 1 of them, whose pages are present once they are used.
+    ///
+    /// # Errors
+    ///
+    /// Why there are none.
+    pub fn reserve(bytes: usize, pages: Pages) -> Result<Self, String> {
         // Whole huge pages, in any case: where the memory begins must not differ by kind.
         let bytes = bytes.next_multiple_of(HUGE_BYTES);
-        let huge = if pages == Pages::Huge {
+        // Huge pages are reserved now: one that is missing later would kill the process.
+        let kind = if pages == Pages::Huge {
             libc::MAP_HUGETLB
         } else {
-            0
+            libc::MAP_NORESERVE
         };
         let wanted = if pages == Pages::Huge {
             bytes
@@ -61,7 +76,7 @@ impl Buffer {
                 std::ptr::null_mut(),
                 wanted,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | kind,
                 -1,
                 0,
             )
@@ -89,21 +104,13 @@ impl Buffer {
             // then has small ones only, which `huge_bytes` shows.
             unsafe { libc::madvise(start.cast(), bytes, advice) };
         }
-        // SAFETY: the range is mapped and writable; written, so that every page is present.
-        unsafe { std::ptr::write_bytes(start, 1, bytes) };
-        let start = NonNull::new(start).ok_or("no memory")?;
-        let mut buffer = Self {
-            start,
+        Ok(Self {
+            start: NonNull::new(start).ok_or("no memory")?,
             bytes,
+            pages,
             mapping: (mapped, wanted),
             huge_bytes: 0,
-        };
-        buffer.huge_bytes = if pages == Pages::Huge {
-            bytes as u64
-        } else {
-            buffer.joined_bytes()
-        };
-        Ok(buffer)
+        })
     }
 
     /// Return the first byte.
@@ -117,8 +124,11 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.bytes / 8) }
     }
 
-    /// Return how much of it (B) the system keeps in huge pages.
-    fn joined_bytes(&self) -> u64 {
+    /// Return how much of it (B) the system keeps in huge pages now.
+    pub fn huge_bytes_now(&self) -> u64 {
+        if self.pages == Pages::Huge {
+            return self.bytes as u64;
+        }
         let text = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
         let (start, end) = (self.start() as usize, self.start() as usize + self.bytes);
         let mut is_here = false;

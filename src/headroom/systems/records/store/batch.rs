@@ -1,0 +1,93 @@
+//! Look-ups in batches: each step is done for all of them, so that their misses overlap.
+
+use super::index::Index;
+use super::operation::Operation;
+use super::region::{At, NOWHERE};
+use super::sorted::LINE_WORDS;
+use super::table::{Body, Table};
+use super::touch::Touch;
+
+/// Most look-ups at once: more than the misses that a processor has in flight.
+pub const MOST: usize = 64;
+
+impl Table {
+    /// Hand the records of `keys` to `operation` in this order, `batch` look-ups at once (1 to
+    /// [`MOST`]; 1 is one after the other, without prefetches); return how many there were.
+    ///
+    /// # Panics
+    ///
+    /// If the batch is none.
+    pub fn look_up(
+        &self,
+        keys: &[u32],
+        batch: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> u64 {
+        assert!((1..=MOST).contains(&batch), "a batch of {batch}");
+        if batch == 1 {
+            let found = keys
+                .iter()
+                .map(|&key| u64::from(self.retrieve(key, operation, touch)));
+            return found.sum();
+        }
+        let mut ats = [NOWHERE; MOST];
+        let mut count = 0;
+        for keys in keys.chunks(batch) {
+            let ats = &mut ats[..keys.len()];
+            descend(&self.index, keys, ats, touch);
+            self.find_records(keys, ats, touch);
+            for &at in ats.iter() {
+                if at != NOWHERE {
+                    operation.take(self.region(), at, touch);
+                    count += 1;
+                }
+            }
+        }
+        count
+    }
+
+    /// Replace the leaves of keys by their records.
+    #[inline]
+    fn find_records(&self, keys: &[u32], ats: &mut [At], touch: &mut impl Touch) {
+        match &self.body {
+            Body::Dense(nodes) => {
+                for (at, &key) in ats.iter_mut().zip(keys) {
+                    *at = self.index.get_in(*at, key, touch).unwrap_or(NOWHERE);
+                    nodes.region.prefetch(*at);
+                }
+                for at in ats.iter_mut().filter(|at| **at != NOWHERE) {
+                    *at = nodes.record(*at, touch);
+                    nodes.region.prefetch(*at);
+                    nodes.region.prefetch(*at + LINE_WORDS);
+                }
+            }
+            Body::Sorted(sorted) => {
+                for (at, &key) in ats.iter_mut().zip(keys) {
+                    let (_, node) = self
+                        .index
+                        .floor_in(*at, key, touch)
+                        .expect("the first node has separator 0");
+                    *at = node;
+                    sorted.prefetch_keys(node);
+                }
+                for (at, &key) in ats.iter_mut().zip(keys) {
+                    *at = sorted.get_in(*at, key, touch).unwrap_or(NOWHERE);
+                    sorted.prefetch_record(*at);
+                }
+            }
+        }
+    }
+}
+
+/// Find the leaf of each key, level by level.
+#[inline]
+fn descend(index: &Index, keys: &[u32], leaves: &mut [At], touch: &mut impl Touch) {
+    leaves.fill(index.root);
+    for _ in 1..index.height {
+        for (node, &key) in leaves.iter_mut().zip(keys) {
+            *node = index.child_of(*node, key, touch);
+            index.prefetch_node(*node);
+        }
+    }
+}

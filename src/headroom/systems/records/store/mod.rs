@@ -1,0 +1,36 @@
+//! The store: record storage nodes in chosen memory, and a B+-tree over the record numbers.
+//!
+//! Addresses are counted in words of 4 bytes from the base of their region, so that pointers in
+//! nodes take 4 bytes, as in the paper, and a table may take 16 GiB.
+
+pub mod batch;
+pub mod index;
+mod leaf_removal;
+pub mod nodes;
+pub mod operation;
+pub mod placement;
+pub mod region;
+pub mod search;
+pub mod sorted;
+pub mod spec;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod touch;
+
+/// Why a table cannot be made or changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// A size or a combination that cannot be.
+    #[error("{0}")]
+    Impossible(String),
+    /// The memory that it was made for is used up.
+    #[error("the table is full: it was made for {capacity} records")]
+    Full {
+        /// Records that it was made for.
+        capacity: u64,
+    },
+    /// The system gives no such memory.
+    #[error("{0}")]
+    NoMemory(String),
+}

@@ -1,0 +1,70 @@
+//! Search among sorted keys of a node.
+
+use super::region::{At, Region, WORD_BYTES};
+use super::touch::{Touch, Work};
+
+/// Keys that are compared one after the other, without branches: more are halved first.
+const AT_ONCE: usize = 32;
+
+/// Return how many of `count` sorted keys at `at` are below `key`.
+#[inline]
+pub fn rank(region: &Region, at: At, count: usize, key: u32, touch: &mut impl Touch) -> usize {
+    let keys = region.words(at, count);
+    let (mut first, mut left) = (0, count);
+    while left > AT_ONCE {
+        let half = left / 2;
+        let middle = first + half;
+        touch.read(
+            region.area(),
+            (u64::from(at) + middle as u64 - 1) * WORD_BYTES,
+            WORD_BYTES,
+        );
+        touch.work(Work::Comparisons, 1);
+        // Compiles to a conditional move: the outcome cannot be predicted.
+        first = if keys[middle - 1] < key { middle } else { first };
+        left -= half;
+    }
+    touch.read(
+        region.area(),
+        (u64::from(at) + first as u64) * WORD_BYTES,
+        left as u64 * WORD_BYTES,
+    );
+    touch.work(Work::Comparisons, left as u64);
+    first + below(&keys[first..first + left], key)
+}
+
+/// Count the keys below `key`; eight at once where the processor can.
+#[inline]
+fn below(keys: &[u32], key: u32) -> usize {
+    let (eights, rest) = keys.as_chunks::<8>();
+    let mut counts = [0_u32; 8];
+    for eight in eights {
+        for (count, one) in counts.iter_mut().zip(eight) {
+            *count += u32::from(*one < key);
+        }
+    }
+    let single: u32 = rest.iter().map(|one| u32::from(*one < key)).sum();
+    (counts.iter().sum::<u32>() + single) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::probe::buffer::Pages;
+    use crate::systems::records::store::touch::{Area, Silent};
+
+    /// Oracle: `partition_point` of the standard library.
+    #[test]
+    fn a_rank_is_the_partition_point() {
+        let mut region = Region::mapped(Area::Index, 1 << 20, Pages::Small).expect("memory");
+        for count in [0, 1, 7, 8, 9, 31, 32, 33, 64, 127, 1000] {
+            for (key, place) in region.words_mut(0, count).iter_mut().zip(1..) {
+                *key = 3 * place;
+            }
+            for key in 0..=3 * count as u32 + 4 {
+                let expected = region.words(0, count).partition_point(|one| *one < key);
+                assert_eq!(rank(&region, 0, count, key, &mut Silent), expected);
+            }
+        }
+    }
+}

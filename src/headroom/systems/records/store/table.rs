@@ -1,0 +1,395 @@
+//! A table: records in nodes, and an index on their numbers.
+
+use super::StoreError;
+use super::index::{Index, NO_KEY};
+use super::nodes::Nodes;
+use super::operation::{Operation, Sum};
+use super::region::{At, NOWHERE, Region};
+use super::sorted::Sorted;
+use super::spec::{Layout, Spec};
+use super::touch::{Area, Silent, Touch};
+
+/// Records and their index.
+#[derive(Debug)]
+pub struct Table {
+    spec: Spec,
+    pub(super) index: Index,
+    pub(super) body: Body,
+    count: u64,
+}
+
+/// The nodes by their arrangement.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// The index knows each record.
+    Dense(Nodes),
+    /// The index knows each node.
+    Sorted(Sorted),
+}
+
+impl Table {
+    /// Return an empty table.
+    ///
+    /// # Errors
+    ///
+    /// The table cannot be, or there is no memory for it.
+    pub fn new(spec: Spec) -> Result<Self, StoreError> {
+        spec.check()?;
+        let mut index = Index::new(spec.index_bytes, spec.most_entries(), spec.pages)?;
+        let body = match spec.layout {
+            Layout::Array | Layout::Slotted => Body::Dense(Nodes::new(&spec)?),
+            Layout::Sorted => Body::Sorted(Sorted::new(&spec, &mut index, &mut Silent)?),
+        };
+        Ok(Self {
+            spec,
+            index,
+            body,
+            count: 0,
+        })
+    }
+
+    /// Return what it is made of.
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Return the number of records.
+    pub const fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Return whether there is no record.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Return the index.
+    pub const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Return the nodes in physical order.
+    pub fn directory(&self) -> &[At] {
+        match &self.body {
+            Body::Dense(nodes) => nodes.directory(),
+            Body::Sorted(sorted) => sorted.directory(),
+        }
+    }
+
+    /// Return the memory of the nodes.
+    pub const fn region(&self) -> &Region {
+        match &self.body {
+            Body::Dense(nodes) => &nodes.region,
+            Body::Sorted(sorted) => &sorted.region,
+        }
+    }
+
+    /// Add a record, whose first word is its number; return whether the number is new. The record
+    /// of a number that is present stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// The table is full; nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// If the record has another length, or the reserved number.
+    pub fn insert(&mut self, record: &[u32], touch: &mut impl Touch) -> Result<bool, StoreError> {
+        assert_eq!(record.len() as u64 * 4, self.spec.stride_bytes(), "length");
+        assert!(record[0] != NO_KEY, "the number {NO_KEY} is reserved");
+        if self.count == self.spec.capacity {
+            return Err(StoreError::Full {
+                capacity: self.spec.capacity,
+            });
+        }
+        let is_new = match &mut self.body {
+            Body::Sorted(sorted) => sorted.insert(&mut self.index, record, touch)?,
+            Body::Dense(nodes) => {
+                if self.index.get(record[0], touch).is_some() {
+                    return Ok(false);
+                }
+                let handle = nodes.insert(record, touch)?;
+                if let Err(why) = self.index.insert(record[0], handle, touch) {
+                    nodes.remove(handle, touch);
+                    return Err(why);
+                }
+                true
+            }
+        };
+        self.count += u64::from(is_new);
+        Ok(is_new)
+    }
+
+    /// Return where the record of a number is.
+    #[inline]
+    pub fn find(&self, key: u32, touch: &mut impl Touch) -> Option<At> {
+        match &self.body {
+            Body::Dense(nodes) => {
+                let handle = self.index.get(key, touch)?;
+                Some(nodes.record(handle, touch))
+            }
+            Body::Sorted(sorted) => {
+                let node = sorted.node_of(&self.index, key, touch);
+                sorted.get_in(node, key, touch)
+            }
+        }
+    }
+
+    /// Hand the record of a number to `operation`; return whether there is one.
+    #[inline]
+    pub fn retrieve(
+        &self,
+        key: u32,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> bool {
+        let found = self.find(key, touch);
+        if let Some(at) = found {
+            operation.take(self.region(), at, touch);
+        }
+        found.is_some()
+    }
+
+    /// Overwrite words of a record, from word `first` >= 1 on; return whether there is one.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not all of the record's, or its number would change.
+    pub fn update(
+        &mut self,
+        key: u32,
+        first: u32,
+        words: &[u32],
+        touch: &mut impl Touch,
+    ) -> bool {
+        let end = (u64::from(first) + words.len() as u64) * 4;
+        assert!(first > 0 && end <= self.spec.stride_bytes(), "words {first} to {end}");
+        let Some(at) = self.find(key, touch) else {
+            return false;
+        };
+        match &mut self.body {
+            Body::Dense(nodes) => nodes.write(at, first, words, touch),
+            Body::Sorted(sorted) => sorted.write(at, first, words, touch),
+        }
+        true
+    }
+
+    /// Remove a record; return whether there was one. Its place is used again.
+    pub fn remove(&mut self, key: u32, touch: &mut impl Touch) -> bool {
+        let is_removed = match &mut self.body {
+            Body::Dense(nodes) => match self.index.remove(key, touch) {
+                Some(handle) => {
+                    nodes.remove(handle, touch);
+                    true
+                }
+                None => false,
+            },
+            Body::Sorted(sorted) => sorted.remove(&mut self.index, key, touch),
+        };
+        self.count -= u64::from(is_removed);
+        is_removed
+    }
+
+    /// Hand `count` records to `operation` in physical order, from a share (0 to 1) of the table
+    /// on, and from its beginning on after its end.
+    pub fn scan_physical(
+        &self,
+        from: f64,
+        count: u64,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) {
+        let start = |all: u64| ((from * all as f64) as u64).min(all.saturating_sub(1));
+        match &self.body {
+            Body::Dense(nodes) => {
+                nodes.scan(start(nodes.place_count()), count, operation, touch);
+            }
+            Body::Sorted(sorted) => {
+                let first = start(sorted.directory().len() as u64) as usize;
+                sorted.scan(first, count.min(self.count), operation, touch);
+            }
+        }
+    }
+
+    /// Hand `count` records to `operation` in the order of their numbers, from `key` on, and from
+    /// the smallest on after the largest. `ahead` records or nodes are asked for early.
+    pub fn scan_index(
+        &self,
+        key: u32,
+        count: u64,
+        ahead: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) {
+        let mut left = count.min(self.count);
+        left -= self.scan_from(key, left, ahead, operation, touch);
+        if left > 0 {
+            self.scan_from(0, left, ahead, operation, touch);
+        }
+    }
+
+    /// Scan to the largest number at most; return how many records there were.
+    fn scan_from(
+        &self,
+        key: u32,
+        most: u64,
+        ahead: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> u64 {
+        match &self.body {
+            Body::Dense(nodes) => {
+                let (leaf, place) = self.index.seek(key, touch);
+                self.each_value(leaf, place, most, ahead, touch, &mut |found, touch| {
+                    match found {
+                        Found::Soon(handle) => nodes.region.prefetch(handle),
+                        Found::Now(handle) => {
+                            let at = nodes.record(handle, touch);
+                            operation.take(&nodes.region, at, touch);
+                            return 1;
+                        }
+                    }
+                    0
+                })
+            }
+            Body::Sorted(sorted) => {
+                let (separator, node) = self
+                    .index
+                    .floor(key, touch)
+                    .expect("the first node has separator 0");
+                let mut first = sorted.seek_in(node, key, touch);
+                let mut left = most;
+                let (leaf, place) = self.index.seek(separator, touch);
+                self.each_value(leaf, place, most, ahead, touch, &mut |found, touch| {
+                    match found {
+                        Found::Soon(node) => sorted.prefetch_node(node),
+                        Found::Now(node) => {
+                            let taken = sorted.scan_node(node, first, left, operation, touch);
+                            first = 0;
+                            left -= taken;
+                            return taken;
+                        }
+                    }
+                    0
+                })
+            }
+        }
+    }
+
+    /// Hand the values of the index to `each` from a place of a leaf on, and those `ahead` of them
+    /// before, until it has taken `most` records; return how many.
+    fn each_value<T: Touch>(
+        &self,
+        leaf: At,
+        place: u32,
+        most: u64,
+        ahead: usize,
+        touch: &mut T,
+        each: &mut impl FnMut(Found, &mut T) -> u64,
+    ) -> u64 {
+        let (mut leaf, mut place, mut taken) = (leaf, place, 0);
+        while leaf != NOWHERE && taken < most {
+            let (count, _) = self.index.header(leaf, touch);
+            let next = self.index.next(leaf, touch);
+            if ahead > 0 && next != NOWHERE {
+                self.index.prefetch_node(next);
+                for soon in place..(place + ahead as u32).min(count) {
+                    each(Found::Soon(self.index.value(leaf, soon, touch)), touch);
+                }
+            }
+            for here in place..count {
+                if ahead > 0 && here + (ahead as u32) < count {
+                    let soon = self.index.value(leaf, here + ahead as u32, touch);
+                    each(Found::Soon(soon), touch);
+                }
+                taken += each(Found::Now(self.index.value(leaf, here, touch)), touch);
+                if taken >= most {
+                    break;
+                }
+            }
+            (leaf, place) = (next, 0);
+        }
+        taken
+    }
+
+    /// Sum a field of all records, which reads each of them.
+    pub fn sum(&self) -> u64 {
+        let mut sum = Sum::default();
+        self.scan_physical(0.0, self.count, &mut sum, &mut Silent);
+        sum.total
+    }
+
+    /// Compare index and nodes, and the invariants of both.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where.
+    pub fn check(&self) -> Result<(), String> {
+        self.index.check()?;
+        let touch = &mut Silent;
+        let entries = self.index.entries();
+        match &self.body {
+            Body::Dense(nodes) => {
+                let mut found = nodes.handles(touch);
+                found.sort_unstable();
+                if found != entries {
+                    let differ = found.iter().zip(&entries).find(|(one, other)| one != other);
+                    return Err(format!(
+                        "{} records in nodes, {} in the index; first difference: {differ:?}",
+                        found.len(),
+                        entries.len()
+                    ));
+                }
+                self.check_count(entries.len() as u64)
+            }
+            Body::Sorted(sorted) => {
+                let mut count = 0;
+                for (number, &(separator, node)) in entries.iter().enumerate() {
+                    let keys = sorted.keys_of(node);
+                    let end = entries.get(number + 1).map_or(NO_KEY, |next| next.0);
+                    let is_sorted = keys.is_sorted_by(|one, other| one < other);
+                    let is_inside = keys.iter().all(|&key| (separator..end).contains(&key));
+                    if !is_sorted || !is_inside {
+                        return Err(format!("node {node} has numbers that are not its own"));
+                    }
+                    for (&key, place) in keys.iter().zip(0..) {
+                        let at = sorted.record_at(node, place);
+                        if sorted.region.word(at, touch) != key {
+                            return Err(format!("record {key} of node {node} is another one"));
+                        }
+                    }
+                    count += keys.len() as u64;
+                }
+                if entries.len() != sorted.directory().len() {
+                    return Err("index and directory have different nodes".to_owned());
+                }
+                self.check_count(count)
+            }
+        }
+    }
+
+    fn check_count(&self, found: u64) -> Result<(), String> {
+        if found == self.count {
+            return Ok(());
+        }
+        Err(format!("{found} records, where {} were counted", self.count))
+    }
+
+    /// Return how much (B) of the nodes' memory the system keeps in huge pages; None where it is
+    /// not chosen.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        self.region().huge_bytes()
+    }
+
+    /// Return the area of the nodes.
+    pub const fn area(&self) -> Area {
+        Area::Nodes
+    }
+}
+
+/// What comes soon, and what is there now.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    Soon(At),
+    Now(At),
+}

@@ -1,0 +1,230 @@
+//! The store against the standard library's ordered map.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::StoreError;
+use super::operation::{Operation, Retrieve, Sum};
+use super::placement::Placement;
+use super::region::{At, Region};
+use super::spec::{Layout, Spec};
+use super::table::Table;
+use super::touch::{Silent, Touch};
+use crate::memory::probe::buffer::Pages;
+
+/// Notes the number and the content of each record.
+#[derive(Default)]
+struct Noted(Vec<(u32, Vec<u32>)>, usize);
+
+impl Operation for Noted {
+    fn take(&mut self, region: &Region, at: At, touch: &mut impl Touch) {
+        let number = region.word(at, touch);
+        self.0.push((number, region.words(at, self.1).to_vec()));
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u32, u32),
+    Remove(u32),
+    Update(u32, u32),
+    Find(u32),
+    Scan(u32, u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let key = prop_oneof![4 => 0..400_u32, 1 => any::<u32>().prop_map(|key| key.min(u32::MAX - 1))];
+    let step = prop_oneof![
+        8 => (key.clone(), any::<u32>()).prop_map(|(key, word)| Step::Insert(key, word)),
+        5 => key.clone().prop_map(Step::Remove),
+        1 => (key.clone(), any::<u32>()).prop_map(|(key, word)| Step::Update(key, word)),
+        1 => key.clone().prop_map(Step::Find),
+        1 => (key, 0..50_u64).prop_map(|(key, count)| Step::Scan(key, count)),
+    ];
+    prop::collection::vec(step, 1..1200)
+}
+
+fn specs() -> impl Strategy<Value = Spec> {
+    let layout = prop_oneof![Just(Layout::Array), Just(Layout::Slotted), Just(Layout::Sorted)];
+    let placement = prop_oneof![
+        Just(Placement::Arena),
+        Just(Placement::Scattered { k: 3 }),
+        Just(Placement::SizeClasses),
+        Just(Placement::Malloc),
+    ];
+    let bytes = prop::sample::select(vec![64_u64, 96, 128, 256, 1024]);
+    let record = prop::sample::select(vec![8_u64, 12, 30, 56]);
+    let index = prop::sample::select(vec![64_u64, 128, 192]);
+    (layout, placement, bytes, record, index, any::<u64>()).prop_map(
+        |(layout, placement, node_bytes, record_bytes, index_bytes, seed)| Spec {
+            node_bytes,
+            record_bytes,
+            capacity: 700,
+            layout,
+            placement,
+            pages: Pages::Small,
+            index_bytes,
+            seed,
+        },
+    )
+}
+
+fn record(spec: &Spec, key: u32, word: u32) -> Vec<u32> {
+    let mut record = vec![word; (spec.stride_bytes() / 4) as usize];
+    record[0] = key;
+    record
+}
+
+fn take_step(table: &mut Table, map: &mut BTreeMap<u32, Vec<u32>>, step: Step) {
+    let (spec, touch) = (*table.spec(), &mut Silent);
+    match step {
+        Step::Insert(key, word) => {
+            let record = record(&spec, key, word);
+            match table.insert(&record, touch) {
+                Ok(is_new) => {
+                    assert_eq!(is_new, !map.contains_key(&key));
+                    map.entry(key).or_insert(record);
+                }
+                Err(StoreError::Full { .. }) => assert_eq!(map.len(), 700),
+                Err(other) => panic!("{other}"),
+            }
+        }
+        Step::Remove(key) => assert_eq!(table.remove(key, touch), map.remove(&key).is_some()),
+        Step::Update(key, word) => {
+            let found = map.get_mut(&key).map(|one| one[1] = word);
+            assert_eq!(table.update(key, 1, &[word], touch), found.is_some());
+        }
+        Step::Find(key) => {
+            let mut retrieve = Retrieve::new(spec.stride_bytes(), 1);
+            let found = table.retrieve(key, &mut retrieve, touch);
+            let expected = map.get(&key).map(Vec::as_slice);
+            assert_eq!(found.then(|| retrieve.user()), expected);
+        }
+        Step::Scan(key, count) => {
+            for ahead in [0, 3] {
+                let mut noted = Noted(Vec::new(), (spec.stride_bytes() / 4) as usize);
+                table.scan_index(key, count, ahead, &mut noted, touch);
+                let around = map.range(key..).chain(map.range(..key));
+                let wanted = around.take(count as usize);
+                assert!(noted.0.iter().map(|(key, all)| (key, all)).eq(wanted));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+
+    /// Property: after any history the table holds what the map holds, whatever it is made of.
+    #[test]
+    fn a_table_is_a_map(spec in specs(), steps in steps()) {
+        prop_assume!(spec.check().is_ok());
+        let mut table = Table::new(spec).expect("memory");
+        let mut map = BTreeMap::new();
+        for step in steps {
+            take_step(&mut table, &mut map, step);
+        }
+        prop_assert_eq!(table.check(), Ok(()));
+        prop_assert_eq!(table.len(), map.len() as u64);
+        let keys: Vec<u32> = (0..400).collect();
+        for batch in [1, 2, 7, 32] {
+            let mut sum = Sum::default();
+            let found = table.look_up(&keys, batch, &mut sum, &mut Silent);
+            prop_assert_eq!(found, map.range(..400).count() as u64);
+            let expected: u64 = map.range(..400).map(|(_, one)| u64::from(one[1])).sum();
+            prop_assert_eq!(sum.total, expected);
+        }
+        let mut noted = Noted(Vec::new(), 2);
+        table.scan_physical(0.3, table.len(), &mut noted, &mut Silent);
+        noted.0.sort_unstable();
+        let all: Vec<_> = map.iter().map(|(&key, one)| (key, one[..2].to_vec())).collect();
+        prop_assert_eq!(noted.0, all);
+    }
+}
+
+fn filled(spec: Spec, keys: impl Iterator<Item = u32>) -> Table {
+    let mut table = Table::new(spec).expect("memory");
+    for key in keys {
+        table.insert(&record(&spec, key, key), &mut Silent).expect("room");
+    }
+    table
+}
+
+const SPEC: Spec = Spec {
+    node_bytes: 1024,
+    record_bytes: 64,
+    capacity: 20_000,
+    layout: Layout::Sorted,
+    placement: Placement::Arena,
+    pages: Pages::Small,
+    index_bytes: 64,
+    seed: 1,
+};
+
+#[test]
+fn ascending_keys_leave_full_nodes() {
+    for layout in [Layout::Array, Layout::Slotted, Layout::Sorted] {
+        let spec = Spec { layout, ..SPEC };
+        let table = filled(spec, 0..20_000);
+        let nodes = 20_000_u64.div_ceil(spec.records_per_node());
+        assert_eq!(table.directory().len() as u64, nodes, "{layout:?}");
+        table.check().expect("sound");
+    }
+    assert_eq!(SPEC.records_per_node(), 15);
+}
+
+/// The formula of the reference for 4-byte keys in lines: levels = ceil(log8(records / 7)) + 1.
+#[test]
+fn a_full_index_of_lines_has_the_levels_of_the_formula() {
+    for count in [7_u32, 8, 400, 5000, 20_000] {
+        let spec = Spec { layout: Layout::Array, ..SPEC };
+        let table = filled(spec, 0..count);
+        let leaves = f64::from(count.div_ceil(7));
+        let levels = (leaves.ln() / 8_f64.ln() - 1e-9).ceil() as usize + 1;
+        assert_eq!(table.index().height, levels, "{count}");
+    }
+}
+
+#[test]
+fn all_records_may_go_and_come_back() {
+    for layout in [Layout::Array, Layout::Slotted, Layout::Sorted] {
+        let spec = Spec { layout, ..SPEC };
+        let mut table = filled(spec, 0..20_000);
+        let nodes = table.directory().len();
+        for round in 0..3 {
+            for key in 0..20_000_u32 {
+                let key = if round == 1 { 19_999 - key } else { key };
+                assert!(table.remove(key, &mut Silent));
+            }
+            table.check().expect("sound");
+            assert!(table.is_empty());
+            for key in (0..20_000_u32).map(|key| key.wrapping_mul(7919) % 20_000) {
+                table.insert(&record(&spec, key, 1), &mut Silent).expect("room");
+            }
+            table.check().expect("sound");
+            assert_eq!(table.len(), table.sum());
+        }
+        if layout != Layout::Sorted {
+            assert_eq!(table.directory().len(), nodes, "places are used again");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_would_work() {
+    let refused = |spec: Spec| Table::new(spec).map(|_| ()).expect_err("refused").to_string();
+    let narrow = Spec { node_bytes: 64, record_bytes: 128, layout: Layout::Array, ..SPEC };
+    assert!(refused(narrow).contains("give nodes of 128 B or more"));
+    let slotted = Spec { node_bytes: 64, layout: Layout::Slotted, ..SPEC };
+    assert!(refused(slotted).contains("give nodes of 72 B"));
+    assert!(refused(Spec { record_bytes: 4, ..SPEC }).contains("give 8 B or more"));
+    assert!(refused(Spec { capacity: 0, ..SPEC }).contains("0 records"));
+    assert!(refused(Spec { index_bytes: 100, ..SPEC }).contains("whole lines"));
+    let scattered = Spec { placement: Placement::Scattered { k: 0 }, ..SPEC };
+    assert!(refused(scattered).contains("occupancy"));
+    let malloc = Spec { placement: Placement::Malloc, pages: Pages::Huge, ..SPEC };
+    assert!(refused(malloc).contains("allocator"));
+    let large = Spec { capacity: 1 << 30, layout: Layout::Array, ..SPEC };
+    assert!(refused(large).contains("pointers of 4 B"));
+}

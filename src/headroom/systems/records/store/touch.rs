@@ -1,0 +1,55 @@
+//! Who watches the accesses of the store: nobody when it is measured, a machine when it is modelled.
+
+/// Memory of one purpose, with addresses of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// Nodes of the index.
+    Index,
+    /// Record storage nodes.
+    Nodes,
+    /// The list of the record storage nodes in physical order.
+    Directory,
+    /// Where the user gets records.
+    User,
+}
+
+/// Work of the processor that is no access of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Keys that were compared.
+    Comparisons,
+    /// Nodes of the index that were entered.
+    IndexNodes,
+    /// Record storage nodes that were entered.
+    RecordNodes,
+    /// Records that were visited.
+    Records,
+    /// Bytes that were copied or moved.
+    CopiedBytes,
+}
+
+/// Kinds of work.
+pub const WORK_COUNT: usize = 5;
+
+/// Someone who is told of every access, before it happens.
+pub trait Touch {
+    /// `bytes` from `offset` (B) of an area are read.
+    fn read(&mut self, area: Area, offset: u64, bytes: u64);
+    /// `bytes` from `offset` (B) of an area are written.
+    fn write(&mut self, area: Area, offset: u64, bytes: u64);
+    /// Work was done.
+    fn work(&mut self, work: Work, count: u64);
+}
+
+/// Nobody: compiles to nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Touch for Silent {
+    #[inline]
+    fn read(&mut self, _: Area, _: u64, _: u64) {}
+    #[inline]
+    fn write(&mut self, _: Area, _: u64, _: u64) {}
+    #[inline]
+    fn work(&mut self, _: Work, _: u64) {}
+}
