@@ -10,4 +10,7 @@ pub mod stack_distance;
 pub mod streams;
 
 #[cfg(feature = "python")]
-pub use python::register;
+pub use {
+    probe::python::readings,
+    python::{counts, register},
+};

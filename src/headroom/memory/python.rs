@@ -44,9 +44,23 @@ fn simulate<'py>(
     let spec: MachineSpec = serde_json::from_slice(machine)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut machine = Machine::new(spec).map_err(PyValueError::new_err)?;
-    let count = py.detach(|| each(path, packed, &mut |access| machine.carry_out(access)))?;
-    let dict = PyDict::new(py);
+    let count = py.detach(|| {
+        each(path, packed, &mut |access| {
+            machine.carry_out(access);
+        })
+    })?;
+    let dict = counts(py, &machine)?;
     dict.set_item("accesses", count)?;
+    Ok(dict)
+}
+
+/// Return what a machine counted, for Python.
+///
+/// # Errors
+///
+/// Fails if Python raises an error.
+pub fn counts<'py>(py: Python<'py>, machine: &Machine) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
     dict.set_item("fetches", machine.fetches)?;
     dict.set_item("served", integers(py, &machine.served)?)?;
     dict.set_item("memory_reads", machine.data.memory_reads)?;

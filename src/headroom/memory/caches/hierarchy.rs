@@ -167,6 +167,14 @@ impl Hierarchy {
         })
     }
 
+    /// Begin to count again, with what the levels hold.
+    pub fn restart(&mut self) {
+        for level in &mut self.levels {
+            level.counts = Counts::default();
+        }
+        (self.memory_reads, self.memory_writes) = (0, 0);
+    }
+
     /// Carry out an access of `bytes` >= 1 at `address`, from level `first` on; return the level
     /// that served it, the number of levels for memory. `dirties` tells writes and modifications
     /// from reads, `is_write` what they count as.

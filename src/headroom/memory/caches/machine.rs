@@ -77,9 +77,10 @@ impl Machine {
         })
     }
 
-    /// Carry out one access.
+    /// Carry out one access; return the level that served it, the number of levels for memory, and
+    /// 0 for instructions.
     #[inline]
-    pub fn carry_out(&mut self, access: Access) {
+    pub fn carry_out(&mut self, access: Access) -> usize {
         let Access {
             kind,
             address,
@@ -88,7 +89,7 @@ impl Machine {
         let bytes = u64::from(bytes);
         if kind == Kind::Fetch {
             self.fetch(address, bytes);
-            return;
+            return 0;
         }
         let is_write = kind == Kind::Write;
         if let Some(paging) = &mut self.paging {
@@ -107,6 +108,21 @@ impl Machine {
                 near.counts.capacity_misses += 1;
             }
         }
+        level
+    }
+
+    /// Begin to count again, with what the caches and TLBs hold.
+    pub fn restart(&mut self) {
+        self.data.restart();
+        if let Some(own) = &mut self.instructions {
+            own.restart();
+        }
+        if let Some(paging) = &mut self.paging {
+            paging.restart();
+        }
+        self.instruction_counts.fill((0, 0));
+        self.served.fill(0);
+        self.fetches = 0;
     }
 
     fn fetch(&mut self, address: u64, bytes: u64) {

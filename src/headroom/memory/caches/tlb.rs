@@ -100,6 +100,13 @@ impl Paging {
         })
     }
 
+    /// Begin to count again, with what the TLBs hold.
+    pub fn restart(&mut self) {
+        self.counts.fill(Counts::default());
+        self.walks = 0;
+        self.walk_reads.fill(0);
+    }
+
     /// Translate all pages of an access; walks read their entries through `caches`.
     #[inline]
     pub fn translate(&mut self, address: u64, bytes: u64, is_write: bool, caches: &mut Hierarchy) {

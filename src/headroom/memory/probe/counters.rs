@@ -78,6 +78,16 @@ impl Counters {
         self.control(ENABLE);
     }
 
+    /// Count nothing until [`Self::resume`].
+    pub fn pause(&self) {
+        self.control(DISABLE);
+    }
+
+    /// Count on.
+    pub fn resume(&self) {
+        self.control(ENABLE);
+    }
+
     /// End, and return the counts.
     pub fn stop(&self) -> Vec<Reading> {
         self.control(DISABLE);

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::chase::Chase;
+use super::counters::Reading;
 use crate::python::floats;
 
 /// Add the functions to the module.
@@ -55,14 +56,23 @@ fn chase<'py>(
     dict.set_item("load_s", floats(py, &found.load_s)?)?;
     dict.set_item("loads", found.loads)?;
     dict.set_item("huge_bytes", found.huge_bytes)?;
-    let counters = PyDict::new(py);
-    for reading in found.counters {
+    dict.set_item("counters", readings(py, found.counters)?)?;
+    Ok(dict)
+}
+
+/// Return each counter by its name: its count, or why there is none.
+///
+/// # Errors
+///
+/// Fails if Python raises an error.
+pub fn readings(py: Python<'_>, counters: Vec<Reading>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for reading in counters {
         match reading.count {
-            Ok(count) => counters.set_item(reading.name, count)?,
-            Err(why) => counters.set_item(reading.name, why)?,
+            Ok(count) => dict.set_item(reading.name, count)?,
+            Err(why) => dict.set_item(reading.name, why)?,
         }
     }
-    dict.set_item("counters", counters)?;
     Ok(dict)
 }
 

@@ -92,6 +92,11 @@ impl Index {
         2 * nodes * node_bytes
     }
 
+    /// Return its levels.
+    pub const fn height(&self) -> usize {
+        self.height
+    }
+
     /// Return the keys that a node holds.
     pub const fn capacity(&self) -> u32 {
         self.capacity

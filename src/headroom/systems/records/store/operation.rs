@@ -10,7 +10,7 @@ pub trait Operation {
 }
 
 /// Copies each record to the user.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Retrieve {
     /// Words that the user gets: one record, or all.
     user: Vec<u32>,

@@ -7,7 +7,7 @@ use super::operation::{Operation, Sum};
 use super::region::{At, NOWHERE, Region};
 use super::sorted::Sorted;
 use super::spec::{Layout, Spec};
-use super::touch::{Area, Silent, Touch};
+use super::touch::{Silent, Touch};
 
 /// Records and their index.
 #[derive(Debug)]
@@ -118,6 +118,45 @@ impl Table {
         };
         self.count += u64::from(is_new);
         Ok(is_new)
+    }
+
+    /// Fill an empty table with records of these numbers, in this order. With `is_grown` the index
+    /// grows with them; otherwise it is built afterwards, from full nodes.
+    ///
+    /// # Errors
+    ///
+    /// The table is full.
+    ///
+    /// # Panics
+    ///
+    /// If the table has records, or a number occurs twice.
+    pub fn load(&mut self, keys: &[u32], is_grown: bool) -> Result<(), StoreError> {
+        assert!(self.is_empty(), "only an empty table is loaded");
+        let touch = &mut Silent;
+        let mut record = vec![0; (self.spec.stride_bytes() / 4) as usize];
+        if is_grown {
+            for &key in keys {
+                fill(&mut record, key);
+                assert!(self.insert(&record, touch)?, "number {key} occurs twice");
+            }
+            return Ok(());
+        }
+        let mut sorted = keys.to_vec();
+        sorted.sort_unstable();
+        if let Body::Dense(nodes) = &mut self.body {
+            let mut entries = Vec::with_capacity(keys.len());
+            for &key in keys {
+                fill(&mut record, key);
+                entries.push((key, nodes.insert(&record, touch)?));
+            }
+            entries.sort_unstable();
+            for (key, handle) in entries {
+                assert!(self.index.insert(key, handle, touch)?, "number {key} occurs twice");
+            }
+            self.count = keys.len() as u64;
+            return Ok(());
+        }
+        self.load(&sorted, true)
     }
 
     /// Return where the record of a number is.
@@ -381,10 +420,12 @@ impl Table {
         self.region().huge_bytes()
     }
 
-    /// Return the area of the nodes.
-    pub const fn area(&self) -> Area {
-        Area::Nodes
-    }
+}
+
+/// Fill a record: its number, then a word that depends on it, over and over.
+pub fn fill(record: &mut [u32], key: u32) {
+    record.fill(key ^ 0x5bd1_e995);
+    record[0] = key;
 }
 
 /// What comes soon, and what is there now.
