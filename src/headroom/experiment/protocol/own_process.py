@@ -18,8 +18,11 @@ class OwnProcess(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     per
-        Whether each ``replication`` has a new process, or all successive ones of a ``point`` share
-        one.
+        Whether each ``replication`` has a new process, all successive ones of a ``point`` share
+        one, or those of a ``group`` of points in the same block do.
+    group
+        Of ``per="group"``: its name. The points of a group run one after the other, in random
+        order, so that what one of them makes serves the others.
     cpus
         Processors that it may use; empty for those of the driver.
     memory_bytes
@@ -31,7 +34,8 @@ class OwnProcess(msgspec.Struct, frozen=True, kw_only=True):
     'replication'
     """
 
-    per: Literal["replication", "point"] = "replication"
+    per: Literal["replication", "point", "group"] = "replication"
+    group: str = ""
     cpus: tuple[Annotated[int, msgspec.Meta(ge=0)], ...] = ()
     memory_bytes: Annotated[int, msgspec.Meta(ge=1)] | None = None
 

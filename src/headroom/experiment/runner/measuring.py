@@ -46,7 +46,7 @@ class MeasureExecutor(InlineExecutor):
         self._recipes = recipes
         self._say = say
         self._pool: WorkerPool | None = None
-        self._point: tuple[str, object] | None = None
+        self._owner: tuple[str, object] | None = None
         self._fastest_s: dict[tuple[tuple[int, ...], str], float] = {}
         self._counted_s = 0.0
         self._repeated_s = 0.0
@@ -90,12 +90,12 @@ class MeasureExecutor(InlineExecutor):
         return slowdown
 
     def _alone(self, task: Task, process: OwnProcess) -> Result:
-        point = (task.experiment, task.config)
-        if self._pool is None or process.per == "replication" or point != self._point:
+        owner = _owner(task, process)
+        if self._pool is None or owner is None or owner != self._owner:
             self._end_process()
             recipe = self._recipes[task.experiment]
             self._pool = WorkerPool({task.experiment: recipe}, worker_count=1, is_fresh=True)
-            self._point = point
+            self._owner = owner
         self._pool.submit([msgspec.structs.replace(task, process=process)])
         results: Sequence[Result] = []
         while not results:
@@ -116,3 +116,12 @@ class MeasureExecutor(InlineExecutor):
     def close(self) -> None:
         """End the last process."""
         self._end_process()
+
+
+def _owner(task: Task, process: OwnProcess) -> tuple[str, object] | None:
+    """Return whose process it is: successive tasks of one owner share it; None for nobody's."""
+    if process.per == "point":
+        return task.experiment, task.config
+    if process.per == "group":
+        return task.experiment, (process.group, task.replication)
+    return None

@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from headroom.experiment.protocol.own_process import NeedsOwnProcess
 from headroom.experiment.study.plan import PlannedExperiment, Point
 from headroom.experiment.study.seeds import order_rank
 
@@ -82,7 +83,7 @@ class Schedule:
         seed: int,
     ) -> None:
         self._seed = seed
-        self._waiting: list[tuple[int, bytes, str]] = []
+        self._waiting: list[tuple[int, bytes, bytes, str]] = []
         self._states: dict[str, PointState] = {}
         for experiment, point in points:
             state = PointState(experiment=experiment, point=point)
@@ -110,7 +111,7 @@ class Schedule:
 
     def take(self) -> Planned:
         """Remove and return the next replication."""
-        replication, _, key = heapq.heappop(self._waiting)
+        replication, _, _, key = heapq.heappop(self._waiting)
         state = self._states[key]
         return Planned(state.experiment, state.point, replication)
 
@@ -132,7 +133,7 @@ class Schedule:
 
     def give_up(self, state: PointState) -> int:
         """Drop what waits of a point; returns how many replications that were."""
-        kept = [entry for entry in self._waiting if entry[2] != state.point.key]
+        kept = [entry for entry in self._waiting if entry[-1] != state.point.key]
         dropped = len(self._waiting) - len(kept)
         heapq.heapify(kept)
         self._waiting = kept
@@ -145,11 +146,11 @@ class Schedule:
         Returns the first waiting replication of each point, which the caller finishes as failed,
         and how many others were dropped.
         """
-        dropped = sorted(entry for entry in self._waiting if self._is_of(entry[2], experiment))
-        self._waiting = [entry for entry in self._waiting if not self._is_of(entry[2], experiment)]
+        dropped = sorted(entry for entry in self._waiting if self._is_of(entry[-1], experiment))
+        self._waiting = [entry for entry in self._waiting if not self._is_of(entry[-1], experiment)]
         heapq.heapify(self._waiting)
         firsts: dict[str, Planned] = {}
-        for replication, _, key in dropped:
+        for replication, _, _, key in dropped:
             state = self._states[key]
             firsts.setdefault(key, Planned(state.experiment, state.point, replication))
             state.open_count = 1
@@ -168,5 +169,18 @@ class Schedule:
 
     def _add(self, state: PointState, replication: int) -> None:
         rank = order_rank(self._seed, replication, state.point.key)
-        heapq.heappush(self._waiting, (replication, rank, state.point.key))
+        group = _group(state)
+        first = order_rank(self._seed, replication, group) if group else rank
+        heapq.heappush(self._waiting, (replication, first, rank, state.point.key))
         state.open_count += 1
+
+
+def _group(state: PointState) -> str:
+    """Return the group of points with which a point shares a process; empty without one."""
+    system = state.experiment.system
+    if not isinstance(system, NeedsOwnProcess):
+        return ""
+    process = system.own_process(state.point.config)
+    if process is None or process.per != "group":
+        return ""
+    return f"{state.experiment.spec.name} {process.group}"

@@ -39,6 +39,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     windows: TimeWindows | None = None
 
 
+_CALIBRATE_EVERY_S = 0.5
+"""Time (s) between two calibrations of a process that runs many short points."""
+
+
 class Start(msgspec.Struct, frozen=True, kw_only=True):
     """The first message to a worker, and the message that switches it to another session."""
 
@@ -118,7 +122,8 @@ def run_task(system: System, task: Task) -> Result:
             run = _watched_run(system, task)
         else:
             confine(task.process)
-            with calibrated() as around:
+            reuse_s = _CALIBRATE_EVERY_S if task.process.per == "group" else 0.0
+            with calibrated(reuse_s=reuse_s) as around:
                 run = _watched_run(system, task)
             counters = {**run.counters, **around.counters, **cpu_counters()}
             run = replace(run, counters=counters)

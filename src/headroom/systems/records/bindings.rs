@@ -96,7 +96,7 @@ impl Table {
             .map_err(PyValueError::new_err)
     }
 
-    #[pyo3(signature = (*, cell, rounds, round_s, most_s, warm_up, seed))]
+    #[pyo3(signature = (*, cell, rounds, round_s, most_s, warm_up, is_cold, seed))]
     #[allow(clippy::too_many_arguments, reason = "keywords on the side of Python")]
     fn measure<'py>(
         &mut self,
@@ -106,6 +106,7 @@ impl Table {
         round_s: f64,
         most_s: f64,
         warm_up: usize,
+        is_cold: bool,
         seed: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cell: Cell = parsed(cell)?;
@@ -114,6 +115,7 @@ impl Table {
             least_s: round_s,
             most_s,
             warm_up,
+            is_cold,
         };
         let found = py
             .detach(|| measured::measure(&mut self.loaded, cell, rounds, seed))

@@ -70,6 +70,8 @@ pub struct Cell {
     pub lookups: u64,
     /// Whether the user keeps all retrieved records, side by side.
     pub keeps_all: bool,
+    /// Whether scans begin at the first record, instead of a random one.
+    pub from_first: bool,
 }
 
 /// A table with records 0 to `count` - 1.
@@ -166,7 +168,11 @@ impl Runner {
     /// Draw what the next run does, and undo what the last one did.
     pub fn prepare(&mut self, loaded: &mut Loaded) {
         self.retrieve.restart();
-        self.start = self.random.random::<f64>();
+        self.start = if self.cell.from_first {
+            0.0
+        } else {
+            self.random.random::<f64>()
+        };
         let visits = self.visits(loaded) as usize;
         match self.cell.mode {
             Mode::PhySeq | Mode::IdxSeq => {}

@@ -25,7 +25,12 @@ pub struct Rounds {
     pub most_s: f64,
     /// Runs before, which are not timed.
     pub warm_up: usize,
+    /// Whether each run begins with caches that hold other things.
+    pub is_cold: bool,
 }
+
+/// Memory (B) that is read to fill the caches with other things: more than they hold.
+const SWEPT_BYTES: usize = 128 << 20;
 
 /// Results of a cell.
 #[derive(Debug)]
@@ -74,6 +79,7 @@ pub fn measure(
         runs: 0,
         counters: Vec::new(),
     };
+    let swept = vec![1_u64; if rounds.is_cold { SWEPT_BYTES / 8 } else { 0 }];
     let begun = Instant::now();
     for round in 0..rounds.count {
         if round > 0 && begun.elapsed().as_secs_f64() > rounds.most_s {
@@ -82,6 +88,7 @@ pub fn measure(
         let (mut cpu, mut wall, mut runs) = (Duration::ZERO, Duration::ZERO, 0_u32);
         while runs == 0 || wall.as_secs_f64() < rounds.least_s {
             runner.prepare(loaded);
+            std::hint::black_box(swept.iter().sum::<u64>());
             counters.resume();
             let (start, start_cpu) = (Instant::now(), thread_time());
             runner.run(loaded, &mut Silent)?;

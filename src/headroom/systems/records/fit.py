@@ -1,0 +1,184 @@
+"""The fit method `records.machine`: this machine, from a probe of its memory and from timed cells.
+
+The method `memory.machine` finds caches, TLBs and their latencies in the points of a memory probe.
+With those, a simulation counts what each timed cell meets; its time is then linear in what is left
+to find: the costs of work, and the inverse of each overlap. They minimise the squares of relative
+errors within their bounds (Branch, Coleman, Li, SIAM J. Sci. Comput. 21, 1999).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+import msgspec
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from headroom.experiment.protocol.fit_method import (
+    FitError,
+    FittedParameter,
+    Found,
+    Observed,
+    Residual,
+    SourcePoint,
+    Target,
+    find_method,
+    options_as,
+)
+from headroom.experiment.protocol.run import FloatArray
+from headroom.experiment.protocol.system import Value
+from headroom.systems.records.machine_file import CACHES, FIELDS, TLBS, WORK
+from headroom.systems.records.model import (
+    WORK_COUNTS,
+    RecordsModel,
+    batch_overlap,
+    stalls,
+    streamed_s,
+    time_of,
+)
+from headroom.systems.records.parameters import SCANS
+
+OVERLAPS = ("scan_overlap", "lookup_overlap", "stream_overlap")
+_PROBE = "memory.machine"
+_MOST_OVERLAP = 64.0
+_SEED = 1
+"""Places of the nodes of simulated cells: a fit is a function of its points."""
+
+
+class MachineOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[experiment.fit.options]` of the method `records.machine`."""
+
+    cells: Annotated[int, msgspec.Meta(ge=8)] = 12
+    """Timed cells that the costs need at least."""
+
+
+class RecordsMachine:
+    """Caches and TLBs of a probe, costs of work and overlaps of timed cells."""
+
+    name: ClassVar[str] = "records.machine"
+    options_type: ClassVar[type[msgspec.Struct]] = MachineOptions
+
+    def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
+        """Return all parameters that are fitted."""
+        steps = [f"cache{number}_{what}" for number in CACHES for what in ("bytes", "step_s")]
+        reach = [f"tlb{number}_{what}" for number in TLBS for what in ("bytes", "step_s")]
+        return ("parallel", *steps, *reach, *WORK, *OVERLAPS)
+
+    def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
+        """Return the machine.
+
+        Raises
+        ------
+        FitError
+            The probe does not show the caches, or there are too few cells.
+        """
+        wanted = options_as(MachineOptions, options)
+        cells = [point for point in points if "record_bytes" in point.config]
+        if len(cells) < wanted.cells or not isinstance(target.system, RecordsModel):
+            raise FitError(
+                f"{len(cells)} timed cells do not show the costs of work; {wanted.cells} are needed",
+                cure="name an experiment of the system records in `from`, and let the system of "
+                "this one be records_model",
+            )
+        probed = [point for point in points if "record_bytes" not in point.config]
+        memory = _of_probe(probed, target)
+        values = {one.name: one.value for one in memory}
+        config = {**target.config, **values}
+        costs = _costs(cells, target.system, config)
+        parameters = (*memory, *costs)
+        fitted = {**config, **{one.name: one.value for one in costs}}
+        residuals = tuple(_residual(point, target.system, fitted) for point in cells)
+        return Found(parameters=tuple(parameters), residuals=residuals, notes=(_NOTE,))
+
+
+_NOTE = (
+    "The ways of caches are those of the machine file; what the processor fetches ahead by itself is "
+    "in the overlaps."
+)
+
+
+def _of_probe(points: Sequence[SourcePoint], target: Target) -> list[FittedParameter]:
+    """Return what the probe shows; a level more than the model has joins the last one."""
+    method = find_method(_PROBE)
+    options = method.options_type()
+    config = {**dict.fromkeys(method.parameter_names(options), 0.0), **target.config}
+    found = method.fit(points, replace(target, config=config), options)
+    parameters = {one.name: one for one in found.parameters}
+    kept = [parameters["parallel"]]
+    for kind, numbers in (("cache", CACHES), ("tlb", TLBS)):
+        for number in numbers[:-1]:
+            kept += [parameters[f"{kind}{number}_bytes"], parameters[f"{kind}{number}_step_s"]]
+        kept += _last(parameters, kind, numbers[-1])
+    return kept
+
+
+def _last(
+    parameters: Mapping[str, FittedParameter], kind: str, number: int
+) -> list[FittedParameter]:
+    """Return the last level of the model: its step is that of all levels from there on."""
+    steps = [one for one in (number, number + 1) if f"{kind}{one}_step_s" in parameters]
+    total = sum(float(parameters[f"{kind}{one}_step_s"].value) for one in steps)
+    tallest = max(steps, key=lambda one: float(parameters[f"{kind}{one}_step_s"].value))
+    return [
+        replace(parameters[f"{kind}{tallest}_bytes"], name=f"{kind}{number}_bytes"),
+        replace(parameters[f"{kind}{number}_step_s"], value=total),
+    ]
+
+
+def _costs(
+    cells: Sequence[SourcePoint], model: RecordsModel, config: Mapping[str, Value]
+) -> list[FittedParameter]:
+    """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
+    rows = np.array([_row(point, model, config) for point in cells])
+    is_used = rows.any(axis=0)
+    low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
+    high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
+    found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x
+    costs = [
+        FittedParameter(name=name, value=float(value), unit="s")
+        for name, value in zip(WORK, found, strict=False)
+    ]
+    overlaps = [
+        FittedParameter(
+            name=name, value=1.0 / float(value), unit="1", is_determined=bool(is_met),
+            note="" if is_met else "unknown: no timed cell has such misses",
+        )
+        for name, value, is_met in zip(
+            OVERLAPS, found[len(WORK) :], is_used[len(WORK) :], strict=True
+        )
+    ]  # fmt: skip
+    return [*costs, *overlaps]
+
+
+def _row(point: SourcePoint, model: RecordsModel, config: Mapping[str, Value]) -> FloatArray:
+    """Return how the relative time of a cell changes with each cost and inverse overlap."""
+    asked = {**config, **_query_of(point, model)}
+    found = model.counts(asked, _SEED)
+    time_s = _observed(point).value * float(found["visits"])
+    work = [float(found[name]) for name in WORK_COUNTS]
+    waiting = sum(stalls(asked, found))
+    is_scan = asked["mode"] in SCANS[:2]
+    at_once = 1.0 if is_scan else batch_overlap(asked)
+    waits = [waiting if is_scan else 0.0, 0.0 if is_scan else waiting / at_once]
+    return np.array([*work, *waits, streamed_s(asked, found)]) / time_s
+
+
+def _query_of(point: SourcePoint, model: RecordsModel) -> dict[str, Value]:
+    """Return table and query of a timed cell, which both columns know by the same names."""
+    known = {one.name for one in model.parameters()} - set(FIELDS)
+    return {name: value for name, value in point.config.items() if name in known}
+
+
+def _observed(point: SourcePoint) -> Observed:
+    return point.observed["record_s"]
+
+
+def _residual(point: SourcePoint, model: RecordsModel, config: Mapping[str, Value]) -> Residual:
+    asked = {**config, **_query_of(point, model)}
+    found = model.counts(asked, _SEED)
+    known = _observed(point)
+    return Residual(
+        experiment=point.experiment, levels=dict(point.levels), metric="record_s", unit="s",
+        observed=known.value, low=known.low, high=known.high,
+        fitted=time_of(asked, found).total / float(found["visits"]),
+    )  # fmt: skip
