@@ -201,6 +201,13 @@ impl Runner {
         }
     }
 
+    /// Leave the table as it was.
+    pub fn finish(&mut self, loaded: &mut Loaded) {
+        if matches!(self.cell.mode, Mode::Delete | Mode::Insert) {
+            self.restore(loaded);
+        }
+    }
+
     /// Insert again what was removed.
     fn restore(&mut self, loaded: &mut Loaded) {
         for &key in &self.keys {

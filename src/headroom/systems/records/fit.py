@@ -76,7 +76,8 @@ class RecordsMachine:
         cells = [point for point in points if "record_bytes" in point.config]
         if len(cells) < wanted.cells or not isinstance(target.system, RecordsModel):
             raise FitError(
-                f"{len(cells)} timed cells do not show the costs of work; {wanted.cells} are needed",
+                f"{len(cells)} timed cells do not show the costs of work, "
+                f"{wanted.cells} are needed",
                 cure="name an experiment of the system records in `from`, and let the system of "
                 "this one be records_model",
             )
@@ -92,8 +93,8 @@ class RecordsMachine:
 
 
 _NOTE = (
-    "The ways of caches are those of the machine file; what the processor fetches ahead by itself is "
-    "in the overlaps."
+    "The ways of caches are those of the machine file; what the processor fetches ahead by itself "
+    "is in the overlaps."
 )
 
 
@@ -130,7 +131,7 @@ def _costs(
 ) -> list[FittedParameter]:
     """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
     rows = np.array([_row(point, model, config) for point in cells])
-    is_used = rows.any(axis=0)
+    is_met: list[bool] = (rows[:, len(WORK) :] > 0.0).any(axis=0).tolist()
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
     found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x
@@ -140,12 +141,10 @@ def _costs(
     ]
     overlaps = [
         FittedParameter(
-            name=name, value=1.0 / float(value), unit="1", is_determined=bool(is_met),
-            note="" if is_met else "unknown: no timed cell has such misses",
+            name=name, value=1.0 / float(value), unit="1", is_determined=met,
+            note="" if met else "unknown: no timed cell has such misses",
         )
-        for name, value, is_met in zip(
-            OVERLAPS, found[len(WORK) :], is_used[len(WORK) :], strict=True
-        )
+        for name, value, met in zip(OVERLAPS, found[len(WORK) :], is_met, strict=True)
     ]  # fmt: skip
     return [*costs, *overlaps]
 

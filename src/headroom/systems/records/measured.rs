@@ -101,7 +101,7 @@ pub fn measure(
         measured.wall_s.push(wall.as_secs_f64() / f64::from(runs));
         measured.runs += u64::from(runs);
     }
-    runner.prepare(loaded);
+    runner.finish(loaded);
     measured.counters = counters.stop();
     Ok(measured)
 }

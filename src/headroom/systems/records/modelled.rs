@@ -121,5 +121,6 @@ pub fn simulate(
     runner.prepare(loaded);
     machine.restart();
     runner.run(loaded, machine)?;
+    runner.finish(loaded);
     Ok(runner.visits(loaded))
 }

@@ -218,7 +218,7 @@ fn write(file: &OwnedFd, (start, bytes): (u64, u64), offset: u64) -> Result<u64,
                 file.as_raw_fd(),
                 (start + done) as *const libc::c_void,
                 (bytes - done) as usize,
-                (offset + done) as i64,
+                (offset + done).cast_signed(),
             )
         };
         match u64::try_from(length) {

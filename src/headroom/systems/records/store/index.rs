@@ -26,6 +26,20 @@ const COUNT: u32 = 0;
 const NEXT: u32 = 1;
 const KEYS: u32 = 2;
 
+/// Refuse nodes that are not whole lines.
+///
+/// # Errors
+///
+/// What would work.
+pub fn check_node_bytes(bytes: u64) -> Result<(), StoreError> {
+    if NODE_BYTES.contains(&bytes) && bytes.is_multiple_of(LINE_BYTES) {
+        return Ok(());
+    }
+    Err(StoreError::Impossible(format!(
+        "nodes of the index have whole lines of 64 B, 64 B to 16 KiB, not {bytes} B"
+    )))
+}
+
 /// The way from the root to a leaf: each node and the place of its child that was taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
@@ -57,11 +71,7 @@ impl Index {
     ///
     /// Nodes of this size cannot be, or there is no memory.
     pub fn new(node_bytes: u64, entries: u64, pages: Pages) -> Result<Self, StoreError> {
-        if !NODE_BYTES.contains(&node_bytes) || !node_bytes.is_multiple_of(LINE_BYTES) {
-            return Err(StoreError::Impossible(format!(
-                "nodes of the index have whole lines of 64 B, 64 B to 16 KiB, not {node_bytes} B"
-            )));
-        }
+        check_node_bytes(node_bytes)?;
         let bytes = Self::most_bytes(node_bytes, entries);
         let words = (node_bytes / 4) as u32;
         let mut index = Self {

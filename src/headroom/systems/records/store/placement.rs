@@ -123,7 +123,7 @@ impl Placer {
                 let words = placer.node_words;
                 let count = (most * u64::from(k)) as usize;
                 let places = drawn(count, most as usize, &mut random);
-                Some(places.map(|place| (place as u64 * words) as At).collect())
+                Some(places.map(|place| (u64::from(place) * words) as At).collect())
             }
             Placement::SizeClasses => Some(in_slabs(spec.node_bytes, most, &mut random)),
         };

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::StoreError;
+use super::index::check_node_bytes;
 use super::placement::Placement;
 use crate::memory::probe::buffer::Pages;
 
@@ -124,6 +125,7 @@ impl Spec {
                 self.record_bytes, self.node_bytes
             ));
         }
+        check_node_bytes(self.index_bytes)?;
         self.placement.check(self.pages)
     }
 }

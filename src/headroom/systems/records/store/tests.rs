@@ -24,7 +24,7 @@ impl Operation for Noted {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Insert(u32, u32),
     Remove(u32),

@@ -1,0 +1,308 @@
+"""Tables on this machine, and the same tables on machines whose truth is known."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.fit_method import FitError, Observed, SourcePoint, Target
+from headroom.experiment.protocol.system import Column, Value
+from headroom.systems.records import native
+from headroom.systems.records import system as system_module
+from headroom.systems.records.derived import weighted
+from headroom.systems.records.fit import MachineOptions, RecordsMachine
+from headroom.systems.records.machine_file import MACHINES, read_machine
+from headroom.systems.records.model import ModelSetup, RecordsModel, time_of
+from headroom.systems.records.parameters import (
+    CHANGES,
+    SCANS,
+    UPKEEP,
+    cell_json,
+    table_key,
+    table_spec,
+    used,
+)
+from headroom.systems.records.system import RecordsSetup, RecordsSystem
+
+QUICK = RecordsSetup(rounds=2, round_s=1e-5, updates=50)
+
+
+def records(**more: Value) -> tuple[RecordsSystem, dict[str, Value]]:
+    system = RecordsSystem.load(QUICK, base=Path())
+    return system, config_of(system, **{"records": 2000, **more})
+
+
+def model(machine: str = "ultrasparc", **more: Value) -> tuple[RecordsModel, dict[str, Value]]:
+    system = RecordsModel.load(ModelSetup(machine=machine), base=Path())
+    return system, config_of(system, **{"records": 2000, **more})
+
+
+def config_of(system: RecordsSystem | RecordsModel, **more: Value) -> dict[str, Value]:
+    return {one.name: one.default for one in system.parameters() if one.default is not None} | more
+
+
+def counts(seed: int = 1, **more: Value) -> Mapping[str, Any]:
+    system, config = model(**more)
+    return system.counts(config, seed)
+
+
+# The measured column.
+
+
+@pytest.mark.parametrize("mode", [*SCANS, *CHANGES, *UPKEEP])
+@pytest.mark.parametrize("layout", ["array", "slotted", "sorted"])
+def test_every_mode_of_every_layout_has_a_time(mode: str, layout: str) -> None:
+    system, config = records(mode=mode, layout=layout, index="grown", batch=8, ahead=2)
+    system.check_point(config)
+    values = system.run(config, seed=3).values
+    assert set(values) <= {one.name for one in system.metrics(config)}
+    assert values["record_s"] > 0.0
+    assert values["run_s"] >= values["record_s"]
+
+
+def test_tables_stay_sound_while_they_are_measured() -> None:
+    for layout in ("array", "slotted", "sorted"):
+        _, config = records(layout=layout, node_bytes=512)
+        table = native.Table(msgspec.json.encode(table_spec(config, 1)))
+        for mode in (*SCANS, *CHANGES):
+            table.measure(
+                cell=cell_json({**config, "mode": mode}), rounds=2, round_s=1e-6, most_s=1.0,
+                warm_up=1, is_cold=False, seed=5,
+            )  # fmt: skip
+            table.check()
+        assert table.facts()["records"] == 2000
+
+
+def test_pages_are_verified() -> None:
+    """`transparent` is what was asked for; `huge_share` says what the system did."""
+    system, config = records(records=200_000, pages="small", placement="arena", mode="phy_seq")
+    assert system.run(config, seed=1).values["huge_share"] == 0.0
+    asked = {**config, "pages": "transparent"}
+    assert 0.0 <= system.run(asked, seed=1).values["huge_share"] <= 1.0
+
+
+def test_points_of_a_table_share_a_process_and_no_others() -> None:
+    system, config = records()
+    group = system.own_process(config).group
+    assert system.own_process({**config, "mode": "phy_seq"}).group == group
+    assert system.own_process({**config, "node_bytes": 64}).group != group
+    system.run(config, seed=1)
+    made = system_module._MADE.table
+    system.run({**config, "mode": "phy_seq"}, seed=2)
+    assert system_module._MADE.table is made
+    system.run({**config, "records": 1000}, seed=2)
+    assert system_module._MADE.key == table_key({**config, "records": 1000})
+
+
+def test_parameters_without_effect_do_not_count() -> None:
+    system, config = records(mode="idx_ran")
+    assert system.fingerprint(config) == system.fingerprint({**config, "scan": 0.8})
+    assert system.fingerprint(config) != system.fingerprint({**config, "batch": 8})
+    assert "occupancy" not in used({**config, "placement": "arena"})
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"node_bytes": 64, "record_bytes": 128}, "give nodes of 128 B or more"),
+        ({"node_bytes": 64, "layout": "sorted"}, "give nodes of 72 B or more"),
+        ({"index_bytes": 100}, "whole lines"),
+        ({"placement": "malloc", "pages": "transparent"}, "allocator"),
+        ({"records": 4_000_000_000, "record_bytes": 256}, "MiB left"),
+        ({"mode": "protect", "placement": "malloc"}, "whole pages"),
+        ({"cpu": 4000}, "processor 4000"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_measured(
+    more: dict[str, Value], why: str
+) -> None:
+    system, config = records(**more)
+    with pytest.raises((StudyError, EnvironmentUnfitError), match=why) as caught:
+        system.check_point(config)
+    assert caught.value.cure
+
+
+def test_a_table_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_module, "available_bytes", lambda: 1 << 20)
+    system, config = records(records=100_000)
+    with pytest.raises(EnvironmentUnfitError, match=r"takes .* MiB, but this machine has 1 MiB"):
+        system.check_point(config)
+
+
+def test_pages_that_are_not_set_aside_are_refused_with_the_way_to_get_them() -> None:
+    nothing = int(Path("/proc/sys/vm/nr_hugepages").read_text(encoding="ascii")) == 0
+    if not nothing:
+        pytest.skip("this machine has huge pages set aside")
+    system, config = records(pages="huge")
+    with pytest.raises(EnvironmentUnfitError, match="not set aside") as caught:
+        system.run(config, seed=1)
+    assert "nr_hugepages" in caught.value.cure
+
+
+# The modelled column.
+
+
+def test_scans_of_an_arena_miss_the_tlb_once_a_page() -> None:
+    """Formula: record_bytes / page for every node size, of a table beyond the TLB's reach."""
+    for node_bytes in (64, 1024, 8192, 65536):
+        found = counts(records=50_000, record_bytes=64, placement="arena", mode="phy_seq",
+                       operation="sum", scan=1.0, node_bytes=node_bytes)  # fmt: skip
+        # The list of nodes has pages too: 4 B a node.
+        expected = 50_000 * 64 / 8192 + 50_000 * 64 / node_bytes * 4 / 8192
+        assert found["walks"] == pytest.approx(expected, rel=0.02, abs=3)
+
+
+def test_scans_of_scattered_nodes_miss_the_tlb_once_a_node() -> None:
+    """Formula: record_bytes / min(node, page) misses a record, far beyond the TLB's reach."""
+    for node_bytes in (256, 2048, 8192):
+        found = counts(records=100_000, record_bytes=64, occupancy=8, mode="phy_seq",
+                       operation="sum", scan=1.0, node_bytes=node_bytes)  # fmt: skip
+        assert found["walks"] / 100_000 == pytest.approx(64 / node_bytes, rel=0.05)
+
+
+def test_random_look_ups_miss_the_tlb_by_the_formula() -> None:
+    """Formula: max(0, 1 - E / F) for the record, of F pages and E entries that the index leaves."""
+    found = counts(records=5000, record_bytes=1024, placement="arena", index_bytes=16384,
+                   lookups=20_000, operation="sum")  # fmt: skip
+    pages, index_pages = 5000 * 1024 / 8192, 7
+    expected = 1 - (48 - index_pages) / pages
+    assert found["walks"] / found["visits"] == pytest.approx(expected, abs=0.03)
+
+
+def test_the_same_accesses_serve_both_columns() -> None:
+    """A scan visits the records that it says, and copies them: conservation."""
+    found = counts(records=10_000, record_bytes=128, mode="idx_seq", scan=0.5)
+    assert found["visits"] == found["records"] == 5000
+    assert found["copied_bytes"] == 5000 * 128
+    assert sum(found["served"]) > 5000 * 128 / 32
+    assert found["lone"] + found["streamed"] == found["served"][-1]
+
+
+def test_a_model_is_a_function_of_its_seed() -> None:
+    system, config = model(node_bytes=256)
+    assert system.run(config, seed=7).values == system.run(config, seed=7).values
+    assert system.run(config, seed=7).values != system.run(config, seed=8).values
+
+
+def test_causes_add_up_to_the_time() -> None:
+    system, config = model(records=20_000)
+    values = system.run(config, seed=1).values
+    shares = [value for name, value in values.items() if name.endswith("_share")]
+    assert sum(shares) == pytest.approx(1.0)
+    assert values["dtlb_misses_per_record"] > 0.0
+
+
+def test_every_machine_file_is_complete_and_says_its_sources() -> None:
+    for path in MACHINES.glob("*.toml"):
+        assert all(one.source for one in read_machine(path))
+        system, config = model(path.stem, mode="idx_seq")
+        assert system.run(config, seed=1).values["run_s"] > 0.0
+
+
+def test_places_of_an_allocator_have_no_model() -> None:
+    system, config = model(placement="malloc")
+    with pytest.raises(StudyError, match="allocator"):
+        system.check_point(config)
+
+
+# The fit.
+
+TRUTH: dict[str, Value] = {
+    "record_s": 1.5e-9, "record_node_s": 3e-9, "index_node_s": 6e-9, "comparison_s": 0.4e-9,
+    "byte_s": 0.05e-9, "scan_overlap": 6.0, "lookup_overlap": 1.5, "stream_overlap": 12.0,
+}  # fmt: skip
+MEMORY: dict[str, float] = {
+    "first_s": 1e-9, "cache1_bytes": 32768, "cache1_step_s": 3e-9, "cache2_bytes": 2**20,
+    "cache2_step_s": 10e-9, "cache3_bytes": 2**23, "cache3_step_s": 80e-9, "tlb1_bytes": 2**18,
+    "tlb1_step_s": 3e-9, "tlb2_bytes": 2**22, "tlb2_step_s": 20e-9,
+}  # fmt: skip
+
+
+def probe_points() -> list[SourcePoint]:
+    """Return chases over a memory of known steps, line by line and page by page."""
+    sizes = [2**k * odd // 2 for k in range(12, 27) for odd in (2, 3)]
+    found = []
+    for stride, each in ((64, 64), (4160, 64)):
+        for size in sizes:
+            total = size if stride == 64 else 65 * size
+            lines, pages = total / stride * each, total * 4096 / max(stride, 4096)
+            latency = MEMORY["first_s"]
+            for kind, count, extent in (("cache", 3, lines), ("tlb", 2, pages)):
+                for number in range(1, count + 1):
+                    end = MEMORY[f"{kind}{number}_bytes"]
+                    step = MEMORY[f"{kind}{number}_step_s"]
+                    latency += step * max(0.0, 1.0 - end / extent)
+            config: dict[str, Value] = {
+                "kind": "chase", "bytes": total, "stride_bytes": stride, "pages": "small",
+                "chains": 1,
+            }  # fmt: skip
+            found.append(_point("probe", config, {"load_s": latency, "access_s": latency}))
+    return found
+
+
+def _point(experiment: str, config: dict[str, Value], values: dict[str, float]) -> SourcePoint:
+    observed = {name: Observed(value=value) for name, value in values.items()}
+    return SourcePoint(experiment=experiment, column=Column.MEASURE, levels={}, config=config,
+                       observed=observed)  # fmt: skip
+
+
+def timed_cells() -> list[SourcePoint]:
+    """Return cells whose times follow from the truth."""
+    system, base = model("fitted", **TRUTH, **{name: value for name, value in MEMORY.items()
+                                               if name != "first_s"})  # fmt: skip
+    found = []
+    for node_bytes in (256, 4096):
+        for count in (500, 20_000, 100_000):
+            for mode in SCANS:
+                for operation in ("retrieve", "sum"):
+                    config = {**base, "node_bytes": node_bytes, "records": count, "mode": mode,
+                              "operation": operation, "scan": 0.5}  # fmt: skip
+                    counted = system.counts(config, 1)
+                    time_s = time_of(config, counted).total / counted["visits"]
+                    measured = {name: config[name] for name in config_of(records()[0])
+                                if name in config}  # fmt: skip
+                    found.append(_point("cells", measured, {"record_s": time_s}))
+    return found
+
+
+def test_a_known_machine_is_found_and_predicts_other_cells() -> None:
+    system, config = model("fitted")
+    target = Target(system=system, config=config)
+    found = RecordsMachine().fit([*probe_points(), *timed_cells()], target, MachineOptions())
+    values = {one.name: one.value for one in found.parameters}
+    errors = [abs(one.relative or 0.0) for one in found.residuals]
+    assert np.median(errors) < 0.02
+    for name in ("cache2_bytes", "cache3_bytes", "tlb2_bytes"):
+        assert float(values[name]) == pytest.approx(MEMORY[name], rel=0.15), name
+    for mode in SCANS:
+        asked: dict[str, Value] = {"node_bytes": 1024, "records": 50_000, "mode": mode}
+        fitted = system.run({**config, **values, **asked}, seed=2).values["record_s"]
+        true = system.run({**config, **MEMORY, **TRUTH, **asked}, seed=2).values["record_s"]
+        assert fitted == pytest.approx(true, rel=0.1), mode
+    again = RecordsMachine().fit(
+        [*probe_points(), *timed_cells()],
+        replace(target, config={**config, **values}, is_replicate=True),
+        MachineOptions(),
+    )
+    for one in again.parameters:
+        within = 1e-6 if one.name.endswith("_bytes") else 0.25
+        assert float(one.value) == pytest.approx(float(values[one.name]), rel=within, abs=1e-10)
+
+
+def test_too_few_cells_are_refused() -> None:
+    system, config = model("fitted")
+    with pytest.raises(FitError, match="3 timed cells do not show"):
+        RecordsMachine().fit(
+            [*probe_points(), *timed_cells()[:3]], Target(system=system, config=config),
+            MachineOptions(),
+        )  # fmt: skip
+
+
+def test_weights_are_those_of_the_named_levels() -> None:
+    levels: list[Mapping[str, Value]] = [{"mode": "idx_ran"}, {"mode": "phy_seq"}]
+    assert weighted([2.0, 3.0], levels, {"mode": {"idx_ran": 4}}) == [8.0, 3.0]
