@@ -230,22 +230,34 @@ def _again(
 ) -> list[FittedParameter]:
     """Return the heights without some replications: the capacities stay."""
     ends = {name: float(target.config[name]) for name, _ in CACHES if target.config[name]}
-    first, heights = heights_at(list(base), list(base.values()), list(ends.values()))
     found = {name: float(target.config[name]) for pair in (*CACHES, *TLBS) for name in pair}
-    found |= {step: height for (_, step), height in zip(CACHES, heights, strict=False)}
     pages = page_points(points)
     reach = [float(target.config[name]) for name, _ in TLBS if target.config[name]]
+    walks = [found[step] for name, step in TLBS if target.config[name]]
+    first, heights = _heights(base, reach, walks, ends)
+    # From the whole fit on: caches and TLBs that take turns from nothing need many of them.
     for _ in range(_TURNS if reach else 0):
         whole = _sum_of([0.0, *ends.values()], [first, *heights])
         _, walks = heights_at(*_extra(pages, whole, first), reach)
-        found |= {step: height for (_, step), height in zip(TLBS, walks, strict=False)}
-        rest = _without(base, _sum_of(reach, walks))
-        first, heights = heights_at(list(rest), list(rest.values()), list(ends.values()))
-        found |= {step: height for (_, step), height in zip(CACHES, heights, strict=False)}
+        first, heights = _heights(base, reach, walks, ends)
+    for steps, values in ((CACHES, heights), (TLBS, walks)):
+        found |= {step: height for (_, step), height in zip(steps, values, strict=False)}
     parameters = [_plain("first_s", first)]
     parameters += [_plain(name, value, "B" if name.endswith("_bytes") else "s")
                    for name, value in found.items()]  # fmt: skip
     return [*parameters, _parallel(points)]
+
+
+def _heights(
+    base: Mapping[float, float],
+    reach: Sequence[float],
+    walks: Sequence[float],
+    ends: Mapping[str, float],
+) -> tuple[float, list[float]]:
+    """Return the latency of the nearest cache and the heights of the steps, less those of TLBs."""
+    rest = _without(base, _sum_of(reach, walks))
+    first, heights = heights_at(list(rest), list(rest.values()), list(ends.values()))
+    return first, list(heights)
 
 
 def _sum_of(ends: Iterable[float], heights: Iterable[float]) -> Callable[[float], float]:
