@@ -71,6 +71,11 @@ def test_a_room_of_storage_uses_the_rooms_below_it_alone(room: str) -> None:
         assert found <= {room, *STORAGE_USES[room]}, file
 
 
+def test_the_store_of_records_knows_nobody_who_uses_it() -> None:
+    for file in files_of(SOURCES / "systems" / "records" / "store"):
+        assert uses(file, "systems::records") <= {"store"}, file
+
+
 def test_memory_knows_no_other_part() -> None:
     for file in (SOURCES / "memory").rglob("*.rs"):
         found = set(re.findall(r"\bcrate::(\w+)", file.read_text(encoding="utf-8")))
