@@ -156,7 +156,9 @@ def used(config: Mapping[str, Value]) -> dict[str, Value]:
     ...       "occupancy": 4})
     {'mode': 'idx_ran', 'batch': 1, 'placement': 'arena'}
     """
-    mode = config["mode"]
+    mode = config.get("mode")
+    if mode is None:  # A fit asks what its target depends on, whatever the query.
+        return dict(config)
     left_out = set(_SCANS_ONLY if mode not in SCANS[:2] else ())
     left_out |= set(_LOOK_UPS_ONLY if mode != "idx_ran" else ())
     if mode == "idx_ran":
