@@ -4,7 +4,7 @@ Invariant: a term without a value is left out of what combines factors, and coun
 a point without a value has none, and says why.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -51,17 +51,18 @@ def standardised(values: FloatArray) -> FloatArray:
     return found
 
 
-def _geometric_mean(values: FloatArray) -> FloatArray:
+def _geometric_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
     is_positive = bool((values > 0.0).all())
-    return np.array([np.exp(np.log(values).mean()) if is_positive else np.nan])
+    found = np.exp(np.average(np.log(values), weights=weights)) if is_positive else np.nan
+    return np.array([found])
 
 
-_REDUCING: Mapping[str, Vector] = {
-    "sum_over": lambda values: np.array([values.sum()]),
-    "mean_over": lambda values: np.array([values.mean()]),
+_REDUCING: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "sum_over": lambda values, weights: np.array([values @ weights]),
+    "mean_over": lambda values, weights: np.array([np.average(values, weights=weights)]),
     "geometric_mean_over": _geometric_mean,
-    "maximum_over": lambda values: np.array([values.max()]),
-    "minimum_over": lambda values: np.array([values.min()]),
+    "maximum_over": lambda values, _: np.array([values.max()]),
+    "minimum_over": lambda values, _: np.array([values.min()]),
 }
 _EACH: Mapping[str, Vector] = {"share_over": _shares, "standardised_over": standardised}
 _NO_VALUE: Mapping[str, NoValueCode] = {
@@ -110,9 +111,19 @@ def _reduced(planned: PlannedDerived, group: Sequence[Cell]) -> Cell:
     missing = next((cell.missing for cell in group if cell.missing), None)
     if not known:
         return Cell(levels=levels, count=0, planned=len(group), missing=missing, is_known=False)
-    (found,) = combined(_REDUCING[planned.operation], known)
+    weights = np.array([_weight(planned, cell.levels) for cell in known])
+    function = _REDUCING[planned.operation]
+    (found,) = combined(lambda values: function(values, weights), known)
     missing = missing or _no_value(planned, found, levels)
     return replace(found, levels=levels, count=len(known), planned=len(group), missing=missing)
+
+
+def _weight(planned: PlannedDerived, levels: Mapping[str, Value]) -> float:
+    """Return the product of the weights of these levels."""
+    found = 1.0
+    for name, weights in planned.spec.weights.items():
+        found *= weights.get(str(levels.get(name)), 1.0)
+    return found
 
 
 def _of_each(planned: PlannedDerived, group: Sequence[Cell], function: Vector) -> list[Cell]:

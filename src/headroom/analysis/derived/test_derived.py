@@ -126,6 +126,22 @@ def test_one_replication_gives_a_value_without_an_interval() -> None:
     assert found.reason.code == "one_replication"
 
 
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ("sum_over", 1 + 2 + 4 * 3),
+        ("mean_over", (1 + 2 + 4 * 3) / 6),
+        ("geometric_mean_over", (1 * 2 * 3**4) ** (1 / 6)),
+    ],
+)
+def test_a_weight_counts_a_level_several_times(operation: Operation, expected: float) -> None:
+    """Oracle: the same as to enter the level so often."""
+    raw = {(64, 500): [1.0, 1.0], (128, 500): [2.0, 2.0], (256, 500): [3.0, 3.0]}
+    plan = planned(operation, ["size"], weights={"size": {"256": 4}})
+    (found,) = values(plan, cells(raw))
+    assert found.value == pytest.approx(expected)
+
+
 def test_a_registered_function_gets_the_known_points(monkeypatch: pytest.MonkeyPatch) -> None:
     def scaled(values: list[float], levels: list[dict[str, int]], options: Any) -> list[float]:
         return [options["by"] * one / at["size"] for one, at in zip(values, levels, strict=True)]

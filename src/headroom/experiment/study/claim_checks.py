@@ -358,7 +358,8 @@ def _check_agreement(
 ) -> None:
     """Raise unless each point meets at most one of the other experiment, and one does."""
     other = experiments.get(claim.to_experiment)
-    if other is None or claim.to_experiment == claim.experiment:
+    is_same_metric = (claim.to_metric or claim.metric) == claim.metric
+    if other is None or (claim.to_experiment == claim.experiment and is_same_metric):
         raise loaded.error(
             (*place, "to_experiment"),
             f"there is no other experiment {claim.to_experiment!r}",

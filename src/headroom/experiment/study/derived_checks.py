@@ -25,7 +25,12 @@ from headroom.experiment.study.variants import Variant
 _TO_A_POINT = ("ratio_to", "difference_to")
 _REDUCING = ("sum_over", "mean_over", "geometric_mean_over", "maximum_over", "minimum_over")
 _WITHOUT_UNIT = ("ratio_to", "share_over", "standardised_over")
-_ONLY_WITH = {"inverse": ("ratio_to",), "to_experiment": _TO_A_POINT, "options": ("function",)}
+_ONLY_WITH = {
+    "inverse": ("ratio_to",),
+    "to_experiment": _TO_A_POINT,
+    "options": ("function",),
+    "weights": ("sum_over", "mean_over", "geometric_mean_over"),
+}
 
 
 def check_derived(
@@ -80,6 +85,7 @@ class _Checks:
         named = self._named(operation, by_name)
         partners = {other for name in named for other in by_name[name].zipped_with}
         over = frozenset(named) | partners
+        self._check_weights(by_name, over)
         rest = tuple(one for one in factors if one.name not in over)
         to = self._to(operation, by_name)
         return PlannedDerived(
@@ -155,6 +161,24 @@ class _Checks:
                 suggestion(unknown, factors),
             )
         return [name for name in names if name in factors]
+
+    def _check_weights(self, factors: Mapping[str, FactorSpec], over: frozenset[str]) -> None:
+        """Refuse weights of factors or levels that do not exist; the quick variant may lack some."""
+        if self.is_quick:
+            return
+        for name, weights in self.spec.weights.items():
+            if name not in over:
+                raise self._error(
+                    "weights", f"{name!r} is not combined", suggestion(name, sorted(over))
+                )
+            levels = [str(level) for level in factors[name].levels]
+            unknown = next((level for level in weights if level not in levels), None)
+            if unknown is not None:
+                raise self._error(
+                    "weights",
+                    f"factor {name!r} has no level {unknown!r}",
+                    suggestion(unknown, levels),
+                )
 
     def _to(self, operation: str, factors: Mapping[str, FactorSpec]) -> Where:
         if operation not in _TO_A_POINT:

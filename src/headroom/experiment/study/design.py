@@ -28,6 +28,7 @@ from headroom.experiment.study.fit_plan import (
     not_settled,
     planned_fit,
 )
+from headroom.experiment.study.left_out import check_without, is_kept
 from headroom.experiment.study.levels import checked_level, expand_levels
 from headroom.experiment.study.limit_checks import check_limits
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
@@ -187,6 +188,7 @@ def _planned(
 ) -> PlannedExperiment:
     """Return an experiment with its points; they have fingerprints only if it will run."""
     variant, system = draft.variant, draft.system
+    check_without(loaded, variant, draft.factors, is_quick=is_quick)
     points = _points(loaded, draft, is_to_run=is_to_run)
     if is_to_run:
         _check_repeatable(loaded, variant, system, points[0])
@@ -409,9 +411,12 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
             cure="use fewer levels, or several experiments",
         )
     settled = {use.name: use.value for use in draft.uses if use.value is not None}
+    keeps = is_kept(draft.variant.spec.without)
     points = []
     for combination in itertools.product(*groups):
         levels = {name: level for step in combination for name, level in step.items()}
+        if not keeps(levels):
+            continue
         config = {**settled, **levels}
         with _at(loaded, draft.variant.key_path()):
             content = draft.system.fingerprint(config) if is_to_run else ""
@@ -428,6 +433,9 @@ def _points(loaded: LoadedStudy, draft: _Draft, *, is_to_run: bool) -> tuple[Poi
                 else None,
             )
         )
+    if not points:
+        place = draft.variant.key_path("without")
+        raise loaded.error(place, "every point is left out", cure="remove a table of `without`")
     return tuple(points)
 
 

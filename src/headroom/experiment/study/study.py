@@ -336,6 +336,13 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     minimum_over: Annotated[
         str | list[str], Meta(description="Smallest value over the levels of these factors.")
     ] = []
+    weights: Annotated[
+        dict[str, dict[str, Annotated[float, Meta(gt=0)]]],
+        Meta(
+            description="Of a sum or a mean: factor to level to weight, e.g. "
+            "`{ mode = { random = 4 } }`; levels that are not named have weight 1."
+        ),
+    ] = {}
     function: Annotated[
         str, Meta(description="Registered function (entry point group `headroom.derived`).")
     ] = ""
@@ -402,6 +409,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     zipped: Annotated[
         list[dict[str, list[Value]]],
         Meta(description="Factors that move together: each table names lists of equal length."),
+    ] = []
+    without: Annotated[
+        list[dict[str, Value | list[Value]]],
+        Meta(
+            description="Combinations of levels that are left out: each table names a level, or a "
+            "list of levels, of some factors."
+        ),
     ] = []
     responses: Annotated[
         list[str], Meta(description="Metrics to show first; empty: the system's first three.")

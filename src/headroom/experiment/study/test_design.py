@@ -48,6 +48,42 @@ def test_zipped_levels_may_repeat(plan_of: MakePlan) -> None:
     assert levels_of(plan) == [(1, 0.5), (1, 1.5)]
 
 
+GRID = EXPERIMENT + 'factors = { users = [1, 2, 3], mode = ["plain", "faulty"] }\n'
+
+
+def test_combinations_may_be_left_out(plan_of: MakePlan) -> None:
+    text = 'without = [{ users = [1, 3], mode = "faulty" }, { users = 2, mode = "plain" }]'
+    plan = plan_of(GRID + text)
+    assert levels_of(plan) == [(1, "plain"), (2, "faulty"), (3, "plain")]
+    assert plan.experiments[0].factors[0].levels == (1, 2, 3)
+
+
+def test_a_quick_variant_may_lack_what_is_left_out(plan_of: MakePlan) -> None:
+    text = GRID + 'without = [{ users = 3, mode = "faulty" }]\n'
+    plan = plan_of(text + "[experiment.quick]\nfactors = { users = [2] }", quick=True)
+    assert {dict(point.levels)["users"] for point in plan.experiments[0].points} == {2}
+    plan = plan_of(text + "[experiment.quick]\nfixed = { users = 3 }", quick=True)
+    assert levels_of(plan) == [("plain",), ("faulty",)]
+
+
+@pytest.mark.parametrize(
+    ("table", "cause", "cure"),
+    [
+        ("{ usrs = 1 }", "unknown factor 'usrs'", "users"),
+        ("{ users = 4 }", "no level 4", "3"),
+        ("{}", "names no factor", "remove it"),
+        ("{ users = [1, 2, 3] }", "every point is left out", "remove a table"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(
+    plan_of: MakePlan, table: str, cause: str, cure: str
+) -> None:
+    error = refusal(plan_of, GRID + f"without = [{table}]")
+    assert cause in error.message
+    assert cure in error.cure
+    assert "study.toml:" in error.message
+
+
 def test_without_factors_there_is_one_point(plan_of: MakePlan) -> None:
     (point,) = plan_of(EXPERIMENT).experiments[0].points
     assert point.levels == {}

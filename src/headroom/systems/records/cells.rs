@@ -68,10 +68,23 @@ pub struct Cell {
     pub ahead: usize,
     /// Fewest look-ups of a run at random.
     pub lookups: u64,
+    /// Most look-ups of a run at random.
+    pub most_lookups: u64,
     /// Whether the user keeps all retrieved records, side by side.
     pub keeps_all: bool,
     /// Whether scans begin at the first record, instead of a random one.
     pub from_first: bool,
+}
+
+impl Cell {
+    /// Return the cell with at most `most` visits of a table with `count` records.
+    pub fn at_most(self, most: u64, count: u64) -> Self {
+        Self {
+            share: self.share.min(most as f64 / count as f64),
+            most_lookups: self.most_lookups.min(most),
+            ..self
+        }
+    }
 }
 
 /// A table with records 0 to `count` - 1.
@@ -159,7 +172,8 @@ impl Runner {
 
     const fn visits_of(cell: &Cell, count: u64) -> u64 {
         if matches!(cell.mode, Mode::IdxRan) {
-            return if cell.lookups > count { cell.lookups } else { count };
+            let wanted = if cell.lookups > count { cell.lookups } else { count };
+            return if wanted > cell.most_lookups { cell.most_lookups } else { wanted };
         }
         let share = (cell.share * count as f64) as u64;
         if share == 0 { 1 } else { share }

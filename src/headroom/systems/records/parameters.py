@@ -96,6 +96,10 @@ def query_parameters(*, has_upkeep: bool) -> Iterator[Parameter]:
         description="Fewest look-ups of a run at random; otherwise one for each record",
     )  # fmt: skip
     yield Parameter(
+        name="most_lookups", type="int", unit="1", default=100_000, low=1, source=_ASSUMED,
+        description="Most look-ups of a run at random: a larger table has no more",
+    )  # fmt: skip
+    yield Parameter(
         name="destination", type="str", unit="", default="one", source=_ASSUMED,
         choices=("one", "all"),
         description="Retrieved records replace each other, or lie side by side",
@@ -137,6 +141,7 @@ def cell_json(config: Mapping[str, Value]) -> bytes:
         "batch": config["batch"],
         "ahead": config["ahead"],
         "lookups": config["lookups"],
+        "most_lookups": config["most_lookups"],
         "keeps_all": config["destination"] == "all",
         "from_first": config["start"] == "first",
     }
@@ -144,7 +149,7 @@ def cell_json(config: Mapping[str, Value]) -> bytes:
 
 
 _SCANS_ONLY = ("ahead", "start")
-_LOOK_UPS_ONLY = ("batch", "lookups")
+_LOOK_UPS_ONLY = ("batch", "lookups", "most_lookups")
 
 
 def used(config: Mapping[str, Value]) -> dict[str, Value]:
@@ -156,7 +161,9 @@ def used(config: Mapping[str, Value]) -> dict[str, Value]:
     ...       "occupancy": 4})
     {'mode': 'idx_ran', 'batch': 1, 'placement': 'arena'}
     """
-    mode = config["mode"]
+    mode = config.get("mode")
+    if mode is None:  # A fit asks what its target depends on, whatever the query.
+        return dict(config)
     left_out = set(_SCANS_ONLY if mode not in SCANS[:2] else ())
     left_out |= set(_LOOK_UPS_ONLY if mode != "idx_ran" else ())
     if mode == "idx_ran":

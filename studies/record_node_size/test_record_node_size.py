@@ -1,0 +1,64 @@
+"""The study of the size of nodes: its quick form, and what its claims take from formulas."""
+
+from typing import Any
+
+import pytest
+
+from studies.quick_form import ClaimRows, QuickForm, QuickRun
+
+PAGE_BYTES = 8192
+PUBLISHED_CELLS = 11 * 4 * 5 * 2 * (4 + 4 + 1)
+INFEASIBLE_CELLS = 3 * 4 * 2 * (4 + 4 + 1)
+
+
+class TestRecordNodeSize(QuickForm, ClaimRows):
+    """The quick form ends with its claims, and README.md explains each."""
+
+    def test_simulations_settle_the_claims_of_the_tlb(self, quick: QuickRun) -> None:
+        """Simulations have fixed seeds, so these verdicts are the same on every machine."""
+        verdicts = quick.verdicts()
+        for name in ("best-ultrasparc", "tlb-misses-fewest", "half-pages-64", "no-multiple-loses"):
+            assert verdicts[name] == "holds", name
+
+    def test_counted_misses_are_compared_where_there_are_counters(self, quick: QuickRun) -> None:
+        """Without counters the claim has no evidence; with them it may have any verdict."""
+        points = quick.experiment("published")["points"]
+        has_counters = any("dtlb_misses_per_record" in point["estimates"] for point in points)
+        if not has_counters:
+            assert quick.verdicts()["misses-explain-time"] == "undecided"
+
+
+def test_the_grid_has_the_published_cells_without_the_impossible_ones(
+    study: dict[str, Any],
+) -> None:
+    """The paper has 3,960 cells; in 216 of them a record is larger than its node."""
+    for experiment in study["experiment"][:2]:
+        factors = experiment["factors"]
+        pairs = [
+            (node, record)
+            for node in factors["node_bytes"]
+            for record in factors["record_bytes"]
+            if node >= record
+        ]
+        count = len(pairs) * len(factors["records"]) * len(factors["operation"]) * (4 + 4 + 1)
+        assert count == PUBLISHED_CELLS - INFEASIBLE_CELLS == 3744
+        left_out = {
+            (node, record)
+            for table in experiment["without"]
+            if "node_bytes" in table
+            for node in [table["node_bytes"]]
+            for record in (
+                table["record_bytes"]
+                if isinstance(table["record_bytes"], list)
+                else [table["record_bytes"]]
+            )
+        }
+        assert left_out == {(64, 128), (64, 256), (128, 256)}
+
+
+@pytest.mark.parametrize("name", ["half-pages-4", "half-pages-64", "eighth-pages-4"])
+def test_claimed_pages_are_those_of_the_formula(name: str, study: dict[str, Any]) -> None:
+    """Pages of N bytes in nodes of S bytes, scattered over k N: (k N/P)(1 - (1 - 1/k)^(P/S))."""
+    claim = next(one for one in study["claim"] if one["name"] == name)
+    k, node = claim["where"]["occupancy"], claim["where"]["node_bytes"]
+    assert claim["value"] == pytest.approx(k * (1.0 - (1.0 - 1.0 / k) ** (PAGE_BYTES / node)))
