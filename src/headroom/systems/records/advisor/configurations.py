@@ -117,9 +117,12 @@ class Space:
 
     def along(self, configuration: Configuration, factor: str) -> Iterator[Configuration]:
         """Yield the configurations that differ in one factor at most."""
-        levels = {"node_bytes": self.nodes, "index_bytes": self.indexes, "pages": self.pages}
-        for level in levels[factor]:
-            yield replace(configuration, **{factor: level})
+        if factor == "node_bytes":
+            yield from (replace(configuration, node_bytes=size) for size in self.nodes)
+        elif factor == "index_bytes":
+            yield from (replace(configuration, index_bytes=size) for size in self.indexes)
+        else:
+            yield from (replace(configuration, pages=kind) for kind in self.pages)
 
     def around(self, configuration: Configuration) -> Iterator[Configuration]:
         """Yield the neighbours by a step of node, of index node, or of both."""

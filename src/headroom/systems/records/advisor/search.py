@@ -33,7 +33,7 @@ ALIKE = 0.02
 """Relative difference that does not matter: configurations within it are alike."""
 MOST_ROUNDS = 18
 MOST_FINALISTS = 5
-_NEAR = 0.25
+NEAR = 0.25
 """Configurations that the search saw within this share of the fastest may be finalists."""
 _SWEEP_SHARE = 0.45
 """Share of the time that sweeps may take."""
@@ -218,7 +218,7 @@ class Searcher:
     def _finalists(self) -> list[Configuration]:
         """Return the fastest configurations, the fastest first."""
         order = sorted(self.seen, key=lambda one: self.seen[one].operation_s)
-        most = self.seen[order[0]].operation_s * (1.0 + _NEAR)
+        most = self.seen[order[0]].operation_s * (1.0 + NEAR)
         near = [one for one in order if self.seen[one].operation_s <= most]
         return near[: 3 if self.is_quick else MOST_FINALISTS]
 

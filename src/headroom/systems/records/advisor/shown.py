@@ -14,7 +14,7 @@ from headroom.systems.records.advisor.advice import Advice
 from headroom.systems.records.advisor.configurations import chosen, size_text
 from headroom.systems.records.advisor.question import Question, mix_text
 from headroom.systems.records.advisor.reason import CAUSES
-from headroom.systems.records.advisor.search import ALIKE, Choice, Compared
+from headroom.systems.records.advisor.search import ALIKE, NEAR, Choice, Compared
 
 
 def answer_text(choice: Choice) -> str:
@@ -59,10 +59,7 @@ def margin_text(choice: Choice) -> str:
         return f"Undecided: these {1 + len(alike)} configurations are within {margin}; take any."
     if slower:
         return f"The next best takes {ratio_text(slower[0].ratio)} as long."
-    return f"No other configuration came within {_NEAR_TEXT}."
-
-
-_NEAR_TEXT = "25%"
+    return f"No other configuration came within {NEAR:.0%} in the search."
 
 
 def reason_text(advice: Advice) -> str:
@@ -125,22 +122,26 @@ def alone_s(choice: Choice) -> float | None:
 
 def _columns(choice: Choice) -> Iterator[Column]:
     rows = [choice.best, *choice.others]
-    names = ["choice", *(one.verdict for one in choice.others)]
+    verdicts = ["choice", *(one.verdict for one in choice.others)]
     if choice.paper is not None:
         rows.append(choice.paper)
-        names.append("the paper's")
+        verdicts.append("paper's")
     settings = [one.configuration for one in rows]
-    yield Column("Layout", [one.layout for one in settings], is_number=False)
-    yield Column("node", [size_text(one.node_bytes) for one in settings], is_number=True)
-    yield Column("index", [size_text(one.index_bytes) for one in settings], is_number=True)
-    yield Column("pages", [one.pages for one in settings], is_number=False)
+    yield Column("Layout", [one.layout for one in settings])
+    sizes = [f"{size_text(one.node_bytes)}/{size_text(one.index_bytes)}" for one in settings]
+    yield Column("Node/index", sizes, is_number=True)
+    yield Column("Pages", ["thp" if one.pages == "transparent" else one.pages for one in settings])
     if "lookup" in choice.question.mix:
-        yield Column("batch", [str(one.batch) for one in rows], is_number=True)
-    yield Column("time", [format_quantity(one.operation_s, "s") for one in rows], is_number=True)
-    yield Column(
-        "to the choice", ["", *(ratio_text(one.ratio) for one in rows[1:])], is_number=False
-    )
-    yield Column("", names, is_number=False)
+        yield Column("Batch", [str(one.batch) for one in rows], is_number=True)
+    yield Column("Time", [format_quantity(one.operation_s, "s") for one in rows], is_number=True)
+    yield Column("Ratio", ["1", *(_short(one.ratio) for one in rows[1:])], is_number=True)
+    yield Column("Verdict", verdicts)
+
+
+def _short(ratio: Interval) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.2f}"
+    return f"{ratio.value:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
 
 
 def advice_data(advice: Advice, cpu: int) -> dict[str, Any]:

@@ -212,6 +212,6 @@ def test_a_number_of_records_that_is_none_is_refused(text: str) -> None:
 
 def test_a_point_of_a_study_is_checked_before_it_runs() -> None:
     advisor = system.RecordsAdvisor.load(system.AdvisorSetup(), base=Path())
-    config = {one.name: one.default for one in advisor.parameters()}
+    config = {one.name: one.default for one in advisor.parameters() if one.default is not None}
     with pytest.raises(StudyError, match="no operation `look`"):
         advisor.check_point({**config, "mix": "look=1"})
