@@ -27,16 +27,16 @@ _UNKNOWN_SWEEP_BYTES = float(64 << 20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What the advisor answers.
+    """The answer of the advisor.
 
     Parameters
     ----------
     choice
         The result of the search.
     reason
-        Why the choice takes its time; None without a probe.
+        Why the choice takes its time; None if the probe failed.
     missing
-        What could not be told, and why.
+        Missing results, each with its reason.
     """
 
     choice: Choice

@@ -26,7 +26,7 @@ _PAGE_STRIDE = 4096 + 64
 _MOST_PAGES = 1 << 13
 _CHAINS = (4, 16)
 _ENOUGH = 4.0
-"""A table is larger than the caches if it is so many times the last one."""
+"""A table this many times the size of the last cache is larger than the caches."""
 
 
 class ProbeError(HeadroomError):

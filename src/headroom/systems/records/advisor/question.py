@@ -1,4 +1,4 @@
-"""What a user asks of the advisor: a table, and the mix of its operations."""
+"""The question: a table, and the mix of its operations."""
 
 import math
 from collections.abc import Mapping
@@ -56,11 +56,11 @@ def parse_mix(text: str) -> dict[str, float]:
     --------
     >>> parse_mix("lookup=3, insert=1")
     {'lookup': 0.75, 'insert': 0.25}
-    >>> parse_mix("loopup=1")
+    >>> parse_mix("inserts=1")
     Traceback (most recent call last):
     ...
-    headroom.errors.StudyError: mix 'loopup=1': there is no operation `loopup`
-      hint: did you mean 'lookup'? known: delete, insert, lookup, scan, update
+    headroom.errors.StudyError: mix 'inserts=1': there is no operation `inserts`
+      hint: did you mean 'insert'? known: delete, insert, lookup, scan, update
     """
     weights: dict[str, float] = {}
     for part in text.split(","):

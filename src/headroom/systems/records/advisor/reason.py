@@ -1,7 +1,7 @@
 """Why a configuration takes its time: the parts of the modelled time of its mix, on this machine.
 
-The same accesses of the same store go through the caches and TLBs that the probe found. What the
-model counts is the cause; the measured time stays the answer.
+The same accesses of the same store go through the caches and TLBs that the probe found. The model
+counts the causes; the measured time stays the answer.
 """
 
 from collections.abc import Mapping

@@ -63,7 +63,7 @@ def margin_text(choice: Choice) -> str:
 
 
 def reason_text(advice: Advice) -> str:
-    """Return as a sentence what the time is spent on; empty without a probe."""
+    """Return as a sentence what the time is spent on; empty if the probe failed."""
     reason = advice.reason
     if reason is None:
         return ""
@@ -76,7 +76,7 @@ def reason_text(advice: Advice) -> str:
 
 
 def notes_of(advice: Advice) -> Iterator[str]:
-    """Yield what a reader should know besides the answer."""
+    """Yield the limits of the answer."""
     choice = advice.choice
     asked = choice.question.records
     if choice.final_records < asked:

@@ -1,6 +1,6 @@
 """The system `records_advisor`: a search as a replication, so that a study can repeat it.
 
-Invariant: a replication is one whole search in a process of its own, with tables of its own.
+Invariant: a replication is one whole search in a separate process, with new tables.
 """
 
 import os

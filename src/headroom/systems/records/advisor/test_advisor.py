@@ -79,7 +79,7 @@ def test_the_allocator_has_small_pages_only_and_it_is_said(tmp_path: Path) -> No
 
 
 def test_an_operation_visits_exactly_the_records_that_its_share_says() -> None:
-    """Oracle: a scan of 100 of 2,000 records, so many of them that 1,000 are visited."""
+    """Oracle: ten scans of 100 of 2,000 records visit 1,000."""
     scan = cell_of(ASKED, "scan", 1000, 2)
     assert (int(scan["share"] * 2000), scan["scans"], scan["ahead"]) == (100, 10, 2)
     insert = cell_of(ASKED, "insert", 10_000, 0)

@@ -57,8 +57,8 @@ class Timing:
     batch, ahead
         The fastest levels.
     alone_s
-        Time (s) of an operation of the mix if look-ups are asked for one at a time; None if that
-        was not timed.
+        Time (s) of an operation of the mix if look-ups come one at a time; None if that was not
+        timed.
     build_s
         Time (s) that it took to make the table.
     """
@@ -155,7 +155,7 @@ def cell_of(question: Question, name: str, visits: int, level: int) -> dict[str,
 
 
 def _share(count: int, records: int) -> float:
-    """Return the share of a table that is exactly so many records.
+    """Return the share of a table that is exactly `count` records.
 
     Examples
     --------
