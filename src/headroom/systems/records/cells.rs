@@ -59,9 +59,12 @@ pub struct Cell {
     pub mode: Mode,
     /// What is done with each.
     pub operation: Use,
-    /// Share of the table that a sequential mode visits, and that updates, deletes and inserts
-    /// change; above 0, at most 1.
+    /// Share of the table that a scan visits, that updates, deletes and inserts change, and that is
+    /// looked up at random; above 0, at most 1.
     pub share: f64,
+    /// Scans of a run, each from a place of its own; at least 1.
+    #[serde(default = "one")]
+    pub scans: u64,
     /// Look-ups at once.
     pub batch: usize,
     /// Records or nodes that a scan of the index asks for ahead; 0: none.
@@ -69,6 +72,7 @@ pub struct Cell {
     /// Fewest look-ups of a run at random.
     pub lookups: u64,
     /// Most look-ups of a run at random.
+    #[serde(default = "unlimited")]
     pub most_lookups: u64,
     /// Whether the user keeps all retrieved records, side by side.
     pub keeps_all: bool,
@@ -85,6 +89,14 @@ impl Cell {
             ..self
         }
     }
+}
+
+const fn one() -> u64 {
+    1
+}
+
+const fn unlimited() -> u64 {
+    u64::MAX
 }
 
 /// A table with records 0 to `count` - 1.
@@ -136,7 +148,8 @@ pub struct Runner {
     random: Stream,
     /// Numbers that are looked up or changed in the next run.
     keys: Vec<u32>,
-    start: f64,
+    /// Where the scans of the next run begin, as shares of the table.
+    starts: Vec<f64>,
     retrieve: Retrieve,
     sum: Sum,
     record: Vec<u32>,
@@ -157,7 +170,7 @@ impl Runner {
             cell,
             random: stream::open(seed, KEY_OF_CELLS),
             keys: Vec::new(),
-            start: 0.0,
+            starts: Vec::new(),
             retrieve: Retrieve::new(spec.stride_bytes(), keeps as usize),
             sum: Sum::default(),
             record: vec![0; (spec.stride_bytes() / 4) as usize],
@@ -171,22 +184,30 @@ impl Runner {
     }
 
     const fn visits_of(cell: &Cell, count: u64) -> u64 {
-        if matches!(cell.mode, Mode::IdxRan) {
-            let wanted = if cell.lookups > count { cell.lookups } else { count };
-            return if wanted > cell.most_lookups { cell.most_lookups } else { wanted };
-        }
         let share = (cell.share * count as f64) as u64;
-        if share == 0 { 1 } else { share }
+        let share = if share == 0 { 1 } else { share };
+        match cell.mode {
+            Mode::IdxRan => {
+                let wanted = if cell.lookups > share { cell.lookups } else { share };
+                if wanted > cell.most_lookups { cell.most_lookups } else { wanted }
+            }
+            Mode::PhySeq | Mode::IdxSeq => cell.scans * share,
+            _ => share,
+        }
     }
 
     /// Draw what the next run does, and undo what the last one did.
     pub fn prepare(&mut self, loaded: &mut Loaded) {
         self.retrieve.restart();
-        self.start = if self.cell.from_first {
-            0.0
-        } else {
-            self.random.random::<f64>()
-        };
+        self.starts.clear();
+        for _ in 0..self.cell.scans {
+            let start = if self.cell.from_first {
+                0.0
+            } else {
+                self.random.random::<f64>()
+            };
+            self.starts.push(start);
+        }
         let visits = self.visits(loaded) as usize;
         match self.cell.mode {
             Mode::PhySeq | Mode::IdxSeq => {}
@@ -274,16 +295,18 @@ impl Runner {
     }
 
     fn visit(&self, loaded: &Loaded, operation: &mut impl Operation, touch: &mut impl Touch) {
-        let visits = self.visits(loaded);
         let table = &loaded.table;
-        match self.cell.mode {
-            Mode::PhySeq => table.scan_physical(self.start, visits, operation, touch),
-            Mode::IdxSeq => {
-                let key = (self.start * loaded.count as f64) as u32;
-                table.scan_index(key, visits, self.cell.ahead, operation, touch);
-            }
-            _ => {
-                table.look_up(&self.keys, self.cell.batch, operation, touch);
+        if self.cell.mode == Mode::IdxRan {
+            table.look_up(&self.keys, self.cell.batch, operation, touch);
+            return;
+        }
+        let each = self.visits(loaded) / self.starts.len() as u64;
+        for &start in &self.starts {
+            if self.cell.mode == Mode::PhySeq {
+                table.scan_physical(start, each, operation, touch);
+            } else {
+                let key = (start * loaded.count as f64) as u32;
+                table.scan_index(key, each, self.cell.ahead, operation, touch);
             }
         }
     }

@@ -82,7 +82,7 @@ class RecordsMachine:
                 "this one be records_model",
             )
         probed = [point for point in points if "record_bytes" not in point.config]
-        memory = _of_probe(probed, target)
+        memory = machine_of_probe(probed, target)
         values = {one.name: one.value for one in memory}
         config = {**target.config, **values}
         costs = _costs(cells, target.system, config)
@@ -98,8 +98,8 @@ _NOTE = (
 )
 
 
-def _of_probe(points: Sequence[SourcePoint], target: Target) -> list[FittedParameter]:
-    """Return what the probe shows; a level more than the model has joins the last one."""
+def machine_of_probe(points: Sequence[SourcePoint], target: Target) -> list[FittedParameter]:
+    """Return what the points of a probe show; a level more than the model has joins the last one."""
     method = find_method(_PROBE)
     options = method.options_type()
     config = {**dict.fromkeys(method.parameter_names(options), 0.0), **target.config}

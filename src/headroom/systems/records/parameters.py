@@ -137,7 +137,8 @@ def cell_json(config: Mapping[str, Value]) -> bytes:
     cell = {
         "mode": config["mode"],
         "operation": config["operation"],
-        "share": config["scan"],
+        # Look-ups at random visit as many records as there are.
+        "share": 1.0 if config["mode"] == "idx_ran" else config["scan"],
         "batch": config["batch"],
         "ahead": config["ahead"],
         "lookups": config["lookups"],

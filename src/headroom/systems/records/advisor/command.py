@@ -1,0 +1,129 @@
+"""`headroom records advise`: the fastest layout of a user's records on this processor."""
+
+from typing import Annotated
+
+import typer
+
+from headroom.cli import options
+from headroom.cli.output import ColorMode, error_console, result_console, write_json
+from headroom.errors import StudyError
+from headroom.systems.records.advisor.question import (
+    DEFAULT_MIX,
+    MOST_BATCH,
+    PLACEMENTS,
+    Question,
+    parse_mix,
+)
+
+app = typer.Typer(
+    name="records",
+    help="Records in memory: how to lay them out on this processor.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+@app.callback()
+def records() -> None:
+    """Lay out records in memory for this processor."""
+
+
+@app.command("advise")
+def advise(
+    *,
+    record_bytes: Annotated[
+        int, typer.Option("--record-bytes", min=8, max=1 << 20, help="Size (B) of a record.")
+    ] = 64,
+    records: Annotated[
+        str, typer.Option("--records", metavar="N", help="Records of the table, such as 2e6.")
+    ] = "1e6",
+    mix: Annotated[
+        str,
+        typer.Option("--mix", help="Shares of operations: lookup, scan, insert, update, delete."),
+    ] = DEFAULT_MIX,
+    scan_records: Annotated[
+        int, typer.Option("--scan-records", min=1, help="Records that a scan visits.")
+    ] = 100,
+    most_batch: Annotated[
+        int,
+        typer.Option(
+            "--most-batch",
+            min=1,
+            max=MOST_BATCH,
+            help="Look-ups that the program asks for at once.",
+        ),
+    ] = MOST_BATCH,
+    placement: Annotated[
+        str,
+        typer.Option("--placement", help=f"Where nodes are put: {', '.join(PLACEMENTS)}."),
+    ] = "arena",
+    time_s: Annotated[
+        float | None, typer.Option("--time", min=1.0, help="Time (s) of the search. [default: 90]")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Search for 15 s; fewer finalists.")
+    ] = False,
+    cpu: Annotated[
+        int | None, typer.Option("--cpu", min=0, help="Processor to measure on.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Orders and keys.")] = 1,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Choose node size, layout, index node, pages and batch for your records, and say why."""
+    from headroom.systems.records.advisor import advice, shown  # noqa: PLC0415 - heavy libraries
+
+    question = Question(
+        record_bytes=record_bytes, records=_count(records), mix=parse_mix(mix),
+        scan_records=scan_records, most_batch=most_batch, placement=_placement(placement),
+    )  # fmt: skip
+    limit_s = time_s or (advice.QUICK_TIME_S if quick else advice.TIME_S)
+    console = error_console(color)
+    status = console.status("starting") if console.is_terminal and not quiet else None
+
+    def say(what: str, share: float) -> None:
+        if status is not None:
+            status.update(f"{min(share, 1.0):4.0%} {what}")
+
+    with advice.on_cpu(cpu) as chosen:
+        if status is not None:
+            status.start()
+        try:
+            found = advice.advise(question, time_s=limit_s, seed=seed, is_quick=quick, say=say)
+        finally:
+            if status is not None:
+                status.stop()
+    if as_json:
+        write_json("record-advice", shown.advice_data(found, chosen))
+    else:
+        shown.show(found, chosen, result_console(color))
+
+
+def _count(text: str) -> int:
+    """Return a number of records; whole numbers may be written as 2e6.
+
+    Examples
+    --------
+    >>> _count("2e6"), _count("1_000")
+    (2000000, 1000)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not (1.0 <= number < 2**32 and number.is_integer()):
+        raise StudyError(
+            f"`--records {text}` is not a whole number from 1 to 4,294,967,295",
+            cure="write a number such as 500000 or 2e6",
+        )
+    return int(number)
+
+
+def _placement(text: str) -> str:
+    if text not in PLACEMENTS:
+        raise StudyError(
+            f"`--placement {text}` is unknown", cure=f"choose one of {', '.join(PLACEMENTS)}"
+        )
+    return text

@@ -1,0 +1,217 @@
+"""The advisor refuses what cannot be, finds a known best, and says how sure it is."""
+
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.systems.records.advisor import search as searching
+from headroom.systems.records.advisor import system
+from headroom.systems.records.advisor.advice import checked_space, on_cpu
+from headroom.systems.records.advisor.command import app
+from headroom.systems.records.advisor.configurations import (
+    Configuration,
+    Space,
+    fits,
+    paper_configuration,
+    search_space,
+)
+from headroom.systems.records.advisor.question import Question, parse_mix
+from headroom.systems.records.advisor.reason import CAUSES, explain
+from headroom.systems.records.advisor.search import Searcher, paired_ratio
+from headroom.systems.records.advisor.shown import answer_text, margin_text
+from headroom.systems.records.advisor.timing import Effort, Timing, cell_of, time_mix
+from headroom.systems.records.model import ModelSetup, RecordsModel
+
+ASKED = Question(record_bytes=64, records=2000, mix={"lookup": 0.5, "scan": 0.2, "insert": 0.3})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not a pair"),
+        ("lookup", "not a pair"),
+        ("lookup=x", "the share of `lookup` is 'x'"),
+        ("lookup=-1", "the share of `lookup` is '-1'"),
+        ("lookup=nan", "the share of `lookup` is 'nan'"),
+        ("lookup=inf", "the share of `lookup` is 'inf'"),
+        ("lookup=1,lookup=2", "twice"),
+        ("lookup=0", "all shares are 0"),
+        ("insrt=1", "there is no operation `insrt`"),
+    ],
+)
+def test_a_mix_that_is_none_is_refused_with_its_reason(text: str, reason: str) -> None:
+    with pytest.raises(StudyError, match=reason) as caught:
+        parse_mix(text)
+    assert caught.value.cure
+
+
+@pytest.mark.parametrize("record_bytes", [8, 64, 250, 5000, 65_000, 1 << 20])
+@pytest.mark.parametrize("layout", ["array", "slotted", "sorted"])
+def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) -> None:
+    question = replace(ASKED, record_bytes=record_bytes)
+    space = search_space(question)
+    assert fits(question, space.start(layout))
+    assert fits(question, paper_configuration(space, question))
+
+
+def test_a_table_beyond_memory_is_refused_before_anything_is_measured() -> None:
+    with pytest.raises(EnvironmentUnfitError, match="MiB left"):
+        checked_space(replace(ASKED, records=4_000_000_000, record_bytes=4096))
+
+
+def test_the_allocator_has_small_pages_only_and_it_is_said(tmp_path: Path) -> None:
+    space = search_space(replace(ASKED, placement="malloc"))
+    assert space.pages == ["small"]
+    assert any("allocator" in reason for reason in space.left_out)
+    mode = tmp_path / "enabled"
+    mode.write_text("always madvise [never]\n")
+    without = search_space(ASKED, mode)
+    assert "transparent" not in without.pages
+    assert any("joins none" in reason for reason in without.left_out)
+
+
+def test_an_operation_visits_exactly_the_records_that_its_share_says() -> None:
+    """Oracle: ten scans of 100 of 2,000 records visit 1,000."""
+    scan = cell_of(ASKED, "scan", 1000, 2)
+    assert (int(scan["share"] * 2000), scan["scans"], scan["ahead"]) == (100, 10, 2)
+    insert = cell_of(ASKED, "insert", 10_000, 0)
+    assert int(insert["share"] * 2000) == 500
+    whole = cell_of(replace(ASKED, records=30), "scan", 10, 0)
+    assert (int(whole["share"] * 30), whole["scans"]) == (30, 1)
+
+
+def test_the_time_of_a_mix_is_the_sum_of_its_shares() -> None:
+    one = Configuration("sorted", 1024, 64, "small")
+    found = time_mix(ASKED, one, Effort(visits=500, rounds=1), seed=1, clock=lambda: 0.0)
+    assert set(found.each_s) == set(ASKED.mix)
+    total = sum(ASKED.mix[name] * taken for name, taken in found.each_s.items())
+    assert found.operation_s == pytest.approx(total)
+    assert found.alone_s is not None
+    assert found.alone_s >= found.operation_s
+
+
+Truth = Callable[[Configuration], float]
+
+
+def searched(monkeypatch: pytest.MonkeyPatch, truth: Truth, noise: float = 0.0) -> Any:
+    """Return the choice of a search on a machine whose times are known."""
+    state = SimpleNamespace(now=0.0)
+
+    def timed(_question: Question, one: Configuration, _effort: Effort, **how: Any) -> Timing:
+        state.now += 0.001
+        drawn = zlib.crc32(f"{one} {how['seed']}".encode()) / 2**31 - 1.0
+        taken = truth(one) * (1.0 + noise * drawn)
+        return Timing(operation_s=taken, each_s={"lookup": taken}, batch=16, ahead=0,
+                      alone_s=3.0 * taken, build_s=0.001)  # fmt: skip
+
+    monkeypatch.setattr(searching, "time_mix", timed)
+    space = Space(layouts=("array", "slotted", "sorted"), nodes=(256, 1024, 4096, 16384),
+                  indexes=(64, 256, 1024), pages=("small", "transparent"))  # fmt: skip
+    searcher = Searcher(question=ASKED, space=space, time_s=60.0, sweep_bytes=1e6, seed=3,
+                        clock=lambda: state.now)  # fmt: skip
+    return searcher.search()
+
+
+def bowl(one: Configuration) -> float:
+    """Return a time (s) with one best configuration, and another for each layout."""
+    layout = {"array": 1.6, "slotted": 2.0, "sorted": 1.0}[one.layout]
+    best = 1024 if one.layout == "sorted" else 16384
+    node = 1.0 + 0.3 * abs(best.bit_length() - one.node_bytes.bit_length()) / 2
+    index = 1.0 + 0.2 * abs(one.index_bytes.bit_length() - 9) / 2
+    return 1e-7 * layout * node * index * (1.5 if one.pages == "small" else 1.0)
+
+
+def test_the_best_of_a_known_machine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = searched(monkeypatch, bowl)
+    assert choice.best.configuration == Configuration("sorted", 1024, 256, "transparent")
+    assert choice.is_clear
+    assert choice.paper.ratio.value == pytest.approx(3 * 1.6 * 1.4 * 1.5 / 1.0, rel=0.3)
+    assert "faster than the paper's array" in answer_text(choice)
+
+
+def test_layouts_that_are_equal_are_undecided_and_not_decided_by_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    choice = searched(monkeypatch, lambda _one: 1e-7, noise=0.01)
+    assert not choice.is_clear
+    assert {other.verdict for other in choice.others} <= {"alike", "undecided"}
+    assert margin_text(choice).startswith("Undecided")
+
+
+def test_too_few_rounds_give_no_interval_and_no_verdict() -> None:
+    assert paired_ratio([1.0, 2.0], [1.0, 1.0]).low is None
+    clear = paired_ratio([2.0] * 8, [1.0] * 8)
+    assert (clear.value, clear.low, clear.high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
+    """Oracle: 500 records of 8 B fit into every cache, so that nothing comes from memory."""
+    model = RecordsModel.load(ModelSetup(machine="fitted"), base=Path())
+    machine = {one.name: one.default for one in model.parameters()}
+    small = Question(record_bytes=8, records=500, mix={"lookup": 1.0})
+    one = Configuration("array", 4096, 64, "small")
+    found = explain(small, one, machine, batch=1, ahead=0, seed=1)
+    assert sum(found.shares.values()) == pytest.approx(1.0)
+    assert set(found.shares) == set(CAUSES)
+    assert (found.lines, found.tlb_misses) == (0.0, 0.0)
+    large = replace(small, record_bytes=256, records=200_000)
+    assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
+
+
+def test_a_processor_that_is_not_ours_is_refused() -> None:
+    with pytest.raises(EnvironmentUnfitError, match="may not use processor"), on_cpu(100_000):
+        pass
+
+
+def test_the_command_prints_its_answer_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    arguments = ["advise", "--records", "3000", "--time", "2", "--quick", "--quiet"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "an operation" in done.stdout
+    assert "Timed" in done.stdout
+
+
+def test_the_document_holds_choice_rivals_and_everything_that_was_timed() -> None:
+    arguments = [
+        "advise",
+        "--records",
+        "2e3",
+        "--mix",
+        "update=1",
+        "--time",
+        "2",
+        "--quick",
+        "--json",
+    ]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    content = json.loads(done.stdout)["content"]
+    assert content["choice"]["ratio"] == 1.0
+    assert len(content["choice"]["rounds_s"]) == content["rounds"]
+    assert min(one["operation_s"] for one in content["seen"]) == content["seen"][0]["operation_s"]
+    assert content["question"]["records"] == 2000
+
+
+@pytest.mark.parametrize("text", ["0", "1.5", "many", "1e12", "nan"])
+def test_a_number_of_records_that_is_none_is_refused(text: str) -> None:
+    done = CliRunner().invoke(app, ["advise", "--records", text])
+    assert isinstance(done.exception, StudyError)
+    assert f"`--records {text}`" in done.exception.message
+
+
+def test_a_point_of_a_study_is_checked_before_it_runs() -> None:
+    advisor = system.RecordsAdvisor.load(system.AdvisorSetup(), base=Path())
+    config = {one.name: one.default for one in advisor.parameters() if one.default is not None}
+    with pytest.raises(StudyError, match="no operation `look`"):
+        advisor.check_point({**config, "mix": "look=1"})
