@@ -90,10 +90,10 @@ class Measuring:
         """Measure until sure; return why it stopped."""
         if effort.runs is not None:
             self.extend(effort.runs, self.left_s(effort))
-            return self._why() or "planned"
+            return self.why_stopped() or "planned"
         for look in looks(minimum=min(FEWEST_BLOCKS, effort.max_runs), maximum=effort.max_runs):
             self.extend(look, self.left_s(effort))
-            if stopped := self._why():
+            if stopped := self.why_stopped():
                 return stopped
             if all(_is_sure(row, effort.until) for one in self.look() for row in one.rows()):
                 return "sure"
@@ -107,7 +107,8 @@ class Measuring:
             return None
         return max(effort.max_time_s - (monotonic() - self.start_s), 0.0)
 
-    def _why(self) -> Stopped | None:
+    def why_stopped(self) -> Stopped | None:
+        """Return why the last round was cut off, None if it was not."""
         if self.is_interrupted:
             return "interrupted"
         return "max_time" if self.is_late else None

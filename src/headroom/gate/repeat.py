@@ -11,14 +11,13 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine, machine_here
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.study.paths import STUDY_NAME, journal_path
-from headroom.gate.compare import Question, matched, places_of
+from headroom.gate.compare import Question, look_again, new_blocks
 from headroom.gate.git import commit_of, prefix_of
-from headroom.gate.judging import judged
 from headroom.gate.measuring import Measuring
-from headroom.gate.result import Row
+from headroom.gate.result import Noise, Row
 from headroom.gate.revisions import Revision, arms_of_studies, built
 from headroom.gate.stored import Stored
-from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain
+from headroom.gate.threshold import MeasureAgain
 
 _RESULT_FOLDERS = ("results", "quick")
 
@@ -82,19 +81,16 @@ def again_at_commits(
         Revision(label=one.label, commit=one.facts["repository"]["commit"], path=path)
         for one in stored
     ]
-    count = AGAIN_TIMES * (question.effort.runs or BLOCKS)
 
-    def again(suspected: Sequence[Row]) -> list[Row]:
+    def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
         with (
             built(study, revisions, build) as roots,
             Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no variant
         ):
             is_quick = stored[1].result.is_quick
-            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick)
-            places = places_of(arms, suspected)
+            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick, is_twice=True)
             measuring = Measuring(arms=arms, journal=journal, new_progress=new_progress)
-            measuring.extend(count, places=places)
-            rows = [row for seen in measuring.look(places=places) for row in seen.rows()]
-        return matched(suspected, judged(rows, same_within=question.same_within))
+            count = new_blocks(suspected, level, question, first=question.looks[0])
+            return look_again(measuring, suspected, range(count), question)
 
     return again

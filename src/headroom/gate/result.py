@@ -11,6 +11,8 @@ from headroom.analysis.results import ComparisonVerdict, Disturbance
 from headroom.experiment.protocol.system import Direction, Value
 
 GateVerdict: TypeAlias = Literal["passed", "regression", "unconfirmed", "missing"]
+SuspicionVerdict: TypeAlias = Literal["regression", "cleared", "noise", "unconfirmed"]
+"""`noise`: slower, but by no more than the base can differ from itself in the same blocks."""
 Doubt: TypeAlias = Literal["", "few_runs", "not_positive", "missing", "open", "unbounded"]
 """Why a row is undecided; `open`: more runs may decide. Empty for other verdicts."""
 
@@ -96,7 +98,7 @@ class Suspicion(_Data, frozen=True, kw_only=True):
 
     first: Row
     again: Row | None = None
-    verdict: Literal["regression", "cleared", "unconfirmed"]
+    verdict: SuspicionVerdict
 
 
 class Gate(_Data, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from headroom.analysis.point import analyse_point
 from headroom.analysis.results import StudyResult
@@ -55,8 +54,6 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     better: Direction
     results: list[Found]
     changes: list[Change] = []
-    remembers: bool = False
-    """Whether results depend on those before them, so that the error rate does not hold."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,8 +285,6 @@ def _series(
     observations: Sequence[_Observation], level: float, *, has_names: bool
 ) -> HistorySeries:
     ordered = sorted((one.found for one in observations), key=lambda found: found.date)
-    values = [found.value for found in ordered]
-    changes = changes_of(values, level=level)
     first = observations[0]
     return HistorySeries(
         experiment=first.key[0] if has_names else "",
@@ -298,25 +293,5 @@ def _series(
         unit=first.unit,
         better=first.better,
         results=ordered,
-        changes=changes,
-        remembers=remembers(values, [one.place for one in changes]),
+        changes=changes_of([found.value for found in ordered], level=level),
     )
-
-
-def remembers(values: Sequence[float], places: Sequence[int]) -> bool:
-    """Return whether results, less the means of their stretches, depend on those before.
-
-    The correlation of successive ones is compared with its one-sided 5% bound for independent ones.
-
-    Examples
-    --------
-    >>> remembers([1, 5, 2, 4, 1, 5, 3, 2], []), remembers([1, 2, 3, 4, 5, 6, 7, 8], [])
-    (False, True)
-    """
-    series = np.asarray(values, dtype=np.float64)
-    rest = np.concatenate([part - part.mean() for part in np.split(series, list(places))])
-    squares = float(rest @ rest)
-    if squares == 0.0 or rest.size < 2 * _MAIN_RESPONSES:
-        return False
-    correlation = float(rest[1:] @ rest[:-1]) / squares
-    return correlation > 1.645 / float(np.sqrt(rest.size))

@@ -139,7 +139,12 @@ def compare_results(
     gate = None
     if question.threshold is not None:
         gate = gate_of(
-            rows, threshold=question.threshold, again=again, missing=missing, why_not=why_not
+            rows,
+            threshold=question.threshold,
+            looks=0,
+            again=again,
+            missing=missing,
+            why_not=why_not,
         )
     return ComparisonResult(
         kind="results",

@@ -83,7 +83,7 @@ def test_a_slower_command_is_found_and_stops_a_gate_after_a_second_look() -> Non
     assert answer.exit_code == 3
     assert [row["verdict"] for row in found["rows"]] == ["worse"]
     (suspicion,) = found["gate"]["suspicions"]
-    assert (suspicion["verdict"], suspicion["again"]["pairs"]) == ("regression", 16)
+    assert (suspicion["verdict"], suspicion["again"]["pairs"]) == ("regression", 24)
     assert found["noise"][0]["scatter"] > 0.0
     assert found["arms"][0]["done"] == 8
     assert found["seed"] is not None
@@ -133,7 +133,7 @@ def test_prepare_runs_before_each_run_and_a_failing_command_is_an_error(folder: 
 def test_too_few_blocks_for_a_gate_are_missing_results_not_a_pass() -> None:
     few = compare("true", "true", "--runs", "5", "--fail-on-regression", "3%")
     assert few.exit_code == 2
-    assert "6 blocks or more" in few.stderr
+    assert "--runs 6 or more" in few.stderr
     late = compare("sleep 1", "true", "--max-time", "0", "--fail-on-regression", "3%")
     assert late.exit_code == 1
     assert "cannot pass" in late.stdout
@@ -200,7 +200,7 @@ def test_results_are_compared_and_suspicions_measured_again_at_both_commits() ->
     answer = compare("old.json", "cost", "--fail-on-regression", "3%", "--runs", "8", "--json")
     found = document(answer)
     assert answer.exit_code == 3
-    assert [one["again"]["pairs"] for one in found["gate"]["suspicions"]] == [16, 16]
+    assert [one["again"]["pairs"] for one in found["gate"]["suspicions"]] == [24, 24]
     assert "commit" in [one["what"] for one in found["differences"]]
     lost = compare("old.json", "new.json", "--fail-on-regression", "3%")
     assert lost.exit_code == 3

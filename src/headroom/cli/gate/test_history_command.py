@@ -104,7 +104,7 @@ def test_a_folder_of_results_is_ordered_by_date_and_drawn_on_a_page(folder: Path
     assert max(map(len, answer.stdout.splitlines())) <= 80
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Naps &lt;i&gt;" in page
-    assert page.count('stroke-dasharray="5 3"') == 1
+    assert page.count("step at 10") == 2  # wide, and for phones
 
 
 def test_few_results_have_no_change_and_say_how_many_are_needed() -> None:

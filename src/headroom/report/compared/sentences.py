@@ -57,7 +57,7 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     if low == ratio == high == 1.0:
         return "equal in every run"
     ends = [end for end in (low, ratio, high) if end is not None]
-    if not _PERCENT_FROM < min(ends) <= max(ends) < _PERCENT_TO:
+    if not is_in_percent(ends):
         return format_ratio(ratio, low, high)
     sign = 1.0 if ratio >= 1.0 else -1.0
     word = "higher" if sign > 0.0 else "lower"
@@ -69,6 +69,16 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     bounds = sorted((sign * (low - 1.0) * 100.0, sign * (high - 1.0) * 100.0))
     shown = [f"{format_plain(bound, decimals=decimals)}%" for bound in bounds]
     return f"{format_plain(size, decimals=decimals)}% {word} ({shown[0]} to {shown[1]})"
+
+
+def is_in_percent(ratios: Sequence[float]) -> bool:
+    """Return whether ratios are printed as changes in per cent, not as multiples."""
+    return _PERCENT_FROM < min(ratios) <= max(ratios) < _PERCENT_TO
+
+
+def ratio_text(row: Row) -> str:
+    """Return the ratio of a row with its interval."""
+    return "" if row.ratio is None else format_ratio(row.ratio, row.low, row.high)
 
 
 def row_words(row: Row) -> str:
@@ -171,9 +181,10 @@ def _suspicion(result: ComparisonResult, one: Suspicion) -> str:
     if one.verdict == "regression":
         how = f"confirmed by {runs}" if one.again else "by one look only"
     else:
-        how = {"cleared": f"suspected, and cleared by {runs}"}.get(
-            one.verdict, "suspected, not confirmed"
-        )
+        how = {
+            "cleared": f"suspected, and cleared by {runs}",
+            "noise": f"suspected, but the base differs from itself as much in {runs}",
+        }.get(one.verdict, "suspected, not confirmed")
     change = "" if row.ratio is None else f" {change_words(row.ratio, row.low, row.high)}"
     return f"{who}: {label_metric(row.metric)}{change}, {how}."
 
