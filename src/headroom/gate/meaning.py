@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from headroom.errors import StudyError
-from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME
+from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME, results_folder
 from headroom.gate.git import commit_of
 
 Kind: TypeAlias = Literal["command", "result", "revision"]
@@ -92,7 +92,8 @@ def _as_result(text: str) -> Meaning | None:
     path = Path(text)
     try:
         if path.is_dir():
-            is_result = any((path / name).exists() for name in (STUDY_NAME, RESULTS_NAME))
+            names = (STUDY_NAME, RESULTS_NAME, results_folder(Path(), quick=False) / RESULTS_NAME)
+            is_result = any((path / name).exists() for name in names)
         else:
             is_result = path.name == STUDY_NAME or path.suffix in {".json", ".html"}
             is_result = is_result and path.is_file()

@@ -79,7 +79,10 @@ class Ranked(_Data, frozen=True, kw_only=True):
 
 
 class Noise(_Data, frozen=True, kw_only=True):
-    """The base against itself, run twice in each block: what the machine alone does."""
+    """What the machine alone does: the base against itself, run twice in each block.
+
+    Saved results have no such runs: the ratio is None; sessions of the same code take its place.
+    """
 
     experiment: str = ""
     levels: dict[str, Value] = {}
@@ -90,7 +93,11 @@ class Noise(_Data, frozen=True, kw_only=True):
     scatter: float | None
     """Standard deviation of the logarithm of one run, from the differences within blocks."""
     detectable: float | None
-    """Smallest slowdown that 9 of 10 gates find at this scatter and number of blocks."""
+    """Smallest slowdown that 9 of 10 first looks find at this scatter and number of blocks."""
+    sessions: int = 0
+    """Of saved results: sessions in which the base was measured; 0 if its runs were in blocks."""
+    between: float | None = None
+    """Largest difference (share) of the medians of sessions; None if there is only one."""
 
 
 class Suspicion(_Data, frozen=True, kw_only=True):

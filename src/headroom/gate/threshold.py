@@ -94,7 +94,7 @@ def blocks_again(row: Row, level: float, threshold: float, *, least: int, most: 
     Parameters
     ----------
     row
-        The suspected row: its interval says how much its blocks scatter, and how slow it may be.
+        The suspected row: its interval says how much its blocks scatter, and how slow it surely is.
     level, threshold
         One-sided level of the new runs, and the smallest slowdown (share) to confirm.
     """
@@ -102,7 +102,7 @@ def blocks_again(row: Row, level: float, threshold: float, *, least: int, most: 
     if times is None or row.low is None or row.high is None or row.low <= 0.0:
         return least
     reach = math.log(row.high / row.low) / 2.0
-    distance = max(math.log(times[0]), math.log1p(threshold))
+    distance = max(math.log(max(times[1], 1.0)), math.log1p(threshold))
     deviations = NormalDist().inv_cdf(1.0 - level) + _NINE_IN_TEN
     needed = (row.pairs or row.count) * (deviations * reach / _INTERVAL_Z / distance) ** 2
     return min(max(math.ceil(needed), least), most)

@@ -16,10 +16,10 @@ from headroom.gate.arms import COMMAND_METRICS, Command
 from headroom.gate.compare import Question, compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
 from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
-from headroom.gate.repeat import again_at_commits, why_not_again
+from headroom.gate.repeat import compare_saved
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
-from headroom.gate.stored import compare_results, read_stored
+from headroom.gate.stored import read_stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,24 +119,14 @@ def _of_results(
         read_stored(one.path, label=label, quick=asked.quick)
         for one, label in zip(found, labels, strict=True)
     ]
-    why_not = why_not_again(stored)
-    again = None
-    if not why_not:
-        again = again_at_commits(
-            stored,
-            folder,
-            question=asked.question,
-            metrics=asked.metrics,
-            build=asked.build,
-            new_progress=asked.progress.next_round,
-        )
-    return compare_results(
+    return compare_saved(
         stored,
+        folder,
         question=asked.question,
         metrics=asked.metrics,
         force=asked.force,
-        again=again,
-        why_not=why_not,
+        build=asked.build,
+        new_progress=asked.progress.next_round,
     )
 
 

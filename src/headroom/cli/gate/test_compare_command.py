@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import headroom as hr
 from headroom.cli.app import app
+from headroom.gate import threshold
 
 STUDY = """
 schema = 1
@@ -192,21 +194,30 @@ def test_a_command_runs_in_the_checkout_that_was_built() -> None:
     assert [arm["label"] for arm in document(answer)["arms"]] == ["HEAD~1", "HEAD"]
 
 
-def test_results_are_compared_and_suspicions_measured_again_at_both_commits() -> None:
+def test_results_are_compared_and_suspicions_measured_again_at_both_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     commit(FAST)
     run_study("old.json")
     commit(SLOW)
     run_study("new.json")
-    answer = compare("old.json", "cost", "--fail-on-regression", "3%", "--runs", "8", "--json")
+    answer = compare("old.json", "cost", "--fail-on-regression", "3%", "--runs", "6", "--json")
     found = document(answer)
     assert answer.exit_code == 3
-    assert [one["again"]["pairs"] for one in found["gate"]["suspicions"]] == [24, 24]
+    assert [one["again"]["pairs"] for one in found["gate"]["suspicions"]] == [18, 18]
     assert "commit" in [one["what"] for one in found["differences"]]
+    monkeypatch.setattr(threshold, "BLOCKS", 6)
+    before, after = hr.load("old.json"), hr.load("cost")
+    gate = hr.compare(before, after, fail_on_regression=0.03, progress=False).gate
+    assert gate is not None
+    assert [one.again and one.again.pairs for one in gate.suspicions] == [18, 18]
+    assert gate.verdict == "regression"
+    alone = hr.compare(before, after, fail_on_regression=0.03, measure_again=False).gate
+    assert alone is not None
+    assert "did not want it" in alone.not_repeated
     lost = compare("old.json", "new.json", "--fail-on-regression", "3%")
     assert lost.exit_code == 3
-    assert "Not measured again: the results do not lie in the folder" in " ".join(
-        lost.stdout.split()
-    )
+    assert "Not measured again: the results are not in the folder" in " ".join(lost.stdout.split())
 
 
 def changed(path: str, **changes: Any) -> str:

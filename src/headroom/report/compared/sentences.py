@@ -190,20 +190,29 @@ def _suspicion(result: ComparisonResult, one: Suspicion) -> str:
 
 
 def noise_sentences(result: ComparisonResult) -> list[str]:
-    """Return how the base compares with itself: the noise of the machine."""
+    """Return what the machine does by itself: the base against itself, or its sessions."""
     return [_noise(result, noise) for noise in result.noise[:_SHOWN]]
 
 
 def _noise(result: ComparisonResult, noise: Noise) -> str:
     who = ", ".join(filter(None, [label_arm(result, result.arms[0].name), label_place(noise)]))
-    itself = "no ratio" if noise.ratio is None else change_words(noise.ratio, noise.low, noise.high)
-    seen = ""
+    found = []
     if noise.scatter is not None and noise.detectable is not None:
-        seen = (
-            f"; one run scatters by {format_limit(noise.scatter)}: 9 of 10 first looks find "
+        found.append(
+            f"one run scatters by {format_limit(noise.scatter)}: 9 of 10 "
+            f"{'comparisons' if noise.sessions else 'first looks'} find "
             f"{format_limit(noise.detectable)}"
         )
-    return f"{who} against itself: {label_metric(noise.metric)} {itself}{seen}."
+    if noise.between is not None:
+        found.append(
+            f"{noise.sessions} sessions of the same code differ by up to "
+            f"{format_limit(noise.between)}"
+        )
+    if noise.sessions:
+        return f"{who}: {label_metric(noise.metric)}: {'; '.join(found) or 'too few runs to tell'}."
+    itself = "no ratio" if noise.ratio is None else change_words(noise.ratio, noise.low, noise.high)
+    said = "; ".join([itself, *found])
+    return f"{who} against itself: {label_metric(noise.metric)} {said}."
 
 
 def caution_sentences(result: ComparisonResult) -> list[str]:
