@@ -1,7 +1,7 @@
 """Figures of comparisons and histories: ratios with intervals, and values in their order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -80,7 +80,9 @@ def _row_label(row: Row, labels: dict[str, str]) -> str:
     return ", ".join(filter(None, [arm, label_place(row), label_metric(row.metric)]))
 
 
-def draw_lines(lines: Sequence[Line], unit: str, metric: str, marks: Sequence[int] = ()) -> Markup:
+def draw_lines(
+    lines: Sequence[Line], unit: str, metric: str, *, title: str, marks: Sequence[int] = ()
+) -> Markup:
     """Return values in their order, one line for each arm.
 
     Parameters
@@ -89,6 +91,8 @@ def draw_lines(lines: Sequence[Line], unit: str, metric: str, marks: Sequence[in
         The series; all start at place 0. The first four are drawn.
     unit, metric
         Of the values.
+    title
+        Of the axis of their order.
     marks
         Places in front of which the level steps.
     """
@@ -104,9 +108,11 @@ def draw_lines(lines: Sequence[Line], unit: str, metric: str, marks: Sequence[in
         inputs.Break(at=mark + 0.5, low=mark + 0.5, high=mark + 0.5, lines=(f"step at {mark + 1}",))
         for mark in marks
     )
+    order = linear_axis([0.5, count + 0.5], title, from_zero=False)
+    ticks = tuple(tick for tick in order.ticks if tick >= 1.0 and tick.is_integer())
     values = [dot.y for line in drawn for dot in line.dots]
     curve = inputs.Curve(
-        x=linear_axis([0.5, count + 0.5], "in order", from_zero=False),
+        x=replace(order, ticks=ticks),
         y=linear_axis(values, axis_title(metric, scale), from_zero=False),
         lines=drawn,
         breaks=breaks,

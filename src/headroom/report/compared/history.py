@@ -178,7 +178,7 @@ def _figure(series: HistorySeries) -> Figure:
     changes = " ".join([*said, *([_moved(series)] if _drift(series) else [])])
     return Figure(
         f"{_where(series)}{label_metric(series.metric)}",
-        draw_lines([line], series.unit, series.metric, marks),
+        draw_lines([line], series.unit, series.metric, title="result", marks=marks),
         changes or "No change.",
     )
 

@@ -81,7 +81,7 @@ def _figures(result: ComparisonResult) -> list[Figure]:
         figures.append(
             Figure(
                 "Wall time of each run, block by block",
-                draw_lines(timed, "s", "wall_s"),
+                draw_lines(timed, "s", "wall_s", title="block"),
                 "Within a block the order is random, so a drift of the machine meets all alike. "
                 f"{rest_note(min(len(timed), len(LINES)), len(timed), 'commands')}".rstrip(),
             )

@@ -146,6 +146,12 @@ def gate_sentences(result: ComparisonResult) -> list[str]:
     if gate is None:
         return []
     found = [_gate_verdict(gate)]
+    hidden = [noise.detectable for noise in result.noise if noise.detectable]
+    if gate.verdict == "passed" and max(hidden, default=0.0) > gate.threshold:
+        found.append(
+            f"The noise hides slowdowns below about {format_limit(max(hidden))}: take more --runs, "
+            "longer programs, or a quieter machine."
+        )
     found += [_suspicion(result, one) for one in gate.suspicions]
     if gate.not_repeated:
         found.append(
