@@ -7,7 +7,6 @@ caller brings the progress.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 from headroom.errors import ExitCode, HeadroomError, StudyError
@@ -19,7 +18,7 @@ from headroom.experiment.study.paths import journal_path
 from headroom.gate.arms import Arms, Command, Place, arms_of_commands
 from headroom.gate.judging import judged
 from headroom.gate.measuring import Effort, Measuring, Seen, Stopped, described, errors_of
-from headroom.gate.result import ComparisonResult, Noise, Ranked, Row
+from headroom.gate.result import ComparisonResult, Noise, Row
 from headroom.gate.threshold import (
     AGAIN_TIMES,
     MeasureAgain,
@@ -33,7 +32,6 @@ from headroom.version import version
 
 SAME_WITHIN = 0.02
 """Difference that does not matter, unless the user names another."""
-_SURE = 0.05
 
 
 class RunsFailedError(HeadroomError):
@@ -170,7 +168,6 @@ def compare_arms(
             blocks=max((row.pairs or row.count for row in rows), default=0),
             until=None if question.effort.runs else question.effort.until,
             seed=arms.plan.seed,
-            ranking=ranking(seen),
             noise=[noise for one in seen for noise in one.noise()],
             gate=gate,
             left_out=list(arms.left_out),
@@ -308,26 +305,3 @@ def _without_figures(row: Row) -> Row:
         arm=row.arm, base=row.base, experiment=row.experiment, levels=row.levels,
         metric=row.metric, unit=row.unit, better=row.better, doubt="missing",
     )  # fmt: skip
-
-
-def ranking(seen: Sequence[Seen]) -> list[Ranked]:
-    """Return the order of three or more arms by the first metric of the only place."""
-    if len(seen) != 1 or len(seen[0].rows()) < 2 * len(seen[0].place.metrics):
-        return []
-    one, metric = seen[0], seen[0].place.metrics[0]
-    base = next(iter(one.points))
-    rows = [row for row in one.rows() if row.metric == metric.name and row.ratio is not None]
-    times = {base: 1.0, **{row.arm: row.ratio or 1.0 for row in rows}}
-    order = sorted(times, key=lambda name: times[name], reverse=metric.better == "high")
-    found = [Ranked(place=1, arm=order[0], ratio=1.0, low=1.0, high=1.0)]
-    against = [one.row(metric, base=order[0], other=name) for name in order[1:]]
-    steps = [one.row(metric, base=first, other=name) for first, name in pairwise(order)]
-    for number, (row, step) in enumerate(
-        zip(against, judged(steps, same_within=0.0), strict=True), start=2
-    ):
-        is_tied = step.adjusted is None or step.adjusted > _SURE
-        place = found[-1].place if is_tied else number
-        found.append(
-            Ranked(place=place, arm=row.arm, ratio=row.ratio or 1.0, low=row.low, high=row.high)
-        )
-    return found

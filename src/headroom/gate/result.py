@@ -67,17 +67,6 @@ class Row(_Data, frozen=True, kw_only=True):
     """Blocks, or runs of each, that would probably decide; None if that is not known."""
 
 
-class Ranked(_Data, frozen=True, kw_only=True):
-    """The place of an arm among all, by the first metric; equal places are not distinguished."""
-
-    place: int
-    arm: str
-    ratio: float
-    """To the best arm."""
-    low: float | None = None
-    high: float | None = None
-
-
 class Noise(_Data, frozen=True, kw_only=True):
     """What the machine alone does: the base against itself, run twice in each block.
 
@@ -155,7 +144,6 @@ class ComparisonResult(_Data, frozen=True, kw_only=True):
     until: float | None = None
     seed: int | None = None
     """Seed of the order of the runs."""
-    ranking: list[Ranked] = []
     noise: list[Noise] = []
     gate: Gate | None = None
     differences: list[Difference] = []

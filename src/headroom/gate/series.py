@@ -103,7 +103,7 @@ def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = (
     if not measured:
         raise StudyError(
             f"study {plan.study.name!r} only simulates: the same model gives the same results",
-            cure="compare two versions of it: headroom compare REVISION:STUDY REVISION:STUDY",
+            cure="compare two versions of it: headroom compare --rev OLD --rev NEW STUDY",
         )
     left_out: Counter[str] = Counter()
     observations = [

@@ -27,7 +27,7 @@ def compare(
     subjects: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="COMMAND|RESULT|REVISION:STUDY",
+            metavar="COMMAND|RESULT",
             help="Two or more, the base first. Commands in quotes, no shell reads them; results: "
             "folder of a study, results.json or page.",
         ),

@@ -60,13 +60,7 @@ def compared(
     if found[0].kind == "command":
         commands = _commands(found, labels, asked.prepare, [Path.cwd()] * len(found))
         return _of_commands(commands, asked, folder)
-    if found[0].kind == "result":
-        return _of_results(found, labels, asked, folder)
-    studies = [
-        Revision(label=label, commit=one.revision, path=Path(prefix_of(Path())) / one.path)
-        for label, one in zip(labels, found, strict=True)
-    ]
-    return _of_studies(studies, asked)
+    return _of_results(found, labels, asked, folder)
 
 
 def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:

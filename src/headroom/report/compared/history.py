@@ -3,7 +3,6 @@
 Invariant: restates `HistoryResult`.
 """
 
-from collections.abc import Sequence
 
 from rich.console import Console
 
@@ -15,7 +14,7 @@ from headroom.report.compared.figure import Figure, Line, draw_lines
 from headroom.report.compared.page import static_page
 from headroom.report.compared.sentences import change_words, label_place
 from headroom.report.screen import Screen
-from headroom.report.tables import Cell, Head, Table, rest_note
+from headroom.report.tables import rest_note
 from headroom.report.words import count_noun, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -162,7 +161,7 @@ def render_history_page(result: HistoryResult) -> str:
         runs=level_sentence(result),
         cautions=caution_sentences(result),
         figures=[_figure(series) for series in drawn],
-        tables=[_table(result)],
+        tables=[],
         records=[],
         command=result.command,
         version=result.headroom_version,
@@ -181,35 +180,3 @@ def _figure(series: HistorySeries) -> Figure:
         draw_lines([line], series.unit, series.metric, title="result", marks=marks),
         changes or "No change.",
     )
-
-
-def _table(result: HistoryResult) -> Table:
-    heads = [
-        Head("Point"), Head("Metric"), Head("Date"), Head("Commit"),
-        Head("Value", is_number=True), Head("n", is_number=True), Head("Change"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for series in result.series:
-        rows += _rows(series)
-    shown = rows[:500]
-    return Table("All results", heads, shown, rest_note(len(shown), len(rows), "results"))
-
-
-def _rows(series: HistorySeries) -> Sequence[list[Cell]]:
-    changes = {change.place: change for change in series.changes}
-    return [
-        [
-            Cell(label_place(series), is_head=True),
-            Cell(title_metric(series.metric), series.metric),
-            Cell(found.date[:16], found.date),
-            Cell(found.commit[:10]),
-            Cell(_value(series, place), repr(found.value), is_number=True),
-            Cell(str(found.count), is_number=True),
-            Cell(_mark(changes.get(place)), mark="warn" if place in changes else ""),
-        ]
-        for place, found in enumerate(series.results)
-    ]
-
-
-def _mark(change: Change | None) -> str:
-    return "" if change is None else "step" if change.is_step else "drift or step"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from headroom.analysis.results import PointResult
-from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Ranked, Row, Suspicion
+from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Suspicion
 from headroom.gate.series import HistorySeries
 from headroom.quantities import format_level, format_limit, format_plain, format_ratio
 from headroom.report.disturbances import causes_of, disturbance_cautions
@@ -98,8 +98,7 @@ def verdict_word(row: Row) -> str:
 def answer_sentences(result: ComparisonResult) -> list[str]:
     """Return the answer: one sentence for each arm, or counts where there are many rows."""
     if result.kind == "commands":
-        found = [_of_arm(result, arm) for arm in result.arms[1:]]
-        return [*found, *_ranking_sentences(result)]
+        return [_of_arm(result, arm) for arm in result.arms[1:]]
     different = [row for row in result.rows if row.verdict not in {"same", "undecided"}]
     worst = sorted(different, key=lambda row: (row.verdict != "worse", row.adjusted or 0.0))
     names = [f"{label_place(row)}: {row_words(row)}." for row in worst[:_SHOWN]]
@@ -127,17 +126,6 @@ def _of_arm(result: ComparisonResult, arm: Arm) -> str:
         return f'"{arm.label}" has no results.'
     clauses = "; ".join(row_words(row) for row in rows)
     return f"{label_arm(result, arm.name)} vs {label_arm(result, rows[0].base)}: {clauses}."
-
-
-def _ranking_sentences(result: ComparisonResult) -> list[str]:
-    if not result.ranking:
-        return []
-    return [f"Order: {'; '.join(_ranked(result, one) for one in result.ranking)}."]
-
-
-def _ranked(result: ComparisonResult, one: Ranked) -> str:
-    ratio = "" if one.ratio == 1.0 else f", {format_ratio(one.ratio, one.low, one.high)}"
-    return f"{one.place}. {label_arm(result, one.arm)}{ratio}"
 
 
 def gate_sentences(result: ComparisonResult) -> list[str]:
