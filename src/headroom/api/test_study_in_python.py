@@ -3,10 +3,8 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import headroom as hr
-from headroom.cli.app import app
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.paths import journal_path
@@ -137,16 +135,3 @@ def test_names_with_quotes_and_other_letters_survive(tmp_path: Path) -> None:
     study = hr.Study("x", [hr.Experiment("load", "mm1")], title=title, folder=tmp_path)
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
     assert load_study(tmp_path).study.title == title
-
-
-def test_the_command_shows_the_results_of_a_study_without_a_file(tmp_path: Path) -> None:
-    def show(*words: str) -> str:
-        answer = CliRunner().invoke(app, ["show", *words], env={"NO_COLOR": "1"})
-        return answer.output if answer.exit_code == 0 else f"{answer.exit_code} {answer.output}"
-
-    hr.run(study_in(tmp_path), progress=False)
-    for name in ("", "results/results.json", "results/report.html"):
-        assert "No limit found up to rate 80" in show(str(tmp_path / name))
-    assert "rate = 40" in show(str(tmp_path), "--point", "rate=40.0")
-    assert "`--limit` needs the study file" in show(str(tmp_path), "--limit", "throughput<=1")
-    assert show(str(tmp_path.parent)).startswith("2 ")

@@ -16,7 +16,10 @@ from typing import Any
 
 import msgspec
 
+from headroom.analysis.point import analyse_point
+from headroom.analysis.verdicts.level_comparison import ComparedPoint
 from headroom.errors import StudyError
+from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.system import Metric
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.paths import STUDY_NAME
@@ -24,6 +27,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.experiment.study.study_file import load_study
 from headroom.experiment.study.toml_text import toml_text
+from headroom.gate.judging import MOST_BLOCKS
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 AGAIN = "_again"
@@ -194,6 +198,25 @@ def counted(experiment: PlannedExperiment, blocks: int) -> PlannedExperiment:
     """Return an experiment with a fixed number of replications."""
     spec = msgspec.structs.replace(experiment.spec, replications=Replications(count=blocks))
     return replace(experiment, spec=spec)
+
+
+def summarized(
+    experiment: PlannedExperiment,
+    point: Point,
+    rows: Sequence[ReplicationRow],
+    metrics: Sequence[str],
+) -> ComparedPoint:
+    """Return a point with the estimates of some metrics, from some of its rows."""
+    return analyse_point(
+        counted(experiment, MOST_BLOCKS),
+        point,
+        rows,
+        planned=len(rows),
+        precision=None,
+        needed=frozenset(metrics),
+        is_pictured=False,
+        has_series=False,
+    )
 
 
 def chosen_metrics(declared: Sequence[Metric], wanted: Sequence[str]) -> tuple[Metric, ...]:

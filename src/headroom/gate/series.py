@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from headroom.analysis.point import analyse_point
 from headroom.analysis.results import Estimate, StudyResult
 from headroom.analysis.results_file import read_results
 from headroom.errors import HeadroomError, StudyError
@@ -23,9 +22,8 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
-from headroom.gate.arms import counted
+from headroom.gate.arms import summarized
 from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
-from headroom.gate.judging import MOST_BLOCKS
 from headroom.gate.sessions import OTHER_MACHINE, Session, commit_in, sessions_of
 from headroom.version import version
 
@@ -121,16 +119,7 @@ def _of_session(
 ) -> Iterator[_Observation]:
     declared = [metric.name for metric in experiment.system.metrics(point.config)]
     wanted = list(metrics or experiment.spec.responses or declared[:_MAIN_RESPONSES])
-    estimates = analyse_point(
-        counted(experiment, MOST_BLOCKS),
-        point,
-        session.rows,
-        planned=len(session.rows),
-        precision=None,
-        needed=frozenset(wanted),
-        is_pictured=False,
-        has_series=False,
-    ).result.estimates
+    estimates = summarized(experiment, point, session.rows, wanted).result.estimates
     when = (session.started_at, session.commit)
     yield from _observed(experiment.spec.name, point.levels, estimates, wanted, when)
 

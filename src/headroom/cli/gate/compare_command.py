@@ -10,10 +10,10 @@ import msgspec
 import typer
 
 from headroom.cli import options, session
-from headroom.cli.gate.progress import Rounds
 from headroom.cli.gate.subjects import Asked, compared, folder_for
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import ExitCode, StudyError
+from headroom.experiment.runner.progress import Progress
 from headroom.gate.arms import WRITTEN
 from headroom.gate.compare import Question
 from headroom.gate.meaning import share_of
@@ -175,7 +175,7 @@ def compare(
             "ignore_failure": ignore_failure,
         },
         prepare=prepare or [],
-        progress=Rounds(error_console(color), is_quiet=quiet),
+        new_progress=lambda: Progress(error_console(color), is_quiet=quiet),
     )
     with folder_for(keep) as folder:
         result = compared(subjects or [], rev or [], asked, folder)

@@ -2,7 +2,7 @@
 
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from headroom.cli.gate.progress import Rounds
 from headroom.errors import StudyError
+from headroom.experiment.runner.progress import Progress
 from headroom.gate.arms import COMMAND_METRICS, Command
 from headroom.gate.compare import Question, compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
@@ -35,7 +35,7 @@ class Asked:
     force: bool
     options: Mapping[str, Any]
     """Of commands, see `arms_of_commands`."""
-    progress: Rounds
+    new_progress: Callable[[], Progress]
 
 
 @contextmanager
@@ -100,7 +100,7 @@ def _of_commands(commands: Sequence[Command], asked: Asked, folder: Path) -> Com
         commands,
         folder,
         question=asked.question,
-        new_progress=asked.progress.next_round,
+        new_progress=asked.new_progress,
         metrics=asked.metrics or COMMAND_METRICS,
         **asked.options,
     )
@@ -120,7 +120,7 @@ def _of_results(
         metrics=asked.metrics,
         force=asked.force,
         build=asked.build,
-        new_progress=asked.progress.next_round,
+        new_progress=asked.new_progress,
     )
 
 
@@ -164,6 +164,6 @@ def _of_studies(revisions: Sequence[Revision], asked: Asked) -> ComparisonResult
             arms,
             folder,
             question=asked.question,
-            new_progress=asked.progress.next_round,
+            new_progress=asked.new_progress,
             kind="revisions",
         )

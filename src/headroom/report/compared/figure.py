@@ -1,6 +1,6 @@
 """Figures of comparisons and histories: ratios with intervals, and values in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
@@ -27,14 +27,6 @@ class Figure:
     title: str
     svg: Markup
     caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A series of values in order; None for a missing one."""
-
-    label: str
-    values: Sequence[float | None]
 
 
 def draw_ratios(rows: Sequence[Row], labels: dict[str, str], *, same_within: float) -> Markup:
@@ -81,14 +73,19 @@ def _row_label(row: Row, labels: dict[str, str]) -> str:
 
 
 def draw_lines(
-    lines: Sequence[Line], unit: str, metric: str, *, title: str, marks: Sequence[int] = ()
+    series: Mapping[str, Sequence[float]],
+    unit: str,
+    metric: str,
+    *,
+    title: str,
+    marks: Sequence[int] = (),
 ) -> Markup:
     """Return values in their order, one line for each arm.
 
     Parameters
     ----------
-    lines
-        The series; all start at place 0. The first four are drawn.
+    series
+        Label to values; the first four are drawn.
     unit, metric
         Of the values.
     title
@@ -96,36 +93,30 @@ def draw_lines(
     marks
         Places in front of which the level steps.
     """
-    shown = lines[: len(LINES)]
-    known = [value for line in shown for value in line.values if value is not None]
-    scale = choose_scale(known, unit, metric=metric)
-    count = max(len(line.values) for line in shown)
+    shown = list(series.items())[: len(LINES)]
+    scale = choose_scale([value for _, values in shown for value in values], unit, metric=metric)
     drawn = tuple(
-        inputs.Line(label=line.label, role=role, dots=_dots(line, scale.factor))
-        for line, role in zip(shown, LINES, strict=False)
+        inputs.Line(
+            label=label,
+            role=role,
+            dots=tuple(inputs.Dot(x=x, y=y * scale.factor) for x, y in enumerate(values, start=1)),
+        )
+        for (label, values), role in zip(shown, LINES, strict=False)
     )
     breaks = tuple(
         inputs.Break(at=mark + 0.5, low=mark + 0.5, high=mark + 0.5, lines=(f"step at {mark + 1}",))
         for mark in marks
     )
-    order = linear_axis([0.5, count + 0.5], title, from_zero=False)
+    order = linear_axis([0.5, max(len(line.dots) for line in drawn) + 0.5], title, from_zero=False)
     ticks = tuple(tick for tick in order.ticks if tick >= 1.0 and tick.is_integer())
-    values = [dot.y for line in drawn for dot in line.dots]
+    heights = [dot.y for line in drawn for dot in line.dots]
     curve = inputs.Curve(
         x=replace(order, ticks=ticks),
-        y=linear_axis(values, axis_title(metric, scale), from_zero=False),
+        y=linear_axis(heights, axis_title(metric, scale), from_zero=False),
         lines=drawn,
         breaks=breaks,
     )
     return _drawn(curve, f"{label_metric(metric)} in order")
-
-
-def _dots(line: Line, factor: float) -> tuple[inputs.Dot, ...]:
-    return tuple(
-        inputs.Dot(x=number, y=value * factor)
-        for number, value in enumerate(line.values, start=1)
-        if value is not None
-    )
 
 
 def _drawn(figure: inputs.Figure, label: str) -> Markup:

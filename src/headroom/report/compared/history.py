@@ -3,14 +3,13 @@
 Invariant: restates `HistoryResult`.
 """
 
-
 from rich.console import Console
 
 from headroom.gate.changes import Change
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
 from headroom.report.columns import Column
-from headroom.report.compared.figure import Figure, Line, draw_lines
+from headroom.report.compared.figure import Figure, draw_lines
 from headroom.report.compared.page import static_page
 from headroom.report.compared.sentences import change_words, label_place
 from headroom.report.screen import Screen
@@ -172,11 +171,11 @@ def _figure(series: HistorySeries) -> Figure:
     values = [found.value for found in series.results]
     marks = [change.place for change in series.changes if change.is_step]
     dates = [series.results[place].date[:10] for place in (0, -1)]
-    line = Line(f"{len(values)} results, {dates[0]} to {dates[1]}", values)
+    label = f"{len(values)} results, {dates[0]} to {dates[1]}"
     said = [_change(series, change) for change in series.changes if change.is_step]
     changes = " ".join([*said, *([_moved(series)] if _drift(series) else [])])
     return Figure(
         f"{_where(series)}{label_metric(series.metric)}",
-        draw_lines([line], series.unit, series.metric, title="result", marks=marks),
+        draw_lines({label: values}, series.unit, series.metric, title="result", marks=marks),
         changes or "No change.",
     )

@@ -10,7 +10,6 @@ from headroom.report.compared.figure import (
     LINES,
     ROWS_AT_MOST,
     Figure,
-    Line,
     draw_lines,
     draw_ratios,
 )
@@ -76,7 +75,7 @@ def _figures(result: ComparisonResult) -> list[Figure]:
                 f"Dots are ratios of other to base, lines their 95% intervals. {rest}".rstrip(),
             )
         )
-    timed = [Line(arm.label, arm.times_s) for arm in result.arms if arm.times_s]
+    timed = {arm.label: arm.times_s for arm in result.arms if arm.times_s}
     if result.kind == "commands" and timed:
         figures.append(
             Figure(
