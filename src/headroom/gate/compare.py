@@ -11,7 +11,6 @@ from pathlib import Path
 
 from headroom.errors import ExitCode, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.runner.fresh import mark_fresh
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import journal_path
@@ -52,8 +51,6 @@ class Question:
         Difference (share) that does not matter.
     threshold
         Slowdown (share) that counts as a regression; None: no gate.
-    fresh
-        Measure again what a kept folder has already. A gate always does.
     jobs
         Simulations in parallel.
     """
@@ -61,7 +58,6 @@ class Question:
     effort: Effort = field(default_factory=Effort)
     same_within: float = SAME_WITHIN
     threshold: float | None = None
-    fresh: bool = False
     jobs: int = 1
 
     def __post_init__(self) -> None:
@@ -92,7 +88,7 @@ def compare_commands(
     commands
         Two or more.
     folder
-        Folder for study, journal and page.
+        Empty folder for study and journal.
     question
         What to find out, and how long to measure.
     new_progress
@@ -132,8 +128,6 @@ def compare_arms(
     if threshold is not None:
         _check_blocks(arms, question)
     with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no variant
-        if question.fresh or threshold is not None:
-            mark_fresh(arms.plan, journal)
         measuring = Measuring(
             arms=arms, journal=journal, new_progress=new_progress, jobs=question.jobs
         )

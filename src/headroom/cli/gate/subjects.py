@@ -1,9 +1,7 @@
 """The subjects of `headroom compare`: commands, results, or one thing at several commits."""
 
 import shlex
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,23 +36,12 @@ class Asked:
     new_progress: Callable[[], Progress]
 
 
-@contextmanager
-def folder_for(keep: Path | None) -> Iterator[Path]:
-    """Yield the kept folder, or a temporary one."""
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        yield keep
-        return
-    with tempfile.TemporaryDirectory(prefix="headroom-compare-") as name:
-        yield Path(name)
-
-
 def compared(
     texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
 ) -> ComparisonResult:
     """Compare what the arguments name."""
     if revisions:
-        return _at_revisions(texts, revisions, asked)
+        return _at_revisions(texts, revisions, asked, folder)
     found = meanings_of(texts)
     labels = _labels([meaning.text for meaning in found], asked.labels)
     if found[0].kind == "command":
@@ -124,7 +111,9 @@ def _of_results(
     )
 
 
-def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) -> ComparisonResult:
+def _at_revisions(
+    texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
+) -> ComparisonResult:
     """Compare one study, or one command, at several commits."""
     if len(texts) != 1 or len(revisions) < 2:  # noqa: PLR2004 - a pair
         raise StudyError(
@@ -141,8 +130,8 @@ def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) 
         for label, commit in zip(labels, commits, strict=True)
     ]
     if is_study:
-        return _of_studies(found, asked)
-    with built(Path(), found, asked.build) as roots, folder_for(None) as folder:
+        return _of_studies(found, asked, folder)
+    with built(Path(), found, asked.build) as roots:
         folders = [root / path for root in roots]
         meaning = command_of(texts[0], folders[0])
         commands = _commands([meaning] * len(found), labels, asked.prepare, folders)
@@ -150,9 +139,9 @@ def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) 
     return msgspec.structs.replace(result, title=f"{shlex.join(meaning.argv)}: {result.title}")
 
 
-def _of_studies(revisions: Sequence[Revision], asked: Asked) -> ComparisonResult:
+def _of_studies(revisions: Sequence[Revision], asked: Asked, folder: Path) -> ComparisonResult:
     """Compare a study at several commits; checkouts and journal are temporary."""
-    with built(Path(), revisions, asked.build) as roots, folder_for(None) as folder:
+    with built(Path(), revisions, asked.build) as roots:
         arms = arms_of_studies(
             roots,
             revisions,
