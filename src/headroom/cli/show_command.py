@@ -12,7 +12,13 @@ from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_fo
 
 
 def show(
-    study: options.StudyPath = Path(),
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY|RESULTS",
+            help="Folder of the study, its study.toml; or saved results: a folder, file or page.",
+        ),
+    ] = Path(),
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,

@@ -72,7 +72,11 @@ def compare(
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", min=2, help="A fixed number of blocks instead [with a gate: 25]."),
+        typer.Option(
+            "--runs",
+            min=2,
+            help="A fixed number of blocks instead [a gate: 25, more while noise hides the share].",
+        ),
     ] = None,
     max_runs: Annotated[
         int, typer.Option("--max-runs", min=2, help="Maximum number of blocks.")
