@@ -1,9 +1,10 @@
 """Error rates of gates and of histories: false alarms and power, simulated and real.
 
 `python -m benches.gate` simulates gates without a slowdown for each kind of noise: 10,000 of one
-row, and 2,000 of 20 rows; fewer with a slowdown of one row; and series without and with a change.
-The shipped code decides. `--real 200` runs 200 gates of a real command against itself on this
-machine and adds them to the stored results; `--table` prints the stored tables instead.
+row, and 2,000 of 20 rows; fewer with a slowdown of one row; and series without and with a step. The
+shipped code decides. `--real 200` runs 200 gates of a real command against itself on this machine
+with 25 blocks each, and 20 with as many as the noise needs, and adds them to the stored results;
+`--table` prints the stored tables instead.
 
 The runs of a simulated gate are consecutive: noise is drawn in the order of time, and the runs of
 a block take its values in random order, as `headroom compare` does.
@@ -13,6 +14,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,11 +24,11 @@ import numpy as np
 from headroom.experiment.protocol.run import FloatArray
 from headroom.gate.arms import Command
 from headroom.gate.changes import changes_of
-from headroom.gate.compare import Question, compare_commands
+from headroom.gate.compare import Question, compare_commands, new_blocks
 from headroom.gate.judging import row_of_pairs
 from headroom.gate.measuring import Effort
-from headroom.gate.result import Row
-from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, gate_of
+from headroom.gate.result import Noise, Row
+from headroom.gate.threshold import gate_of, is_hidden, noise_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "gate.json"
 SUITES = {1: (10_000, 2_000), 20: (2_000, 500)}
@@ -36,8 +38,10 @@ EFFECTS = (0.02, 0.03, 0.05)
 THRESHOLD = 0.03
 SCATTER = 0.03
 """Standard deviation of the logarithm of one run."""
+QUESTION = Question(threshold=THRESHOLD)
+"""As shipped, but for the threshold that users name."""
 LENGTHS = (20, 50, 100)
-SHIFTS = (1.0, 2.0, 3.0)
+SHIFTS = (2.0, 5.0, 10.0)
 """Sizes of a change, in standard deviations of one result."""
 _FIRST_SEED = 16_000_000
 
@@ -103,6 +107,8 @@ class GateRow:
     """Gates that call such a row a regression."""
     found: int
     """Gates that call the slowed row a regression."""
+    blocks: float
+    """Mean number of blocks of the first looks at a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +120,9 @@ class SeriesRow:
     shift: float
     series: int
     found: int
-    """Series with a change."""
-    near: int
-    """Of those with a change: the first is at most 2 results from the truth."""
+    """Series with a step."""
+    moved: int
+    """Other series whose level moved: by a drift, or by steps that look like one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,17 +134,30 @@ class RealGates:
     suspected: int
     alarms: int
     incomplete: int
-    blocks: int
+    blocks: float
 
 
-def _row(
-    draw: Draw, random: np.random.Generator, number: int, effect: float, *, times: int = 1
-) -> Row:
-    """Return the row of one look: runs in the order of time, random order within blocks."""
-    runs = draw(random, 2 * times * BLOCKS).reshape(times * BLOCKS, 2)
-    runs = random.permuted(runs, axis=1)
+def _blocks(draw: Draw, random: np.random.Generator, count: int, slow: float) -> FloatArray:
+    """Return times of blocks, shape (count, 3): the base twice and another, in random order."""
+    runs = random.permuted(draw(random, 3 * count).reshape(count, 3), axis=1)
+    times: FloatArray = np.exp(runs) * [1.0, 1.0, 1.0 + slow]
+    return times
+
+
+def _row(blocks: FloatArray, number: int) -> Row:
     like = Row(arm="B", base="A", levels={"n": number}, metric="wall_s", unit="s", better="low")
-    return row_of_pairs(np.exp(runs[:, 0]) * (1.0 + effect), np.exp(runs[:, 1]), like=like)
+    return row_of_pairs(blocks[:, 2], blocks[:, 0], like=like)
+
+
+def _first_looks(draw: Draw, random: np.random.Generator, number: int, slow: float) -> Row:
+    """Return a row after as many first looks as its noise needs."""
+    blocks = np.empty((0, 3))
+    for look in QUESTION.looks:
+        more = _blocks(draw, random, look - len(blocks), slow)
+        blocks = np.concatenate([blocks, more])
+        if not is_hidden(_row(blocks, number), THRESHOLD):
+            break
+    return _row(blocks, number)
 
 
 def gates(noise: str, rows: int, *, effect: float = 0.0, count: int) -> GateRow:
@@ -157,73 +176,96 @@ def gates(noise: str, rows: int, *, effect: float = 0.0, count: int) -> GateRow:
     suspected = alarms = found = 0
     slowed = [effect, *[0.0] * (rows - 1)]
 
-    def again(suspected: Sequence[Row]) -> list[Row]:
-        numbers = [int(row.levels["n"]) for row in suspected]
-        return [_row(draw, random, number, slowed[number], times=AGAIN_TIMES) for number in numbers]
+    def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise]]:
+        looked = []
+        for row in suspected:
+            number = int(row.levels["n"])
+            new = new_blocks([row], level, QUESTION, first=row.pairs)
+            blocks = _blocks(draw, random, new, slowed[number])
+            itself = row_of_pairs(blocks[:, 1], blocks[:, 0], like=row)
+            looked.append((_row(blocks, number), noise_of(itself, scatter=None)))
+        return looked
 
+    blocks = 0
     for _ in range(count):
-        looked = [_row(draw, random, number, slow) for number, slow in enumerate(slowed)]
-        gate = gate_of(looked, threshold=THRESHOLD, again=again)
+        looked = [_first_looks(draw, random, number, slow) for number, slow in enumerate(slowed)]
+        blocks += sum(row.pairs for row in looked)
+        looks = len(QUESTION.looks)
+        gate = gate_of(looked, threshold=THRESHOLD, again=again, looks=looks)
         equal = [one for one in gate.suspicions if not slowed[int(one.first.levels["n"])]]
         suspected += bool(equal)
         alarms += any(one.verdict == "regression" for one in equal)
         found += any(one.verdict == "regression" for one in gate.suspicions if one not in equal)
     return GateRow(
         noise=noise, rows=rows, effect=effect, gates=count, suspected=suspected, alarms=alarms,
-        found=found,
+        found=found, blocks=blocks / count / rows,
     )  # fmt: skip
 
 
 def histories(noise: str, length: int, *, shift: float, count: int = SERIES) -> SeriesRow:
-    """Return how often series show a change, and where.
+    """Return how often series show a step, or another movement.
 
     Examples
     --------
-    >>> found = histories("normal", 20, shift=5.0, count=10)
-    >>> found.found, found.near
-    (10, 10)
+    >>> histories("normal", 20, shift=20.0, count=10).found
+    10
     """
     kinds = list(NOISES)
     key = (kinds.index(noise) * 1_000 + length) * 10 + round(shift)
     random = np.random.default_rng(2 * _FIRST_SEED + key)
-    place, found, near = length // 2, 0, 0
+    found = moved = 0
     for _ in range(count):
         series = NOISES[noise](random, length)
-        series[place:] += shift * SCATTER
+        series[length // 2 :] += shift * SCATTER
         changes = changes_of(np.exp(series).tolist())
-        found += bool(changes)
-        near += bool(changes) and abs(changes[0].place - place) <= 2  # noqa: PLR2004 - near
-    return SeriesRow(noise=noise, length=length, shift=shift, series=count, found=found, near=near)
+        steps = [change.place for change in changes if change.is_step]
+        found += bool(steps)
+        moved += bool(changes) and not steps
+    return SeriesRow(
+        noise=noise, length=length, shift=shift, series=count, found=found, moved=moved
+    )
 
 
-def real_gates(count: int, blocks: int = BLOCKS) -> RealGates:
-    """Return how gates of a real command against itself decide on this machine."""
+def real_gates(count: int, runs: int | None = None) -> RealGates:
+    """Return how gates of a real command against itself decide on this machine.
+
+    Parameters
+    ----------
+    count
+        Gates.
+    runs
+        Blocks of the first look; None: as many as the noise needs.
+    """
     argv = ("awk", "BEGIN { for (i = 0; i < 20000; i++) s += i * i }")
     command = Command(argv=argv, label="awk", folder=Path.cwd())
-    question = Question(effort=Effort(runs=blocks), threshold=THRESHOLD)
-    suspected = alarms = incomplete = 0
+    question = Question(threshold=THRESHOLD, effort=Effort(runs=runs))
+    blocks, suspected, verdicts = 0, 0, Counter[str]()
     for number in range(count):
-        print(f"   gate {number + 1} of {count}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
             result = compare_commands([command, command], Path(folder), question=question)
-        gate = result.gate
-        suspected += gate is not None and bool(gate.suspicions)
-        alarms += gate is not None and gate.verdict == "regression"
-        incomplete += gate is None or gate.verdict not in {"passed", "regression"}
+        blocks += result.blocks
+        suspected += result.gate is not None and bool(result.gate.suspicions)
+        verdicts["incomplete" if result.gate is None else result.gate.verdict] += 1
+        print(
+            f"   gate {number + 1} of {count}: {suspected} suspected, {dict(verdicts)}",
+            file=sys.stderr,
+            flush=True,
+        )
+    alarms = verdicts["regression"]
     return RealGates(
         command=" ".join(argv), gates=count, suspected=suspected, alarms=alarms,
-        incomplete=incomplete, blocks=blocks,
+        incomplete=count - alarms - verdicts["passed"], blocks=blocks / count,
     )  # fmt: skip
 
 
 def gate_table(lines: Sequence[GateRow]) -> str:
     """Return the false alarms and the power of gates as a Markdown table."""
     effects = " | ".join(f"finds {100 * effect:.0f}%" for effect in EFFECTS)
-    head = f"| noise | rows | suspected | false alarms | {effects} |"
-    rule = "| --- | ---: | ---: | ---: |" + " ---: |" * len(EFFECTS)
+    head = f"| noise | rows | blocks | suspected | false alarms | {effects} |"
+    rule = "| --- | ---: | ---: | ---: | ---: |" + " ---: |" * len(EFFECTS)
     by_key = {(line.noise, line.rows, line.effect): line for line in lines}
     cells = [
-        f"| {noise} | {rows} | {_percent(line.suspected, line.gates)} | "
+        f"| {noise} | {rows} | {line.blocks:.0f} | {_percent(line.suspected, line.gates)} | "
         f"{100 * line.alarms / line.gates:.2f}% | "
         + " | ".join(_percent(one.found, one.gates) for effect in EFFECTS
                      for one in [by_key[noise, rows, effect]]) + " |"
@@ -236,18 +278,20 @@ def gate_table(lines: Sequence[GateRow]) -> str:
 
 def series_table(lines: Sequence[SeriesRow]) -> str:
     """Return the false alarms and the power of histories as a Markdown table."""
-    shifts = " | ".join(f"finds {shift:.0f} sd" for shift in SHIFTS)
-    head = f"| noise | results | false alarms | {shifts} |"
-    rule = "| --- | ---: | ---: |" + " ---: |" * len(SHIFTS)
+    shifts = " | ".join(f"finds {shift:.0f} sd (moved)" for shift in SHIFTS)
+    head = f"| noise | results | false steps | moved | {shifts} |"
+    rule = "| --- | ---: | ---: | ---: |" + " ---: |" * len(SHIFTS)
     by_key = {(line.noise, line.length, line.shift): line for line in lines}
     cells = []
     for noise in NOISES:
         for length in LENGTHS:
-            none = by_key[noise, length, 0.0]
-            found = [by_key.get((noise, length, shift)) for shift in SHIFTS]
-            shown = [_percent(one.found, one.series) if one else "" for one in found]
-            alarms = f"{100 * none.found / none.series:.1f}%"
-            cells.append(f"| {noise} | {length} | {alarms} | {' | '.join(shown)} |")
+            none, *found = (by_key[noise, length, shift] for shift in (0.0, *SHIFTS))
+            shown = " | ".join(
+                f"{_percent(one.found, one.series)} ({_percent(one.moved, one.series)})"
+                for one in found
+            )
+            steps, moved = (100 * count / none.series for count in (none.found, none.moved))
+            cells.append(f"| {noise} | {length} | {steps:.2f}% | {moved:.1f}% | {shown} |")
     return "\n".join([head, rule, *cells])
 
 
@@ -255,8 +299,8 @@ def real_table(lines: Sequence[RealGates]) -> str:
     """Return the real gates as a Markdown table."""
     head = "| command | blocks | gates | suspected | false alarms | incomplete |"
     rows = (
-        f"| `{line.command}` | {line.blocks} | {line.gates} | {line.suspected} | {line.alarms} | "
-        f"{line.incomplete} |"
+        f"| `{line.command}` | {line.blocks:.0f} | {line.gates} | {line.suspected} | "
+        f"{line.alarms} | {line.incomplete} |"
         for line in lines
     )
     return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: |", *rows])
@@ -319,9 +363,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--real", type=int, default=0, metavar="GATES", help="run real gates")
     chosen = parser.parse_args(arguments)
     if chosen.real:
-        measured = real_gates(chosen.real)
+        measured = [real_gates(chosen.real, 25), real_gates(max(chosen.real // 10, 1))]
         gated, series, _ = load()
-        store(gated, series, [measured])
+        store(gated, series, measured)
     elif not chosen.table:
         found = simulated()
         store(*found, load()[2] if RESULTS.exists() else [])

@@ -50,7 +50,7 @@ def load(path: str | Path, *, quick: bool = False) -> Result:
     if (place / STUDY_NAME).is_file() or place.name == STUDY_NAME:
         return load_study_folder(place, quick=quick)
     if place.is_dir():
-        return Result(read_results(results_folder(place, quick) / RESULTS_NAME))
+        place = results_folder(place, quick) / RESULTS_NAME
     if place.suffix.lower() in {".html", ".htm"}:
         return Result(_of_page(place))
     if not place.exists():
@@ -58,7 +58,7 @@ def load(path: str | Path, *, quick: bool = False) -> Result:
             f"there are no results at {place}",
             cure="name a results.json, a report.html, or the folder of a study that was run",
         )
-    return Result(read_results(place))
+    return Result(read_results(place), path=place)
 
 
 def load_study_folder(study: Path, *, quick: bool = False) -> Result:

@@ -21,6 +21,7 @@ from headroom.api.tables import frame_of, tidy
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.paths import RESULTS_NAME, results_folder
 from headroom.report.cards import result_card
 from headroom.report.first_screen.render import render_first_screen
 from headroom.report.terminal import render_study
@@ -59,6 +60,8 @@ class View:
 
     folder: Path | None = None
     """Folder of the study, if a page was written there, which the summary names."""
+    path: Path | None = None
+    """Its `results.json`, if it comes from one or from a study; the journal is next to it."""
 
     def __init__(self, data: StudyResult) -> None:
         self.data = data
@@ -239,6 +242,8 @@ class Result(View):
         The plan, if it is known: it leads to the journal.
     report
         The page that was written.
+    path
+        The results file that was read; of a plan, the one in its folder.
     """
 
     def __init__(
@@ -248,12 +253,15 @@ class Result(View):
         notes: tuple[str, ...] = (),
         plan: "Plan | None" = None,
         report: Path | None = None,
+        path: Path | None = None,
     ) -> None:
         super().__init__(data)
         self.notes = notes
         self.plan = plan
         self.report = report
         self.folder = None if plan is None or report is None else plan.folder
+        place = None if plan is None else results_folder(plan.folder, plan.is_quick)
+        self.path = path if place is None else place / RESULTS_NAME
 
     def __getitem__(self, experiment: str) -> Sweep:
         """Return the sweep of an experiment."""

@@ -208,6 +208,10 @@ def compare(
     metrics: Sequence[str] = (),
     same_within: float = SAME_WITHIN,
     force: bool = False,
+    fail_on_regression: float | None = None,
+    measure_again: bool = True,
+    build: Sequence[str] = (),
+    progress: bool = True,
 ) -> Compared: ...
 
 
@@ -224,6 +228,9 @@ def compare(
     seed: int = 1,
     jobs: int | None = None,
     progress: bool = True,
+    fail_on_regression: None = None,
+    measure_again: bool = True,
+    build: Sequence[str] = (),
     **parameters: Levels,
 ) -> Sweep: ...
 
@@ -240,6 +247,9 @@ def compare(
     seed: int = 1,
     jobs: int | None = None,
     progress: bool = True,
+    fail_on_regression: float | None = None,
+    measure_again: bool = True,
+    build: Sequence[str] = (),
     **parameters: Levels,
 ) -> Sweep | Compared:
     """Compare models, or saved results, with the first one: which is better, by how much, how sure.
@@ -257,6 +267,11 @@ def compare(
         their ratio is between 1 / 1.05 and 1.05.
     force
         Of results: compare what is not comparable, such as other machines, and record it.
+    fail_on_regression
+        Of results: slowdown (share) that counts as a regression: 0.03 is 3%. The answer's `gate`
+        has the verdict; suspicions are measured again at both commits, as by the command.
+    measure_again, build
+        Of a gate: False to decide by the results alone; commands that build each commit.
     replications, completions, time_s, seed, jobs, progress
         Of models: as of `simulate`.
     parameters
@@ -283,7 +298,20 @@ def compare(
         )
     if saved:
         return compare_saved(
-            saved, names=names, metrics=metrics, same_within=same_within, force=force
+            saved,
+            names=names,
+            metrics=metrics,
+            same_within=same_within,
+            force=force,
+            fail_on_regression=fail_on_regression,
+            measure_again=measure_again,
+            build=build,
+            progress=progress,
+        )
+    if fail_on_regression is not None:
+        raise StudyError(
+            "`fail_on_regression` needs saved results: the same model gives the same results",
+            cure="pass results of hr.run or hr.load",
         )
     labels = list(names) or [name_of(model) for model in chosen]
     if len(chosen) < 2 or len(set(labels)) != len(chosen):  # noqa: PLR2004 - a pair

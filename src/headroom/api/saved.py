@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,11 +15,13 @@ from rich.console import Console
 
 from headroom.api.results import View
 from headroom.api.tables import frame_of, tidy
+from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
 from headroom.experiment.study.study import SAME_WITHIN
 from headroom.gate.compare import Question
-from headroom.gate.result import ComparisonResult, Row
-from headroom.gate.stored import Stored, compare_results
+from headroom.gate.repeat import compare_saved as gated_results
+from headroom.gate.result import ComparisonResult, Gate, Row
+from headroom.gate.stored import Stored
 from headroom.report.compared.terminal import render_comparison
 
 if TYPE_CHECKING:
@@ -42,6 +45,11 @@ class Compared:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.summary())}</pre>"
+
+    @property
+    def gate(self) -> Gate | None:
+        """The decision on regressions; None without `fail_on_regression`."""
+        return self.data.gate
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -89,21 +97,12 @@ def compare_saved(
     metrics: Sequence[str] = (),
     same_within: float = SAME_WITHIN,
     force: bool = False,
+    fail_on_regression: float | None = None,
+    measure_again: bool = True,
+    build: Sequence[str] = (),
+    progress: bool = True,
 ) -> Compared:
-    """Compare results with the first one.
-
-    Parameters
-    ----------
-    results
-        Two or more, of `hr.run` or `hr.load`.
-    names
-        A name for each.
-    metrics
-        Metrics to compare; empty: the responses of each experiment.
-    same_within
-        Difference (share) that does not matter.
-    force
-        Compare what is not comparable, such as results of another machine, and record it.
+    """Compare results with the first one; see `headroom.compare`.
 
     Raises
     ------
@@ -117,8 +116,19 @@ def compare_saved(
             cure='name them: hr.compare(before, after, names=["before", "after"])',
         )
     stored = [
-        Stored(label=label, path=result.folder or Path(), result=result.data)
+        Stored(label=label, path=result.path, result=result.data)
         for label, result in zip(labels, results, strict=True)
     ]
-    question = Question(same_within=same_within)
-    return Compared(compare_results(stored, question=question, metrics=metrics, force=force))
+    with TemporaryDirectory(prefix="headroom-compare-") as folder:
+        return Compared(
+            gated_results(
+                stored,
+                Path(folder),
+                question=Question(same_within=same_within, threshold=fail_on_regression),
+                metrics=metrics,
+                force=force,
+                measures_again=measure_again,
+                build=build,
+                new_progress=ProgramVoice(shows_progress=progress).progress,
+            )
+        )

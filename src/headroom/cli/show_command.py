@@ -8,10 +8,17 @@ import typer
 from headroom.cli import options
 from headroom.cli.kept_screens import KeptScreens, watched, words_of_show
 from headroom.cli.output import ColorMode, result_console, write_json
+from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
 
 
 def show(
-    study: options.StudyPath = Path(),
+    study: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY|RESULTS",
+            help="Folder of the study, its study.toml; or saved results: a folder, file or page.",
+        ),
+    ] = Path(),
     *,
     quick: options.Quick = False,
     seed: options.Seed = None,
@@ -44,6 +51,13 @@ def show(
 ) -> None:
     """Print the answer of a study in the terminal; with --all, all of its results."""
     console = result_console(color)
+    if is_saved(study, quick=quick):
+        from headroom.cli.shown import show_saved  # noqa: PLC0415 - as below
+
+        show_saved(study, console, quick=quick, point=point, shows_all=shows_all, as_json=as_json,
+            others={"seed": seed, "set": settings, "limit": limit, "load": load,
+                    "current": current})  # fmt: skip
+        return
     words = words_of_show(
         seed,
         settings,
@@ -78,3 +92,11 @@ def show(
     console.file.write(text)
     if found.is_plain:
         screens.put(text, watch, found.journal)
+
+
+def is_saved(study: Path, *, quick: bool) -> bool:
+    """Return whether a name means results without a study file, as Python programs write them."""
+    if study.is_dir():
+        places = (study / RESULTS_NAME, results_folder(study, quick) / RESULTS_NAME)
+        return not (study / STUDY_NAME).exists() and any(place.is_file() for place in places)
+    return study.suffix in {".json", ".html"} and study.is_file()

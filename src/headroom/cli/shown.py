@@ -1,7 +1,7 @@
 """Plan, journal and report for `headroom show` if its output is not cached."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from rich.console import Console
 from headroom.analysis.results import StudyResult
 from headroom.cli import session
 from headroom.cli.kept_screens import KeptScreens, Watch
+from headroom.cli.output import write_json
 from headroom.defects import defects_met, fallback
+from headroom.errors import StudyError
 from headroom.experiment.machine.program_identity import Stamp, journal_stamp
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import Plan
@@ -74,6 +76,42 @@ def analysed(plan: Plan) -> Shown:
         session.say_what_counts(plan, journal)
         is_sound = not journal.unreadable_count and not defects_met()
     return Shown(result=result, journal=stamp, is_plain=is_sound and is_simulated(plan))
+
+
+def show_saved(
+    path: Path,
+    console: Console,
+    *,
+    quick: bool,
+    point: str | None,
+    shows_all: bool,
+    as_json: bool,
+    others: Mapping[str, object],
+) -> None:
+    """Print saved results as they are: without its study file nothing is analysed again.
+
+    Parameters
+    ----------
+    path
+        Folder with results, a `results.json`, or the page next to it.
+    others
+        Options that need the study file, with their values.
+    """
+    if given := [name for name, value in others.items() if value not in (None, "", [])]:
+        raise StudyError(
+            f"{path}: `--{given[0]}` needs the study file, but here are only its results",
+            cure="ask from the program that built the study, or leave it out",
+        )
+    from headroom.analysis.stored_form import stored_form  # noqa: PLC0415 - few results are saved
+    from headroom.gate.stored import read_stored  # noqa: PLC0415 - as above
+
+    stored = read_stored(path, label=str(path), quick=quick)
+    if as_json:
+        write_json("study-result", stored_form(stored.result))
+        return
+    command = Named.of(path, quick=quick, seed=None, settings=None).command
+    named = Named(stored.folder or path, command)
+    console.file.write(text_of(stored.result, console, named, point=point, shows_all=shows_all))
 
 
 def is_simulated(plan: Plan) -> bool:

@@ -16,7 +16,10 @@ from typing import Any
 
 import msgspec
 
+from headroom.analysis.point import analyse_point
+from headroom.analysis.verdicts.level_comparison import ComparedPoint
 from headroom.errors import StudyError
+from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.system import Metric
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.paths import STUDY_NAME
@@ -24,6 +27,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.experiment.study.study_file import load_study
 from headroom.experiment.study.toml_text import toml_text
+from headroom.gate.judging import MOST_BLOCKS
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 AGAIN = "_again"
@@ -36,8 +40,6 @@ PROCESSOR = Metric(
 )
 """Sum of the metrics `user_s` and `system_s` of a command."""
 COMMAND_METRICS = ("wall_s", "processor_time_s", "peak_memory_bytes")
-WRITTEN = ("comparison.html", "comparison.json")
-"""Page and document that `headroom compare --keep` writes next to the study."""
 _ALL = ["*"]
 """Files that commands name and write are no inputs: only the programs must stay the same."""
 _EXIT_CODES = 256
@@ -67,12 +69,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmPlan:
-    """An arm: what identifies it, and its experiments in the common plan."""
+    """An arm: its name in the common plan, and what identifies it for people."""
 
     name: str
     label: str
     about: Mapping[str, str] = field(default_factory=dict)
-    experiments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +143,14 @@ def arms_of_commands(
     ignore_failure: bool = False,
     is_twice: bool = False,
 ) -> Arms:
-    """Return the plan of commands; `folder` gets its study file, or has it from last time.
+    """Return the plan of commands; `folder` gets its study file.
 
     Parameters
     ----------
     commands
         Two to 26 commands, the base first.
     folder
-        Folder of the study, journal and page.
+        Empty folder for study and journal.
     metrics
         Metrics to compare.
     warm_up
@@ -164,7 +165,7 @@ def arms_of_commands(
     Raises
     ------
     StudyError
-        A metric is unknown, there are too many commands, or `folder` has another study.
+        A metric is unknown, or there are too many commands.
     """
     if len(commands) > len(NAMES):
         raise StudyError(f"at most {len(NAMES)} commands can be compared", cure="compare fewer")
@@ -184,7 +185,7 @@ def arms_of_commands(
         metrics=chosen_metrics(declared, metrics),
     )
     arms = tuple(
-        ArmPlan(name=name, label=command.label, about=_about(command), experiments=(name,))
+        ArmPlan(name=name, label=command.label, about=_about(command))
         for name, command in zip(NAMES, commands, strict=False)
     )
     return Arms(plan=plan, arms=arms, places=(place,))
@@ -194,6 +195,25 @@ def counted(experiment: PlannedExperiment, blocks: int) -> PlannedExperiment:
     """Return an experiment with a fixed number of replications."""
     spec = msgspec.structs.replace(experiment.spec, replications=Replications(count=blocks))
     return replace(experiment, spec=spec)
+
+
+def summarized(
+    experiment: PlannedExperiment,
+    point: Point,
+    rows: Sequence[ReplicationRow],
+    metrics: Sequence[str],
+) -> ComparedPoint:
+    """Return a point with the estimates of some metrics, from some of its rows."""
+    return analyse_point(
+        counted(experiment, MOST_BLOCKS),
+        point,
+        rows,
+        planned=len(rows),
+        precision=None,
+        needed=frozenset(metrics),
+        is_pictured=False,
+        has_series=False,
+    )
 
 
 def chosen_metrics(declared: Sequence[Metric], wanted: Sequence[str]) -> tuple[Metric, ...]:
@@ -243,20 +263,9 @@ def _literal(word: str) -> str:
 
 
 def _with_study(folder: Path, experiments: Sequence[Mapping[str, Any]]) -> Path:
-    """Write the study file, with a new seed; a folder that has the same study keeps it."""
-    path = folder / STUDY_NAME
-    seed = secrets.randbits(32)
-    if path.exists():
-        known = load_study(folder).study
-        seed = known.seed
-        if toml_text(_study(experiments, seed)) != path.read_text(encoding="utf-8"):
-            raise StudyError(
-                f"{folder} has another study, of other commands or options",
-                cure="name another folder with --keep, or repeat the first command",
-            )
-        return folder
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(toml_text(_study(experiments, seed)), encoding="utf-8")
+    """Write the study file with a new seed: the order of the runs follows from it."""
+    study = _study(experiments, secrets.randbits(32))
+    (folder / STUDY_NAME).write_text(toml_text(study), encoding="utf-8")
     return folder
 
 

@@ -11,8 +11,11 @@ once more between its neighbours.
 E-divisive means (Matteson and James, 2014), which Otava and others use, compares distances instead:
 it also sees changes of the spread, but one outlier moves it, and each of its steps is tested at
 the full level. Penalised methods such as PELT have no error rate at all: their penalty is a guess
-of the noise. Results that depend on those before them (a machine that ages) are not exchangeable:
-`docs/reference/gates.md` says how often they raise false alarms.
+of the noise.
+
+Results that depend on those before them (a machine that ages) are not exchangeable, and such series
+have changes of level without any step. `headroom.gate.drift` says which changes are abrupt; the
+others are a drift, or steps that are too small to be distinguished from one.
 
 Invariant: adding a constant to a series, or multiplying it, changes no place.
 """
@@ -27,6 +30,7 @@ import numpy as np
 
 from headroom.analysis.statistics.two_samples import shift_between
 from headroom.experiment.protocol.run import FloatArray
+from headroom.gate.drift import abrupt_places
 
 LEVEL = 0.01
 """Probability that a series without a change shows one."""
@@ -55,6 +59,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     high: float | None = None
     p_value: float
     """Of no change between its neighbours."""
+    is_step: bool = True
+    """Whether it is abrupt; else a drift explains it as well."""
 
 
 def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]:
@@ -79,9 +85,12 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
     series = np.asarray(values, dtype=np.float64)
     found = _pruned(series, sorted(_splits(series, 0, level, level)), level)
     places = sorted(found)
+    steps = abrupt_places(series, places, level)
     ends = [0, *places, series.size]
     return [
-        _change(series[start:place], series[place:stop], place, found[place])
+        _change(
+            series[start:place], series[place:stop], place, found[place], is_step=place in steps
+        )
         for start, place, stop in zip(ends, places, ends[2:], strict=False)
     ]
 
@@ -179,14 +188,21 @@ def _tail_of(ranks: FloatArray, count: int) -> FloatArray:
     return tail
 
 
-def _change(before: FloatArray, after: FloatArray, place: int, p_value: float) -> Change:
-    levels = {"before": float(np.median(before)), "after": float(np.median(after))}
+def _change(
+    before: FloatArray, after: FloatArray, place: int, p_value: float, *, is_step: bool
+) -> Change:
+    found = Change(
+        place=place,
+        before=float(np.median(before)),
+        after=float(np.median(after)),
+        p_value=p_value,
+        is_step=is_step,
+    )
     if min(float(before.min()), float(after.min())) <= 0.0:
-        return Change(place=place, p_value=p_value, **levels)
+        return found
     shift = shift_between(np.log(after), np.log(before))
     low, high = (None if end is None else math.exp(end) for end in (shift.low, shift.high))
-    ratio = math.exp(shift.value)
-    return Change(place=place, p_value=p_value, ratio=ratio, low=low, high=high, **levels)
+    return msgspec.structs.replace(found, ratio=math.exp(shift.value), low=low, high=high)
 
 
 def fewest_results(level: float = LEVEL) -> int:

@@ -5,27 +5,32 @@ caller brings the progress.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 
 from headroom.errors import ExitCode, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.runner.fresh import mark_fresh
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import journal_path
 from headroom.gate.arms import Arms, Command, Place, arms_of_commands
 from headroom.gate.judging import judged
-from headroom.gate.measuring import Effort, Measuring, Seen, described, errors_of
-from headroom.gate.result import ComparisonResult, Ranked, Row
-from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain, fewest_blocks, gate_of
+from headroom.gate.measuring import Effort, Measuring, Seen, Stopped, described, errors_of
+from headroom.gate.result import ComparisonResult, Noise, Row
+from headroom.gate.threshold import (
+    AGAIN_TIMES,
+    MeasureAgain,
+    blocks_again,
+    fewest_blocks,
+    first_looks,
+    gate_of,
+    is_hidden,
+)
 from headroom.version import version
 
 SAME_WITHIN = 0.02
 """Difference that does not matter, unless the user names another."""
-_SURE = 0.05
 
 
 class RunsFailedError(HeadroomError):
@@ -46,8 +51,6 @@ class Question:
         Difference (share) that does not matter.
     threshold
         Slowdown (share) that counts as a regression; None: no gate.
-    fresh
-        Measure again what a kept folder has already. A gate always does.
     jobs
         Simulations in parallel.
     """
@@ -55,19 +58,19 @@ class Question:
     effort: Effort = field(default_factory=Effort)
     same_within: float = SAME_WITHIN
     threshold: float | None = None
-    fresh: bool = False
     jobs: int = 1
 
-    def checked(self) -> "Question":
-        """Return the question with the defaults of a gate, if it is one."""
-        if self.threshold is None:
-            return self
-        if self.threshold <= 0.0:
+    def __post_init__(self) -> None:
+        if self.threshold is not None and self.threshold <= 0.0:
             raise StudyError(
                 f"a regression of {self.threshold:.3g} is none",
                 cure="give a share above 0, e.g. --fail-on-regression 3%",
             )
-        return replace(self, effort=replace(self.effort, runs=self.effort.runs or BLOCKS))
+
+    @property
+    def looks(self) -> list[int]:
+        """Blocks after which a gate looks."""
+        return [self.effort.runs] if self.effort.runs else first_looks(self.effort.max_runs)
 
 
 def compare_commands(
@@ -85,7 +88,7 @@ def compare_commands(
     commands
         Two or more.
     folder
-        Folder for study, journal and page.
+        Empty folder for study and journal.
     question
         What to find out, and how long to measure.
     new_progress
@@ -98,13 +101,15 @@ def compare_commands(
     RunsFailedError
         A command never succeeded.
     """
-    asked = (question or Question()).checked()
+    asked = question or Question()
     arms = arms_of_commands(commands, folder, is_twice=asked.threshold is not None, **options)  # type: ignore[arg-type]  # as documented
-    progress = new_progress or _silent
-    return compare_arms(arms, folder, question=asked, new_progress=progress, kind="commands")
+    return compare_arms(
+        arms, folder, question=asked, new_progress=new_progress or silent, kind="commands"
+    )
 
 
-def _silent() -> Progress:
+def silent() -> Progress:
+    """Return a progress that shows nothing."""
     from rich.console import Console  # noqa: PLC0415 - takes long to load; programs alone need it
 
     return Progress(Console(stderr=True), is_quiet=True)
@@ -119,27 +124,32 @@ def compare_arms(
     kind: str,
 ) -> ComparisonResult:
     """Measure arms with a journal in `folder`, and compare each with the first."""
-    asked = question.checked()
-    if asked.threshold is not None:
-        _check_blocks(arms, asked)
+    threshold = question.threshold
+    if threshold is not None:
+        _check_blocks(arms, question)
     with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no variant
-        if asked.fresh or asked.threshold is not None:
-            mark_fresh(arms.plan, journal)
         measuring = Measuring(
-            arms=arms, journal=journal, new_progress=new_progress, jobs=asked.jobs
+            arms=arms, journal=journal, new_progress=new_progress, jobs=question.jobs
         )
-        stopped = measuring.run(asked.effort)
-        looked = range(asked.effort.runs) if asked.effort.runs else None
-        seen = measuring.look(looked)
+        if threshold is None:
+            stopped, blocks = measuring.run(question.effort), None
+        else:
+            stopped, blocks = _first_looks(measuring, question, threshold)
+        seen = measuring.look(range(blocks) if blocks else None)
         if stopped in {"planned", "sure", "max_runs"}:
             _check_runs(seen)
-        rows = judged([row for one in seen for row in one.rows()], same_within=asked.same_within)
+        rows = judged(rows_of(seen), same_within=question.same_within)
         gate = None
-        if asked.threshold is not None and stopped != "interrupted":
-            again = _again(measuring, asked) if stopped == "planned" else None
+        if threshold is not None and stopped != "interrupted":
             missing = [*arms.missing, *_lacking(arms, seen)]
-            missing += [] if again else ["blocks that --max-time cut off"]
-            gate = gate_of(rows, threshold=asked.threshold, again=again, missing=missing)
+            missing += [] if blocks else ["blocks that --max-time cut off"]
+            gate = gate_of(
+                rows,
+                threshold=threshold,
+                looks=len(question.looks),
+                again=_again(measuring, question) if blocks else None,
+                missing=missing,
+            )
             if measuring.is_interrupted:
                 stopped, gate = "interrupted", None
         return ComparisonResult(
@@ -147,12 +157,11 @@ def compare_arms(
             title=" against ".join(arm.label for arm in reversed(arms.arms)),
             arms=described(arms, seen),
             rows=rows,
-            same_within=asked.same_within,
+            same_within=question.same_within,
             stopped=stopped,
             blocks=max((row.pairs or row.count for row in rows), default=0),
-            until=None if asked.effort.runs else asked.effort.until,
+            until=None if question.effort.runs else question.effort.until,
             seed=arms.plan.seed,
-            ranking=ranking(seen),
             noise=[noise for one in seen for noise in one.noise()],
             gate=gate,
             left_out=list(arms.left_out),
@@ -172,11 +181,11 @@ def _lacking(arms: Arms, seen: Sequence[Seen]) -> list[str]:
 def _check_blocks(arms: Arms, asked: Question) -> None:
     """Refuse a gate that could find nothing, however slow anything became."""
     count = sum(len(place.metrics) for place in arms.places) * (len(arms.arms) - 1)
-    needed = fewest_blocks(count)
-    if (asked.effort.runs or BLOCKS) < needed:
+    needed, planned = fewest_blocks(count), asked.looks[-1]
+    if planned < needed:
         raise StudyError(
-            f"--runs {asked.effort.runs} can never show a regression",
-            cure=f"{count} rows need {needed} blocks or more; with 25, 9 of 10 slowdowns as large "
+            f"{planned} blocks can never show a regression",
+            cure=f"{count} rows need --runs {needed} or more; with 25, 9 of 10 slowdowns as large "
             "as the scatter of a run are found",
         )
 
@@ -190,18 +199,89 @@ def _check_runs(seen: Sequence[Seen]) -> None:
         )
 
 
-def _again(measuring: Measuring, asked: Question) -> MeasureAgain:
-    """Return the function that measures suspected rows again, in new blocks."""
-    count = asked.effort.runs or BLOCKS
+def _first_looks(measuring: Measuring, question: Question, threshold: float) -> tuple[Stopped, int]:
+    """Measure until no row can hide a regression; return why it stopped, and the whole blocks.
 
-    def again(suspected: Sequence[Row]) -> list[Row]:
-        places = places_of(measuring.arms, suspected)
-        new = range(count, (1 + AGAIN_TIMES) * count)
-        measuring.extend(new.stop, measuring.left_s(asked.effort), places)
-        rows = [row for one in measuring.look(new, places) for row in one.rows()]
-        return matched(suspected, judged(rows, same_within=asked.same_within))
+    When to stop may depend on anything: the level of the new runs counts every look.
+    """
+    whole, places = 0, measuring.arms.places
+    for look in question.looks:
+        measuring.extend(look, measuring.left_s(question.effort), places)
+        if stopped := measuring.why_stopped():
+            return stopped, whole
+        whole = look
+        places = tuple(
+            one.place
+            for one in measuring.look(places=places)
+            if any(is_hidden(row, threshold) for row in one.rows())
+        )
+        if not places:
+            break
+    return "planned", whole
+
+
+def _again(measuring: Measuring, question: Question) -> MeasureAgain:
+    """Return the function that measures suspected rows again, in new blocks."""
+
+    def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
+        found: dict[tuple[str, str], tuple[Row, Noise | None]] = {}
+        for first in question.looks:
+            rows = [row for row in suspected if _look_of(row, question) == first]
+            if rows:
+                new = range(first, first + new_blocks(rows, level, question, first=first))
+                looked = look_again(measuring, rows, new, question)
+                found |= dict(zip(map(row_key, rows), looked, strict=True))
+        return [found[row_key(row)] for row in suspected]
 
     return again
+
+
+def _look_of(row: Row, question: Question) -> int:
+    """Return the blocks that the first looks at a row took."""
+    return next(look for look in question.looks if look >= (row.pairs or row.count))
+
+
+def new_blocks(rows: Sequence[Row], level: float, question: Question, *, first: int) -> int:
+    """Return the number of new blocks for suspected rows, after a first look of so many."""
+    least, most = AGAIN_TIMES * first, AGAIN_TIMES * question.looks[-1]
+    threshold = question.threshold or 0.0
+    return max(blocks_again(row, level, threshold, least=least, most=most) for row in rows)
+
+
+def look_again(
+    measuring: Measuring, suspected: Sequence[Row], blocks: range, question: Question
+) -> list[tuple[Row, Noise | None]]:
+    """Measure the places of suspected rows in new blocks; see `MeasureAgain`.
+
+    Rows whose blocks were cut off have no figures: they neither pass nor fail.
+    """
+    places = places_of(measuring.arms, suspected)
+    measuring.extend(blocks.stop, measuring.left_s(question.effort), places)
+    seen = measuring.look(blocks, places)
+    rows = (
+        [] if measuring.why_stopped() else judged(rows_of(seen), same_within=question.same_within)
+    )
+    found = {row_key(row): row for row in rows}
+    noise = {place_key(one): one for part in seen for one in part.noise()}
+    return [
+        (found.get(row_key(row)) or _without_figures(row), noise.get(place_key(row)))
+        for row in suspected
+    ]
+
+
+def rows_of(seen: Sequence[Seen]) -> list[Row]:
+    """Return the rows of all places, not yet judged."""
+    return [row for one in seen for row in one.rows()]
+
+
+def place_key(row: Row | Noise) -> str:
+    """Return the identity of a metric at a place."""
+    return repr((row.experiment, sorted(row.levels.items()), row.metric))
+
+
+def row_key(row: Row) -> tuple[str, str]:
+    """Return the identity of a row."""
+    return row.arm, place_key(row)
 
 
 def places_of(arms: Arms, rows: Sequence[Row]) -> list[Place]:
@@ -214,41 +294,8 @@ def places_of(arms: Arms, rows: Sequence[Row]) -> list[Place]:
     ]
 
 
-def matched(wanted: Sequence[Row], found: Sequence[Row]) -> list[Row]:
-    """Return the found row for each wanted one; a missing one is empty."""
-
-    def key(row: Row) -> str:
-        return repr((row.arm, row.experiment, sorted(row.levels.items()), row.metric))
-
-    known = {key(row): row for row in found}
-    return [known.get(key(row)) or _without_figures(row) for row in wanted]
-
-
 def _without_figures(row: Row) -> Row:
     return Row(
         arm=row.arm, base=row.base, experiment=row.experiment, levels=row.levels,
         metric=row.metric, unit=row.unit, better=row.better, doubt="missing",
     )  # fmt: skip
-
-
-def ranking(seen: Sequence[Seen]) -> list[Ranked]:
-    """Return the order of three or more arms by the first metric of the only place."""
-    if len(seen) != 1 or len(seen[0].rows()) < 2 * len(seen[0].place.metrics):
-        return []
-    one, metric = seen[0], seen[0].place.metrics[0]
-    base = next(iter(one.points))
-    rows = [row for row in one.rows() if row.metric == metric.name and row.ratio is not None]
-    times = {base: 1.0, **{row.arm: row.ratio or 1.0 for row in rows}}
-    order = sorted(times, key=lambda name: times[name], reverse=metric.better == "high")
-    found = [Ranked(place=1, arm=order[0], ratio=1.0, low=1.0, high=1.0)]
-    against = [one.row(metric, base=order[0], other=name) for name in order[1:]]
-    steps = [one.row(metric, base=first, other=name) for first, name in pairwise(order)]
-    for number, (row, step) in enumerate(
-        zip(against, judged(steps, same_within=0.0), strict=True), start=2
-    ):
-        is_tied = step.adjusted is None or step.adjusted > _SURE
-        place = found[-1].place if is_tied else number
-        found.append(
-            Ranked(place=place, arm=row.arm, ratio=row.ratio or 1.0, low=row.low, high=row.high)
-        )
-    return found

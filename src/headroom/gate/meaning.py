@@ -1,7 +1,4 @@
-"""The meaning of an argument of `headroom compare`: result, study at a revision, or command.
-
-A path with results is a result, ``REVISION:PATH`` with a commit of this repository is a study at
-that revision, and everything else a command line.
+"""The meaning of an argument of `headroom compare`: a path with results, or a command line.
 
 Invariant: a text with two meanings is an error, never a guess.
 """
@@ -14,12 +11,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from headroom.errors import StudyError
-from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME
-from headroom.gate.git import commit_of
+from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME, results_folder
 
-Kind: TypeAlias = Literal["command", "result", "revision"]
+Kind: TypeAlias = Literal["command", "result"]
 _SHELL = {"|", "||", "&&", ";", ">", "<", "&", ">>", "2>", "2>&1"}
-_PLURAL = {"command": "a command", "result": "a result", "revision": "a study at a revision"}
+_PLURAL = {"command": "a command", "result": "a result"}
 _FEWEST = 2
 
 
@@ -32,9 +28,7 @@ class Meaning:
     kind, text
         What it is, and as the user wrote it.
     path
-        Of a result: where it is; of a revision: the study in its checkout.
-    revision
-        Commit hash of a revision.
+        Of a result: where it is.
     argv
         Words of a command.
     """
@@ -42,7 +36,6 @@ class Meaning:
     kind: Kind
     text: str
     path: Path = Path()
-    revision: str = ""
     argv: tuple[str, ...] = ()
 
 
@@ -56,7 +49,7 @@ def meanings_of(texts: Sequence[str]) -> list[Meaning]:
     """
     if len(texts) < _FEWEST:
         raise StudyError(
-            "a comparison needs two: commands, results, or revisions of a study",
+            "a comparison needs two: commands, or results",
             cure="headroom compare 'COMMAND A' 'COMMAND B', or headroom compare OLD NEW",
         )
     found = [meaning_of(text) for text in texts]
@@ -85,30 +78,21 @@ def meaning_of(text: str) -> Meaning:
             f"`{text}` is a result here and a program, {program}",
             cure=f"write ./{text} for the result, or {program} for the program",
         )
-    return result or _as_revision(text) or command_of(text)
+    return result or command_of(text)
 
 
 def _as_result(text: str) -> Meaning | None:
     path = Path(text)
     try:
         if path.is_dir():
-            is_result = any((path / name).exists() for name in (STUDY_NAME, RESULTS_NAME))
+            names = (STUDY_NAME, RESULTS_NAME, results_folder(Path(), quick=False) / RESULTS_NAME)
+            is_result = any((path / name).exists() for name in names)
         else:
             is_result = path.name == STUDY_NAME or path.suffix in {".json", ".html"}
             is_result = is_result and path.is_file()
     except (OSError, ValueError):
         return None
     return Meaning(kind="result", text=text, path=path) if is_result else None
-
-
-def _as_revision(text: str) -> Meaning | None:
-    revision, sign, path = text.partition(":")
-    if not sign or not revision or " " in text:
-        return None
-    commit = commit_of(Path(), revision)
-    if commit is None:
-        return None
-    return Meaning(kind="revision", text=text, path=Path(path), revision=commit)
 
 
 def command_of(text: str, folder: Path | None = None) -> Meaning:
@@ -139,13 +123,11 @@ def command_of(text: str, folder: Path | None = None) -> Meaning:
             cure=f"write {shlex.quote(f'sh -c {shlex.quote(text)}')}, which measures the shell too",
         )
     if folder is None and shutil.which(argv[0]) is None:
-        revision = argv[0].partition(":")[0] if ":" in argv[0] else ""
-        other = f"`{revision}` a revision" if revision else f"`{text}` a folder of results"
-        place = f" (nor is {other})" if len(argv) == 1 else ""
+        place = f" (nor is `{text}` a folder of results)" if len(argv) == 1 else ""
         raise StudyError(
             f"no such program: `{argv[0]}`{place}",
             cure=f"check PATH, or name it by its path; results are a study's folder, "
-            f"{RESULTS_NAME} or {PAGE_NAME}; REVISION:PATH is a study at a commit",
+            f"{RESULTS_NAME} or {PAGE_NAME}; --rev names commits",
         )
     return Meaning(kind="command", text=text, argv=tuple(argv))
 

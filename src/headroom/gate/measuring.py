@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from headroom.analysis.follow_up.stopping import IntervalRule, looks
-from headroom.analysis.point import analyse_point
 from headroom.analysis.results import Disturbance
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.level_comparison import ComparedPoint
@@ -24,7 +23,7 @@ from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.selection import Selection
-from headroom.gate.arms import AGAIN, PROCESSOR, Arms, Place, counted
+from headroom.gate.arms import AGAIN, PROCESSOR, Arms, Place, counted, summarized
 from headroom.gate.judging import MOST_BLOCKS, row_of_points
 from headroom.gate.result import Arm, Noise, Row
 from headroom.gate.threshold import noise_of
@@ -90,10 +89,10 @@ class Measuring:
         """Measure until sure; return why it stopped."""
         if effort.runs is not None:
             self.extend(effort.runs, self.left_s(effort))
-            return self._why() or "planned"
+            return self.why_stopped() or "planned"
         for look in looks(minimum=min(FEWEST_BLOCKS, effort.max_runs), maximum=effort.max_runs):
             self.extend(look, self.left_s(effort))
-            if stopped := self._why():
+            if stopped := self.why_stopped():
                 return stopped
             if all(_is_sure(row, effort.until) for one in self.look() for row in one.rows()):
                 return "sure"
@@ -107,7 +106,8 @@ class Measuring:
             return None
         return max(effort.max_time_s - (monotonic() - self.start_s), 0.0)
 
-    def _why(self) -> Stopped | None:
+    def why_stopped(self) -> Stopped | None:
+        """Return why the last round was cut off, None if it was not."""
         if self.is_interrupted:
             return "interrupted"
         return "max_time" if self.is_late else None
@@ -117,6 +117,8 @@ class Measuring:
     ) -> None:
         """Run what is lacking up to a number of blocks, within some time (s)."""
         interrupt = Interrupt()
+        progress = self.new_progress()
+        progress.has_warned = self.blocks > 0
         clock = threading.Timer(left_s or 0.0, self._end, [interrupt])
         clock.daemon = True
         if left_s is not None:
@@ -127,7 +129,7 @@ class Measuring:
                 self.journal,
                 stopping=IntervalRule(),
                 jobs=self.jobs,
-                progress=self.new_progress(),
+                progress=progress,
                 interrupt=interrupt,
             )
         finally:
@@ -248,23 +250,13 @@ def _is_sure(row: Row, until: float) -> bool:
 
 def _analysed(place: Place, name: str, selection: Selection, blocks: range | None) -> ComparedPoint:
     experiment, point = place.points[name]
-    experiment = counted(experiment, MOST_BLOCKS)
     metrics = [metric.name for metric in place.metrics]
     rows = [
         row
-        for row in selection.rows(experiment, point)
+        for row in selection.rows(counted(experiment, MOST_BLOCKS), point)
         if blocks is None or row.replication in blocks
     ]
-    found = analyse_point(
-        experiment,
-        point,
-        rows,
-        planned=len(rows),
-        precision=None,
-        needed=frozenset([*metrics, *_PROCESSOR_PARTS]),
-        is_pictured=False,
-        has_series=False,
-    )
+    found = summarized(experiment, point, rows, [*metrics, *_PROCESSOR_PARTS])
     return _with_processor_time(found) if PROCESSOR.name in metrics else found
 
 

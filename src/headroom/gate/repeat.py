@@ -11,16 +11,53 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine, machine_here
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.study.paths import STUDY_NAME, journal_path
-from headroom.gate.compare import Question, matched, places_of
+from headroom.gate.compare import Question, look_again, new_blocks, silent
 from headroom.gate.git import commit_of, prefix_of
-from headroom.gate.judging import judged
 from headroom.gate.measuring import Measuring
-from headroom.gate.result import Row
+from headroom.gate.result import ComparisonResult, Noise, Row
 from headroom.gate.revisions import Revision, arms_of_studies, built
-from headroom.gate.stored import Stored
-from headroom.gate.threshold import AGAIN_TIMES, BLOCKS, MeasureAgain
+from headroom.gate.stored import Stored, compare_results
+from headroom.gate.threshold import MeasureAgain
 
-_RESULT_FOLDERS = ("results", "quick")
+
+def compare_saved(
+    stored: Sequence[Stored],
+    folder: Path,
+    *,
+    question: Question,
+    metrics: Sequence[str] = (),
+    force: bool = False,
+    measures_again: bool = True,
+    build: Sequence[str] = (),
+    new_progress: Callable[[], Progress] = silent,
+) -> ComparisonResult:
+    """Compare results with the first one; a gate measures its suspicions again if it can.
+
+    Parameters
+    ----------
+    stored, question, metrics, force
+        As for `compare_results`.
+    folder
+        Where the journal of new runs goes.
+    measures_again
+        Whether a gate may measure.
+    build, new_progress
+        As for `built` and `compare_arms`.
+    """
+    why_not = why_not_again(stored) if measures_again else "the caller did not want it"
+    again = None
+    if not why_not:
+        again = _at_commits(
+            stored,
+            folder,
+            question=question,
+            metrics=metrics,
+            build=build,
+            new_progress=new_progress,
+        )
+    return compare_results(
+        stored, question=question, metrics=metrics, force=force, again=again, why_not=why_not
+    )
 
 
 def why_not_again(stored: Sequence[Stored]) -> str:
@@ -29,7 +66,7 @@ def why_not_again(stored: Sequence[Stored]) -> str:
         return "only two results can be measured side by side"
     folder = study_of(stored[1])
     if folder is None:
-        return "the results do not lie in the folder of their study"
+        return "the results are not in the folder of a study"
     if any(experiment.column != "measure" for experiment in stored[1].result.experiments):
         return "simulations give the same result again"
     return next(filter(None, (_why_not(one, folder) for one in stored)), "")
@@ -48,13 +85,11 @@ def _why_not(stored: Stored, folder: Path) -> str:
 
 def study_of(stored: Stored) -> Path | None:
     """Return the folder of the study that a result lies in, None if it was moved away."""
-    folder = stored.path.parent
-    while folder.name in _RESULT_FOLDERS:
-        folder = folder.parent
-    return folder if (folder / STUDY_NAME).is_file() else None
+    folder = stored.folder
+    return folder if folder is not None and (folder / STUDY_NAME).is_file() else None
 
 
-def again_at_commits(
+def _at_commits(
     stored: Sequence[Stored],
     folder: Path,
     *,
@@ -63,17 +98,7 @@ def again_at_commits(
     build: Sequence[str],
     new_progress: Callable[[], Progress],
 ) -> MeasureAgain:
-    """Return the function that measures rows again at both commits, with a journal in `folder`.
-
-    Parameters
-    ----------
-    stored
-        Two results for which `why_not_again` has no reason.
-    folder
-        Where the journal goes.
-    question, metrics, build, new_progress
-        As for `compare_arms` and `built`.
-    """
+    """Return the function that measures rows again at both commits, with a journal in `folder`."""
     study = study_of(stored[1])
     if study is None:
         raise AssertionError("a result without its study cannot be measured again")
@@ -82,19 +107,16 @@ def again_at_commits(
         Revision(label=one.label, commit=one.facts["repository"]["commit"], path=path)
         for one in stored
     ]
-    count = AGAIN_TIMES * (question.effort.runs or BLOCKS)
 
-    def again(suspected: Sequence[Row]) -> list[Row]:
+    def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
         with (
             built(study, revisions, build) as roots,
             Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no variant
         ):
             is_quick = stored[1].result.is_quick
-            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick)
-            places = places_of(arms, suspected)
+            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick, is_twice=True)
             measuring = Measuring(arms=arms, journal=journal, new_progress=new_progress)
-            measuring.extend(count, places=places)
-            rows = [row for seen in measuring.look(places=places) for row in seen.rows()]
-        return matched(suspected, judged(rows, same_within=question.same_within))
+            count = new_blocks(suspected, level, question, first=question.looks[0])
+            return look_again(measuring, suspected, range(count), question)
 
     return again

@@ -11,6 +11,8 @@ from headroom.analysis.results import ComparisonVerdict, Disturbance
 from headroom.experiment.protocol.system import Direction, Value
 
 GateVerdict: TypeAlias = Literal["passed", "regression", "unconfirmed", "missing"]
+SuspicionVerdict: TypeAlias = Literal["regression", "cleared", "noise", "unconfirmed"]
+"""`noise`: slower, but by no more than the base can differ from itself in the same blocks."""
 Doubt: TypeAlias = Literal["", "few_runs", "not_positive", "missing", "open", "unbounded"]
 """Why a row is undecided; `open`: more runs may decide. Empty for other verdicts."""
 
@@ -65,19 +67,11 @@ class Row(_Data, frozen=True, kw_only=True):
     """Blocks, or runs of each, that would probably decide; None if that is not known."""
 
 
-class Ranked(_Data, frozen=True, kw_only=True):
-    """The place of an arm among all, by the first metric; equal places are not distinguished."""
-
-    place: int
-    arm: str
-    ratio: float
-    """To the best arm."""
-    low: float | None = None
-    high: float | None = None
-
-
 class Noise(_Data, frozen=True, kw_only=True):
-    """The base against itself, run twice in each block: what the machine alone does."""
+    """What the machine alone does: the base against itself, run twice in each block.
+
+    Saved results have no such runs: the ratio is None; sessions of the same code take its place.
+    """
 
     experiment: str = ""
     levels: dict[str, Value] = {}
@@ -88,7 +82,11 @@ class Noise(_Data, frozen=True, kw_only=True):
     scatter: float | None
     """Standard deviation of the logarithm of one run, from the differences within blocks."""
     detectable: float | None
-    """Smallest slowdown that 9 of 10 gates find at this scatter and number of blocks."""
+    """Smallest slowdown that 9 of 10 first looks find at this scatter and number of blocks."""
+    sessions: int = 0
+    """Of saved results: sessions in which the base was measured; 0 if its runs were in blocks."""
+    between: float | None = None
+    """Largest difference (share) of the medians of sessions; None if there is only one."""
 
 
 class Suspicion(_Data, frozen=True, kw_only=True):
@@ -96,7 +94,7 @@ class Suspicion(_Data, frozen=True, kw_only=True):
 
     first: Row
     again: Row | None = None
-    verdict: Literal["regression", "cleared", "unconfirmed"]
+    verdict: SuspicionVerdict
 
 
 class Gate(_Data, frozen=True, kw_only=True):
@@ -146,7 +144,6 @@ class ComparisonResult(_Data, frozen=True, kw_only=True):
     until: float | None = None
     seed: int | None = None
     """Seed of the order of the runs."""
-    ranking: list[Ranked] = []
     noise: list[Noise] = []
     gate: Gate | None = None
     differences: list[Difference] = []

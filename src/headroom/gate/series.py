@@ -14,24 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from headroom.analysis.point import analyse_point
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import Estimate, StudyResult
 from headroom.analysis.results_file import read_results
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.journal.journal import Journal, ReplicationRow
+from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Direction, Value
-from headroom.experiment.runner.fresh import fresh_experiments
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
-from headroom.gate.arms import counted
+from headroom.gate.arms import summarized
 from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
-from headroom.gate.judging import MOST_BLOCKS
+from headroom.gate.sessions import OTHER_MACHINE, Session, commit_in, sessions_of
 from headroom.version import version
 
 _MAIN_RESPONSES = 3
-_OTHER_MACHINE = "of another machine"
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +51,6 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     better: Direction
     results: list[Found]
     changes: list[Change] = []
-    remembers: bool = False
-    """Whether results depend on those before them, so that the error rate does not hold."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,78 +101,45 @@ def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = (
     if not measured:
         raise StudyError(
             f"study {plan.study.name!r} only simulates: the same model gives the same results",
-            cure="compare two versions of it: headroom compare REVISION:STUDY REVISION:STUDY",
+            cure="compare two versions of it: headroom compare --rev OLD --rev NEW STUDY",
         )
-    environments = {int(facts["id"]): facts for facts in journal.environments()}
     left_out: Counter[str] = Counter()
     observations = [
         observation
         for experiment in measured
         for point in experiment.points
-        for observation in _of_point(
-            experiment, point, journal, environments, metrics=metrics, left_out=left_out
-        )
+        for session in sessions_of(journal, experiment.spec.name, point.key, left_out=left_out)
+        for observation in _of_session(experiment, point, session, metrics)
     ]
     return _history(plan.study.name, plan.study.title, observations, left_out)
 
 
-def _of_point(
-    experiment: PlannedExperiment,
-    point: Point,
-    journal: Journal,
-    environments: Mapping[int, Mapping[str, Any]],
-    *,
-    metrics: Sequence[str],
-    left_out: Counter[str],
-) -> Iterator[_Observation]:
-    """Yield the values of one point, oldest first."""
-    name = experiment.spec.name
-    rows = [row for row in journal.rows(name, point.key) if row.state == "done"]
-    known = [row for row in rows if row.environment in environments]
-    if not known:
-        return
-    here = Machine.of(environments[known[-1].environment])
-    marks = [number for number, facts in environments.items() if name in fresh_experiments(facts)]
-    groups: dict[tuple[int, str, str], list[ReplicationRow]] = {}
-    for row in known:
-        facts = environments[row.environment]
-        generation = sum(mark < row.environment for mark in marks)
-        groups.setdefault((generation, row.fingerprint, _commit(facts)), []).append(row)
-    for (_, _, commit), group in groups.items():
-        if here.difference(Machine.of(environments[group[-1].environment])):
-            left_out[_OTHER_MACHINE] += 1
-            continue
-        date = min(row.started_at for row in group)
-        yield from _of_group(experiment, point, group, metrics, (date, commit))
-
-
-def _of_group(
-    experiment: PlannedExperiment,
-    point: Point,
-    rows: Sequence[ReplicationRow],
-    metrics: Sequence[str],
-    when: tuple[str, str],
+def _of_session(
+    experiment: PlannedExperiment, point: Point, session: Session, metrics: Sequence[str]
 ) -> Iterator[_Observation]:
     declared = [metric.name for metric in experiment.system.metrics(point.config)]
     wanted = list(metrics or experiment.spec.responses or declared[:_MAIN_RESPONSES])
-    estimates = analyse_point(
-        counted(experiment, MOST_BLOCKS),
-        point,
-        rows,
-        planned=len(rows),
-        precision=None,
-        needed=frozenset(wanted),
-        is_pictured=False,
-        has_series=False,
-    ).result.estimates
-    for metric in wanted:
+    estimates = summarized(experiment, point, session.rows, wanted).result.estimates
+    when = (session.started_at, session.commit)
+    yield from _observed(experiment.spec.name, point.levels, estimates, wanted, when)
+
+
+def _observed(
+    experiment: str,
+    levels: Mapping[str, Value],
+    estimates: Mapping[str, Estimate],
+    metrics: Iterable[str],
+    when: tuple[str, str],
+) -> Iterator[_Observation]:
+    """Yield the values of one point at a date and commit."""
+    for metric in metrics:
         if (one := estimates.get(metric)) is not None:
             found = Found(
                 date=when[0], commit=when[1], value=one.value, low=one.low, high=one.high,
                 count=one.count,
             )  # fmt: skip
-            key = (experiment.spec.name, repr(sorted(point.levels.items())), metric)
-            yield _Observation(key, point.levels, one.unit, one.better, found)
+            key = (experiment, repr(sorted(levels.items())), metric)
+            yield _Observation(key, levels, one.unit, one.better, found)
 
 
 def history_of_files(paths: Sequence[Path], *, metrics: Sequence[str] = ()) -> HistoryResult:
@@ -206,7 +167,7 @@ def history_of_files(paths: Sequence[Path], *, metrics: Sequence[str] = ()) -> H
     observations: list[_Observation] = []
     for result in results:
         if here.difference(Machine.of(_facts(result))):
-            left_out[_OTHER_MACHINE] += 1
+            left_out[OTHER_MACHINE] += 1
             continue
         observations += _of_result(result, metrics)
     return _history(results[-1].name, results[-1].title, observations, left_out)
@@ -230,20 +191,11 @@ def _read(paths: Sequence[Path]) -> list[StudyResult]:
 
 
 def _of_result(result: StudyResult, metrics: Sequence[str]) -> Iterator[_Observation]:
-    commit = _commit(_facts(result))
+    when = (_date(result), commit_in(_facts(result)))
     for experiment in result.experiments:
         for point in experiment.points:
-            known = list(point.estimates)[:_MAIN_RESPONSES]
-            for metric in metrics or experiment.responses or known:
-                one = point.estimates.get(metric)
-                if one is None:
-                    continue
-                found = Found(
-                    date=_date(result), commit=commit, value=one.value, low=one.low, high=one.high,
-                    count=one.count,
-                )  # fmt: skip
-                key = (experiment.name, repr(sorted(point.levels.items())), metric)
-                yield _Observation(key, point.levels, one.unit, one.better, found)
+            wanted = metrics or experiment.responses or list(point.estimates)[:_MAIN_RESPONSES]
+            yield from _observed(experiment.name, point.levels, point.estimates, wanted, when)
 
 
 def _facts(result: StudyResult) -> Mapping[str, Any]:
@@ -254,10 +206,6 @@ def _date(result: StudyResult) -> str:
     """Return when a result was measured, or else written."""
     dates = [one.measured.newest for one in result.experiments if one.measured is not None]
     return max(dates, default=result.generated)
-
-
-def _commit(facts: Mapping[str, Any]) -> str:
-    return str(facts.get("repository", {}).get("commit", ""))
 
 
 def _history(
@@ -288,8 +236,6 @@ def _series(
     observations: Sequence[_Observation], level: float, *, has_names: bool
 ) -> HistorySeries:
     ordered = sorted((one.found for one in observations), key=lambda found: found.date)
-    values = [found.value for found in ordered]
-    changes = changes_of(values, level=level)
     first = observations[0]
     return HistorySeries(
         experiment=first.key[0] if has_names else "",
@@ -298,25 +244,5 @@ def _series(
         unit=first.unit,
         better=first.better,
         results=ordered,
-        changes=changes,
-        remembers=remembers(values, [one.place for one in changes]),
+        changes=changes_of([found.value for found in ordered], level=level),
     )
-
-
-def remembers(values: Sequence[float], places: Sequence[int]) -> bool:
-    """Return whether results, less the means of their stretches, depend on those before.
-
-    The correlation of successive ones is compared with its one-sided 5% bound for independent ones.
-
-    Examples
-    --------
-    >>> remembers([1, 5, 2, 4, 1, 5, 3, 2], []), remembers([1, 2, 3, 4, 5, 6, 7, 8], [])
-    (False, True)
-    """
-    series = np.asarray(values, dtype=np.float64)
-    rest = np.concatenate([part - part.mean() for part in np.split(series, list(places))])
-    squares = float(rest @ rest)
-    if squares == 0.0 or rest.size < 2 * _MAIN_RESPONSES:
-        return False
-    correlation = float(rest[1:] @ rest[:-1]) / squares
-    return correlation > 1.645 / float(np.sqrt(rest.size))

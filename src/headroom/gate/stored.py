@@ -7,6 +7,7 @@ Invariant: a difference that forbids a comparison is either refused or recorded 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,12 +16,14 @@ from typing import Any
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.analysis.results_file import read_results
 from headroom.errors import StudyError
+from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine
-from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, results_folder
+from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME, RESULTS_NAME, results_folder
 from headroom.gate.arms import NAMES
 from headroom.gate.compare import Question
 from headroom.gate.judging import judged, row_of_estimates
-from headroom.gate.result import Arm, ComparisonResult, Difference, Row
+from headroom.gate.result import Arm, ComparisonResult, Difference, Noise, Row
+from headroom.gate.sessions import commit_in, noise_of_point
 from headroom.gate.threshold import MeasureAgain, gate_of
 from headroom.version import version
 
@@ -32,6 +35,7 @@ _FACTS = (
     ("commit", "repository", "commit"),
 )
 _MOST_METRICS = 3
+_RESULT_FOLDERS = ("results", "quick")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +47,24 @@ class Stored:
     label
         As the user called it.
     path
-        The file `results.json`.
+        The file `results.json`; None if the result comes from memory or a page alone.
     result
         Its content.
     """
 
     label: str
-    path: Path
+    path: Path | None
     result: StudyResult
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the study whose results folder the file is in, or else the file's."""
+        if self.path is None:
+            return None
+        folder = self.path.parent
+        while folder.name in _RESULT_FOLDERS:
+            folder = folder.parent
+        return folder
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -122,15 +136,19 @@ def compare_results(
             "them and records it",
         )
     rows: list[Row] = []
+    places: list[_Match] = []
     left_out: list[str] = []
     missing: list[str] = []
     for name, other in zip(NAMES[1:], others, strict=False):
         for match in _matches(base.result, other.result):
             if match.base is None or match.other is None:
-                left_out.append(f"{match.label}, only in {_where(match, base, other)}")
+                owner = base if match.other is None else other
+                left_out.append(f'{match.label}, only in "{owner.label}"')
                 missing += [match.label] if match.other is None else []
                 continue
-            rows += _rows(name, match, metrics)
+            found = list(_rows(name, match, metrics))
+            rows += found
+            places += [match] * len(found)
     if not rows:
         raise StudyError(
             "the results have no metric and point in common", cure="compare one study's"
@@ -139,8 +157,14 @@ def compare_results(
     gate = None
     if question.threshold is not None:
         gate = gate_of(
-            rows, threshold=question.threshold, again=again, missing=missing, why_not=why_not
+            rows,
+            threshold=question.threshold,
+            looks=0,
+            again=again,
+            missing=missing,
+            why_not=why_not,
         )
+    noise = _noise(stored, rows, places)
     return ComparisonResult(
         kind="results",
         title=f"{base.result.title}: {others[0].label} against {base.label}",
@@ -148,13 +172,14 @@ def compare_results(
         rows=rows,
         same_within=question.same_within,
         stopped="stored",
+        noise=noise,
         gate=gate,
         differences=differences,
         forced=bool(forbidding),
         left_out=left_out,
         cautions=[
             *(f'"{one.label}" is not complete.' for one in stored if not one.result.is_complete),
-            *_drift(stored),
+            *_drift(stored, noise),
         ],
         generated=datetime.now(UTC).isoformat(timespec="seconds"),
         headroom_version=version(),
@@ -178,14 +203,34 @@ def differences_of(base: Stored, other: Stored) -> list[Difference]:
     return [difference for difference in found if difference is not None]
 
 
-def _drift(stored: Sequence[Stored]) -> list[str]:
+def _noise(
+    stored: Sequence[Stored], rows: Sequence[Row], places: Sequence["_Match"]
+) -> list[Noise]:
+    """Return the noise of the machine in each measured row of the first comparison."""
+    paths = (one.path.with_name(JOURNAL_NAME) for one in stored if one.path is not None)
+    path = next((path for path in paths if path.is_file()), None)
+    with Journal.open(path, create=False) if path else nullcontext() as journal:
+        return [
+            noise_of_point(row, match.base, match.experiment, journal)
+            for row, match in zip(rows, places, strict=True)
+            if row.arm == NAMES[1] and match.base and match.experiment.column == "measure"
+        ]
+
+
+def _drift(stored: Sequence[Stored], noise: Sequence[Noise]) -> list[str]:
     """Return that a drift of the machine between measurements counts as a difference."""
     if all(one.column != "measure" for result in stored for one in result.result.experiments):
         return []
-    return [
+    found = [
         "The results were measured at different times: a drift of the machine looks like a "
         "difference, or hides one. Revisions of a study are measured side by side."
     ]
+    if all(one.between is None for one in noise):
+        found.append(
+            "How far the machine drifts is unknown: no journal with two sessions of the same code "
+            "lies next to the results. `headroom run STUDY --fresh` adds a session."
+        )
+    return found
 
 
 def _variant(result: StudyResult) -> str:
@@ -254,10 +299,6 @@ def _matches(base: StudyResult, other: StudyResult) -> Iterator[_Match]:
         )
 
 
-def _where(match: _Match, base: Stored, other: Stored) -> str:
-    return f'"{base.label if match.other is None else other.label}"'
-
-
 def _rows(name: str, match: _Match, metrics: Sequence[str]) -> Iterator[Row]:
     """Yield a row for each metric that at least one side has."""
     base, other = match.base, match.other
@@ -283,8 +324,12 @@ def _rows(name: str, match: _Match, metrics: Sequence[str]) -> Iterator[Row]:
 def _arm(name: str, stored: Stored) -> Arm:
     result, facts = stored.result, stored.facts
     host = facts.get("host", {}).get("name", "")
-    commit = facts.get("repository", {}).get("commit", "")
-    about = {"study": result.name, "written": result.generated, "host": host, "commit": commit}
+    about = {
+        "study": result.name,
+        "written": result.generated,
+        "host": host,
+        "commit": commit_in(facts),
+    }
     return Arm(
         name=name,
         label=stored.label,

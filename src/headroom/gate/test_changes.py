@@ -38,7 +38,8 @@ def test_one_outlier_is_no_change() -> None:
 
 def test_equal_results_have_no_change_and_a_step_between_them_has() -> None:
     assert changes_of([5.0] * 30) == []
-    assert [change.place for change in changes_of([5.0] * 15 + [6.0] * 15)] == [15]
+    (change,) = changes_of([5.0] * 15 + [6.0] * 15)
+    assert (change.place, change.is_step) == (15, True)
 
 
 @pytest.mark.parametrize("factor", [1e-9, 3.0, 1e12])
@@ -56,3 +57,16 @@ def test_a_series_that_wanders_ends_too() -> None:
         series = np.exp(0.05 * np.cumsum(np.random.default_rng(seed).normal(size=100)))
         places = [change.place for change in changes_of(series.tolist())]
         assert places == sorted(set(places))
+
+
+def test_a_machine_that_drifts_shows_no_steps_and_a_step_on_it_is_found() -> None:
+    """Random walks without noise of their own: the level moves, and nothing is abrupt."""
+    false = found = 0
+    for seed in range(150):
+        walk = np.cumsum(0.01 * np.random.default_rng(seed).normal(size=40))
+        false += any(change.is_step for change in changes_of(np.exp(walk).tolist()))
+        walk[20:] += 0.1
+        places = [change.place for change in changes_of(np.exp(walk).tolist()) if change.is_step]
+        found += 20 in places
+    assert false <= stats.binom.isf(1e-4, 150, LEVEL)
+    assert found > 100

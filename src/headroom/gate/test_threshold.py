@@ -5,8 +5,17 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from headroom.gate.result import Row
-from headroom.gate.threshold import gate_of, is_slower
+from headroom.gate.result import Noise, Row
+from headroom.gate.threshold import (
+    AIM,
+    FIRST_LEVEL,
+    MeasureAgain,
+    again_level,
+    blocks_again,
+    gate_of,
+    is_hidden,
+    is_slower,
+)
 
 ROW = Row(arm="B", base="A", metric="wall_s", unit="s", better="low")
 SAME = msgspec.structs.replace(ROW, ratio=1.0, low=0.97, high=1.03, p_value=0.8)
@@ -16,8 +25,8 @@ FAST = msgspec.structs.replace(ROW, ratio=0.9, low=0.88, high=0.92, p_value=0.00
 LESS = msgspec.structs.replace(FAST, metric="rate", better="high")
 
 
-def again(row: Row) -> object:
-    return lambda suspected: [row for _ in suspected]
+def again(row: Row, noise: Noise | None = None) -> MeasureAgain:
+    return lambda suspected, _: [(row, noise) for _ in suspected]
 
 
 @pytest.mark.parametrize(
@@ -36,16 +45,17 @@ def again(row: Row) -> object:
 def test_a_regression_is_slower_twice_and_may_reach_the_threshold(
     first: Row, second: Row, verdict: str
 ) -> None:
-    found = gate_of([first, SAME], threshold=0.03, again=again(second))  # type: ignore[arg-type]
+    found = gate_of([first, SAME], threshold=0.03, again=again(second))
     assert found.verdict == verdict
 
 
 def test_only_suspected_rows_are_measured_again() -> None:
     asked: list[Row] = []
 
-    def measure(suspected: Sequence[Row]) -> Sequence[Row]:
+    def measure(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
+        assert level == again_level(4)
         asked.extend(suspected)
-        return suspected
+        return [(row, None) for row in suspected]
 
     gate_of([SAME, SLOW, FAST, SLIGHT], threshold=0.03, again=measure)
     assert asked == [SLOW]
@@ -69,3 +79,44 @@ def test_a_metric_that_may_be_zero_regresses_by_its_direction() -> None:
     errors = msgspec.structs.replace(ROW, value=3.0, base_value=0.0, p_value=0.001)
     assert is_slower(errors, 0.01, 0.03)
     assert not is_slower(msgspec.structs.replace(errors, value=0.0, base_value=3.0), 0.01, 0.03)
+
+
+@pytest.mark.parametrize("high", [1.01, 1.06])
+def test_a_slowdown_within_the_noise_of_the_base_is_no_regression(high: float) -> None:
+    """The base against itself in the new blocks is a floor, in whichever direction it differs."""
+    for low, end in ((0.999, high), (1.0 / high, 1.001)):
+        noise = Noise(metric="wall_s", ratio=1.0, low=low, high=end, scatter=None, detectable=None)
+        found = gate_of([SLOW], threshold=0.03, again=again(SLOW, noise))
+        expected = "regression" if high < 1.05 else "noise"
+        assert [one.verdict for one in found.suspicions] == [expected]
+        assert found.verdict == ("regression" if high < 1.05 else "passed")
+
+
+@pytest.mark.parametrize("rows", [1, 7, 300])
+@pytest.mark.parametrize("looks", [0, 1, 3])
+def test_all_looks_and_rows_together_keep_to_the_aim(rows: int, looks: int) -> None:
+    first = looks * FIRST_LEVEL if looks else 1.0
+    assert first * again_level(rows, looks=looks) * rows == pytest.approx(AIM)
+
+
+def test_noise_hides_a_row_until_its_interval_is_narrow_or_excludes_the_threshold() -> None:
+    wide = msgspec.structs.replace(SAME, low=0.96, high=1.04)
+    narrow = msgspec.structs.replace(SAME, ratio=1.02, low=1.005, high=1.035, p_value=0.2)
+    fast = msgspec.structs.replace(SAME, ratio=0.95, low=0.89, high=1.02)
+    assert [is_hidden(row, 0.03) for row in (wide, narrow, fast, SLOW)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert not is_hidden(msgspec.structs.replace(wide, better="none"), 0.03)
+
+
+def test_noise_asks_for_more_new_blocks_and_a_large_slowdown_for_fewer() -> None:
+    def needed(row: Row) -> int:
+        return blocks_again(row, 0.001, 0.03, least=1, most=10_000)
+
+    noisy = msgspec.structs.replace(SLOW, pairs=25, low=0.99, high=1.13, ratio=1.06)
+    assert needed(noisy) > needed(msgspec.structs.replace(noisy, low=1.03, high=1.09)) > 1
+    assert needed(noisy) > needed(msgspec.structs.replace(noisy, ratio=1.5, low=1.4, high=1.6))
+    assert blocks_again(noisy, 0.001, 0.03, least=75, most=80) == 80

@@ -1,38 +1,49 @@
 """The gate: whether anything is surely slower, by as much as a threshold.
 
-A row is suspected if it is slower at the one-sided level `FIRST_LEVEL`, and its 95% interval
-reaches the threshold. New runs of the suspected rows alone decide: a regression is slower at the
-level ``LEVEL / (FIRST_LEVEL * rows)``, at most `FIRST_LEVEL`, and may be as slow as the threshold.
-Both looks have different runs in random order, so a row without a difference fails both with at
-most ``LEVEL / rows``, and any of them with at most `LEVEL`, whatever noise the machine has.
+A row is *suspected* if it is slower at the one-sided level `FIRST_LEVEL`, and its 95% interval
+reaches the threshold. New runs of the suspected rows alone decide. A *regression* is slower at the
+level of `again_level` in them, may be as slow as the threshold, and is slower by more than the base
+can differ from itself in the same blocks (the end of its 95% interval).
 
-If a repetition is impossible (results in a file), the p-values of the first look,
-corrected by Holm's method, have to be below `LEVEL` on their own, and the answer says so.
+Each look has runs of its own in random order. So a row without a difference is suspected with at
+most `FIRST_LEVEL` for each first look, then confirmed with at most `again_level`, and the product
+over all rows is `AIM`, whatever noise the machine has. `AIM` is a tenth of the promise `LEVEL`: the
+rest is for what no order balances, such as paths and caches that belong to one of the two.
+
+Saved results were not interleaved, so their first look counts for nothing: the new runs alone keep
+to `AIM`. If a repetition is impossible, the p-values of the first look, corrected by Holm's method,
+have to be below `LEVEL` on their own, and the answer says so.
 
 Invariant: a row without results never passes.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
 from headroom.gate.judging import holm
-from headroom.gate.result import Gate, GateVerdict, Noise, Row, Suspicion
+from headroom.gate.result import Gate, GateVerdict, Noise, Row, Suspicion, SuspicionVerdict
 
 LEVEL = 0.01
-"""Probability of a false alarm of a whole gate."""
+"""Probability of a false alarm of a whole gate, as promised."""
+AIM = LEVEL / 10.0
+"""The same as designed, for runs that differ by chance alone."""
 FIRST_LEVEL = 0.05
-"""One-sided level of the first look at each row."""
+"""One-sided level of a first look at each row."""
 BLOCKS = 25
-"""Blocks of the first look unless the user says otherwise."""
-AGAIN_TIMES = 2
-"""Blocks of the second look, in multiples of the first: it concerns few rows."""
+"""Blocks of the first look; later ones have twice as many each, while the noise hides too much."""
+AGAIN_TIMES = 3
+"""Blocks of new runs, in multiples of the first look: they concern few rows."""
 _RANK_EFFICIENCY = 0.955
 """Of signed ranks, relative to Student's t, for normal values."""
-_NINE_IN_TEN = 1.2816
+_LOOK_Z, _NINE_IN_TEN, _INTERVAL_Z = 1.6449, 1.2816, 1.96
+_NARROW = _INTERVAL_Z / (_LOOK_Z + _NINE_IN_TEN)
+"""Half-width of an interval, in thresholds, at which 9 of 10 first looks find the threshold."""
 
-MeasureAgain = Callable[[Sequence[Row]], Sequence[Row]]
-"""Measures suspected rows again; returns them in the same order, from new runs alone."""
+MeasureAgain = Callable[[Sequence[Row], float], Sequence[tuple[Row, Noise | None]]]
+"""Measures suspected rows again, to be judged at a level; returns them in the same order, from new
+runs alone, each with the base against itself in the same blocks."""
 
 
 def is_judged(row: Row) -> bool:
@@ -40,15 +51,61 @@ def is_judged(row: Row) -> bool:
     return row.better != "none"
 
 
-def again_level(rows: int) -> float:
-    """Return the one-sided level of the second look.
+def first_looks(most: int) -> list[int]:
+    """Return the blocks after which a gate looks, at most `most`, if nobody fixes their number.
 
     Examples
     --------
-    >>> again_level(1), round(again_level(20), 3), round(again_level(100), 3)
-    (0.05, 0.01, 0.002)
+    >>> first_looks(100), first_looks(10)
+    ([25, 50, 100], [10])
     """
-    return min(LEVEL / (FIRST_LEVEL * max(rows, 1)), FIRST_LEVEL)
+    looks = [min(BLOCKS, most)]
+    while looks[-1] < most:
+        looks.append(min(2 * looks[-1], most))
+    return looks
+
+
+def is_hidden(row: Row, threshold: float) -> bool:
+    """Return whether a row may be a regression that its noise hides from a first look."""
+    if row.ratio is None or row.low is None or row.high is None or row.low <= 0.0:
+        return False
+    reach = math.log(row.high / row.low) / 2.0
+    times = slowdown(row)
+    may_be = is_judged(row) and times is not None and times[2] >= 1.0 + threshold
+    is_wide = reach > _NARROW * math.log1p(threshold)
+    return may_be and is_wide and not is_slower(row, FIRST_LEVEL, threshold)
+
+
+def again_level(rows: int, *, looks: int = 1) -> float:
+    """Return the one-sided level of new runs, after some first looks in random order.
+
+    Examples
+    --------
+    >>> round(again_level(1), 4), round(again_level(20, looks=3), 6), again_level(10, looks=0)
+    (0.02, 0.000333, 0.0001)
+    """
+    first = min(looks * FIRST_LEVEL, 1.0) if looks else 1.0
+    return AIM / (first * max(rows, 1))
+
+
+def blocks_again(row: Row, level: float, threshold: float, *, least: int, most: int) -> int:
+    """Return the new blocks that confirm 9 of 10 slowdowns, between `least` and `most`.
+
+    Parameters
+    ----------
+    row
+        The suspected row: its interval says how much its blocks scatter, and how slow it surely is.
+    level, threshold
+        One-sided level of the new runs, and the smallest slowdown (share) to confirm.
+    """
+    times = slowdown(row)
+    if times is None or row.low is None or row.high is None or row.low <= 0.0:
+        return least
+    reach = math.log(row.high / row.low) / 2.0
+    distance = max(math.log(max(times[1], 1.0)), math.log1p(threshold))
+    deviations = NormalDist().inv_cdf(1.0 - level) + _NINE_IN_TEN
+    needed = (row.pairs or row.count) * (deviations * reach / _INTERVAL_Z / distance) ** 2
+    return min(max(math.ceil(needed), least), most)
 
 
 def fewest_blocks(rows: int) -> int:
@@ -58,8 +115,8 @@ def fewest_blocks(rows: int) -> int:
     --------
     >>> fewest_blocks(1), fewest_blocks(100)
     (6, 6)
-    >>> fewest_blocks(10_000)
-    8
+    >>> fewest_blocks(1_000_000)
+    9
     """
     again = math.ceil(-math.log2(again_level(rows)) / AGAIN_TIMES)
     return max(fewest_pairs(), again)
@@ -70,6 +127,7 @@ def gate_of(
     *,
     threshold: float,
     again: MeasureAgain | None,
+    looks: int = 1,
     missing: Sequence[str] = (),
     why_not: str = "",
 ) -> Gate:
@@ -78,22 +136,28 @@ def gate_of(
     Parameters
     ----------
     rows
-        All rows of the first look.
+        All rows of the last first look.
     threshold
         Slowdown (share, above 0) that counts as a regression.
     again
         Measures suspected rows again; None if that is impossible, and `why_not` says why.
+    looks
+        First looks so far, each of runs in random order; 0 for saved results.
     missing
         Points with results on one side only; rows without results are added.
     """
     known = [row for row in rows if is_judged(row)]
     missing = [*missing, *(_name(row) for row in known if row.p_value is None)]
     suspected = [row for row in known if is_slower(row, FIRST_LEVEL, threshold)]
-    level = again_level(len(known))
+    level = again_level(len(known), looks=looks)
     if again is None:
         suspicions = _alone(known, threshold)
     else:
-        suspicions = _repeated(suspected, again(suspected) if suspected else [], level, threshold)
+        found = again(suspected, level) if suspected else []
+        suspicions = [
+            Suspicion(first=first, again=row, verdict=_second(row, noise, level, threshold))
+            for first, (row, noise) in zip(suspected, found, strict=True)
+        ]
     return Gate(
         threshold=threshold,
         level=LEVEL,
@@ -107,21 +171,15 @@ def gate_of(
     )
 
 
-def _repeated(
-    suspected: Sequence[Row], again: Sequence[Row], level: float, threshold: float
-) -> list[Suspicion]:
-    return [
-        Suspicion(
-            first=first,
-            again=second,
-            verdict="unconfirmed"
-            if second.p_value is None
-            else "regression"
-            if is_slower(second, level, threshold)
-            else "cleared",
-        )
-        for first, second in zip(suspected, again, strict=True)
-    ]
+def _second(row: Row, noise: Noise | None, level: float, threshold: float) -> SuspicionVerdict:
+    if row.p_value is None:
+        return "unconfirmed"
+    if not is_slower(row, level, threshold):
+        return "cleared"
+    times, floor = slowdown(row), 1.0
+    if noise is not None and noise.low and noise.high:
+        floor = max(noise.high, 1.0 / noise.low)
+    return "noise" if times is not None and times[0] <= floor else "regression"
 
 
 def _alone(known: Sequence[Row], threshold: float) -> list[Suspicion]:
@@ -200,7 +258,7 @@ def detectable(scatter: float, blocks: int) -> float:
     0.0257
     """
     pair = scatter * math.sqrt(2.0 / blocks / _RANK_EFFICIENCY)
-    return math.expm1((1.6449 + _NINE_IN_TEN) * pair)
+    return math.expm1((_LOOK_Z + _NINE_IN_TEN) * pair)
 
 
 def noise_of(row: Row, *, scatter: float | None) -> Noise:

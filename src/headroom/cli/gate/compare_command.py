@@ -4,17 +4,17 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import msgspec
 import typer
 
 from headroom.cli import options, session
-from headroom.cli.gate.progress import Rounds
-from headroom.cli.gate.subjects import Asked, compared, folder_for
+from headroom.cli.gate.subjects import Asked, compared
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import ExitCode, StudyError
-from headroom.gate.arms import WRITTEN
+from headroom.experiment.runner.progress import Progress
 from headroom.gate.compare import Question
 from headroom.gate.meaning import share_of
 from headroom.gate.measuring import Effort
@@ -27,7 +27,7 @@ def compare(
     subjects: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="COMMAND|RESULT|REVISION:STUDY",
+            metavar="COMMAND|RESULT",
             help="Two or more, the base first. Commands in quotes, no shell reads them; results: "
             "folder of a study, results.json or page.",
         ),
@@ -72,7 +72,11 @@ def compare(
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option("--runs", min=2, help="A fixed number of blocks instead [with a gate: 25]."),
+        typer.Option(
+            "--runs",
+            min=2,
+            help="A fixed number of blocks instead [a gate: 25, more while noise hides the share].",
+        ),
     ] = None,
     max_runs: Annotated[
         int, typer.Option("--max-runs", min=2, help="Maximum number of blocks.")
@@ -128,13 +132,9 @@ def compare(
         typer.Option(
             "--keep",
             metavar="FOLDER",
-            help="Keep page and JSON document there; of commands the runs too, and the same "
-            "command resumes.",
+            help="Write the page and the JSON document there.",
         ),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Measure again what the kept folder has.")
-    ] = False,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Simulations in parallel.")
     ] = None,
@@ -159,7 +159,6 @@ def compare(
         effort=effort,
         same_within=share_of(same_within, "--same-within"),
         threshold=threshold,
-        fresh=fresh,
         jobs=jobs or os.cpu_count() or 1,
     )
     asked = Asked(
@@ -175,10 +174,10 @@ def compare(
             "ignore_failure": ignore_failure,
         },
         prepare=prepare or [],
-        progress=Rounds(error_console(color), is_quiet=quiet),
+        new_progress=lambda: Progress(error_console(color), is_quiet=quiet),
     )
-    with folder_for(keep) as folder:
-        result = compared(subjects or [], rev or [], asked, folder)
+    with TemporaryDirectory(prefix="headroom-compare-") as folder:
+        result = compared(subjects or [], rev or [], asked, Path(folder))
     result = msgspec.structs.replace(result, command=shlex.join(["headroom", *sys.argv[1:]]))
     _show(result, keep, as_json=as_json, quiet=quiet, color=color)
     raise typer.Exit(exit_code_of(result))
@@ -192,10 +191,11 @@ def _show(
     else:
         render_comparison(result, result_console(color))
     if keep is not None:
-        page = keep / WRITTEN[0]
+        keep.mkdir(parents=True, exist_ok=True)
+        page = keep / "comparison.html"
         page.write_text(render_comparison_page(result), encoding="utf-8")
         text = msgspec.json.format(msgspec.json.encode(result), indent=2)
-        (keep / WRITTEN[1]).write_bytes(text + b"\n")
+        (keep / "comparison.json").write_bytes(text + b"\n")
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
 
 

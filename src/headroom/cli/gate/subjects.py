@@ -1,25 +1,23 @@
 """The subjects of `headroom compare`: commands, results, or one thing at several commits."""
 
 import shlex
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headroom.cli.gate.progress import Rounds
 from headroom.errors import StudyError
+from headroom.experiment.runner.progress import Progress
 from headroom.gate.arms import COMMAND_METRICS, Command
 from headroom.gate.compare import Question, compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
 from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
-from headroom.gate.repeat import again_at_commits, why_not_again
+from headroom.gate.repeat import compare_saved
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
-from headroom.gate.stored import compare_results, read_stored
+from headroom.gate.stored import read_stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +33,7 @@ class Asked:
     force: bool
     options: Mapping[str, Any]
     """Of commands, see `arms_of_commands`."""
-    progress: Rounds
-
-
-@contextmanager
-def folder_for(keep: Path | None) -> Iterator[Path]:
-    """Yield the kept folder, or a temporary one."""
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        yield keep
-        return
-    with tempfile.TemporaryDirectory(prefix="headroom-compare-") as name:
-        yield Path(name)
+    new_progress: Callable[[], Progress]
 
 
 def compared(
@@ -54,19 +41,13 @@ def compared(
 ) -> ComparisonResult:
     """Compare what the arguments name."""
     if revisions:
-        return _at_revisions(texts, revisions, asked)
+        return _at_revisions(texts, revisions, asked, folder)
     found = meanings_of(texts)
     labels = _labels([meaning.text for meaning in found], asked.labels)
     if found[0].kind == "command":
         commands = _commands(found, labels, asked.prepare, [Path.cwd()] * len(found))
         return _of_commands(commands, asked, folder)
-    if found[0].kind == "result":
-        return _of_results(found, labels, asked, folder)
-    studies = [
-        Revision(label=label, commit=one.revision, path=Path(prefix_of(Path())) / one.path)
-        for label, one in zip(labels, found, strict=True)
-    ]
-    return _of_studies(studies, asked)
+    return _of_results(found, labels, asked, folder)
 
 
 def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -106,7 +87,7 @@ def _of_commands(commands: Sequence[Command], asked: Asked, folder: Path) -> Com
         commands,
         folder,
         question=asked.question,
-        new_progress=asked.progress.next_round,
+        new_progress=asked.new_progress,
         metrics=asked.metrics or COMMAND_METRICS,
         **asked.options,
     )
@@ -119,28 +100,20 @@ def _of_results(
         read_stored(one.path, label=label, quick=asked.quick)
         for one, label in zip(found, labels, strict=True)
     ]
-    why_not = why_not_again(stored)
-    again = None
-    if not why_not:
-        again = again_at_commits(
-            stored,
-            folder,
-            question=asked.question,
-            metrics=asked.metrics,
-            build=asked.build,
-            new_progress=asked.progress.next_round,
-        )
-    return compare_results(
+    return compare_saved(
         stored,
+        folder,
         question=asked.question,
         metrics=asked.metrics,
         force=asked.force,
-        again=again,
-        why_not=why_not,
+        build=asked.build,
+        new_progress=asked.new_progress,
     )
 
 
-def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) -> ComparisonResult:
+def _at_revisions(
+    texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
+) -> ComparisonResult:
     """Compare one study, or one command, at several commits."""
     if len(texts) != 1 or len(revisions) < 2:  # noqa: PLR2004 - a pair
         raise StudyError(
@@ -157,8 +130,8 @@ def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) 
         for label, commit in zip(labels, commits, strict=True)
     ]
     if is_study:
-        return _of_studies(found, asked)
-    with built(Path(), found, asked.build) as roots, folder_for(None) as folder:
+        return _of_studies(found, asked, folder)
+    with built(Path(), found, asked.build) as roots:
         folders = [root / path for root in roots]
         meaning = command_of(texts[0], folders[0])
         commands = _commands([meaning] * len(found), labels, asked.prepare, folders)
@@ -166,9 +139,9 @@ def _at_revisions(texts: Sequence[str], revisions: Sequence[str], asked: Asked) 
     return msgspec.structs.replace(result, title=f"{shlex.join(meaning.argv)}: {result.title}")
 
 
-def _of_studies(revisions: Sequence[Revision], asked: Asked) -> ComparisonResult:
+def _of_studies(revisions: Sequence[Revision], asked: Asked, folder: Path) -> ComparisonResult:
     """Compare a study at several commits; checkouts and journal are temporary."""
-    with built(Path(), revisions, asked.build) as roots, folder_for(None) as folder:
+    with built(Path(), revisions, asked.build) as roots:
         arms = arms_of_studies(
             roots,
             revisions,
@@ -180,6 +153,6 @@ def _of_studies(revisions: Sequence[Revision], asked: Asked) -> ComparisonResult
             arms,
             folder,
             question=asked.question,
-            new_progress=asked.progress.next_round,
+            new_progress=asked.new_progress,
             kind="revisions",
         )

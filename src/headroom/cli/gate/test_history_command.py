@@ -104,7 +104,7 @@ def test_a_folder_of_results_is_ordered_by_date_and_drawn_on_a_page(folder: Path
     assert max(map(len, answer.stdout.splitlines())) <= 80
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Naps &lt;i&gt;" in page
-    assert page.count('stroke-dasharray="5 3"') == 1
+    assert page.count("step at 10") == 2  # wide, and for phones
 
 
 def test_few_results_have_no_change_and_say_how_many_are_needed() -> None:
@@ -143,3 +143,22 @@ def test_what_has_no_history_says_why_with_a_hint(words: list[str], message: str
     assert answer.exit_code != 0
     assert message in " ".join(answer.stderr.split())
     assert "hint:" in answer.stderr
+
+
+def test_sessions_of_the_same_code_are_the_noise_of_saved_results() -> None:
+    shutil.copy("naps/results/results.json", "old.json")
+    noise, cautions = compared("old.json", "old.json")
+    assert (noise["sessions"], noise["between"]) == (1, None)
+    assert any("How far the machine drifts is unknown" in one for one in cautions)
+    sessions(count=3, change=2)
+    noise, cautions = compared("old.json", "naps")
+    assert noise["sessions"] == 4
+    assert noise["between"] > 1.0, "the last session takes twice as long"
+    assert not any("unknown" in one for one in cautions)
+
+
+def compared(*words: str) -> tuple[dict[str, Any], list[str]]:
+    answer = CliRunner().invoke(app, ["compare", *words, "--json"])
+    content = json.loads(answer.stdout)["content"]
+    (noise,) = content["noise"]
+    return noise, content["cautions"]

@@ -5,6 +5,7 @@ and metrics, and turns one point and one seed into one `Run`. Systems register u
 point group ``headroom.systems``; nothing here imports one.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
+    get_args,
     runtime_checkable,
 )
 
@@ -144,12 +146,26 @@ class Metric:
         Which direction a user wants.
     description
         One sentence.
+
+    Raises
+    ------
+    StudyError
+        `better` is not a direction; the message names the line that declares the metric.
     """
 
     name: str
     unit: str
     better: Direction = "none"
     description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.better not in get_args(Direction):
+            caller = sys._getframe(2)
+            raise StudyError(
+                f"{caller.f_code.co_filename}:{caller.f_lineno}: metric `{self.name}`: `better` is "
+                f"{self.better!r}, which is not a direction",
+                cure=f"write one of {', '.join(get_args(Direction))}",
+            )
 
 
 @runtime_checkable

@@ -89,6 +89,9 @@ class Progress:
         True shows nothing, also on a terminal.
     """
 
+    has_warned: bool = False
+    """Whether the user knows what it would warn of: of a busy machine, once in many rounds."""
+
     def __init__(self, console: "Console", *, is_quiet: bool = False) -> None:
         self._console = console
         self._is_quiet = is_quiet
@@ -137,7 +140,7 @@ class Progress:
 
     def warn(self, words: str) -> None:
         """Print a message on stderr, terminal or not, unless the user wants quiet."""
-        if words and not self._is_quiet:
+        if words and not self._is_quiet and not self.has_warned:
             self._console.print(f"headroom: warning: {words}", markup=False, soft_wrap=True)
 
     def stop(self) -> None:
@@ -192,7 +195,7 @@ class TextProgress(Progress):
 
     def warn(self, words: str) -> None:
         """Print a message on a line of its own."""
-        if words:
+        if words and not self.has_warned:
             self._stream.write(f"headroom: warning: {words}\n")
 
     def stop(self) -> None:

@@ -3,19 +3,17 @@
 Invariant: restates `HistoryResult`.
 """
 
-from collections.abc import Sequence
-
 from rich.console import Console
 
 from headroom.gate.changes import Change
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
 from headroom.report.columns import Column
-from headroom.report.compared.figure import Figure, Line, draw_lines
+from headroom.report.compared.figure import Figure, draw_lines
 from headroom.report.compared.page import static_page
 from headroom.report.compared.sentences import change_words, label_place
 from headroom.report.screen import Screen
-from headroom.report.tables import Cell, Head, Table, rest_note
+from headroom.report.tables import rest_note
 from headroom.report.words import count_noun, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -24,14 +22,15 @@ _SENTENCES, _ROWS, _FIGURES = 8, 60, 24
 
 
 def change_sentences(result: HistoryResult) -> list[str]:
-    """Return each change as a sentence, or that there is none."""
-    found = [(series, change) for series in result.series for change in series.changes]
+    """Return each step and drift as a sentence, or that there is none."""
+    steps = [(one, change) for one in result.series for change in one.changes if change.is_step]
+    steps.sort(key=lambda pair: (not is_worse(*pair), pair[1].p_value))
+    found = [_change(series, change) for series, change in steps]
+    found += [_moved(series) for series in result.series if _drift(series)]
     if not found:
         return [_none(result)]
-    found.sort(key=lambda pair: (not is_worse(*pair), pair[1].p_value))
-    said = [_change(series, change) for series, change in found[:_SENTENCES]]
-    rest = len(found) - len(said)
-    return [*said, f"{rest} more changes: see the table."] if rest else said
+    rest = len(found) - _SENTENCES
+    return [*found[:_SENTENCES], *([f"{rest} more changes: see the table."] if rest > 0 else [])]
 
 
 def _none(result: HistoryResult) -> str:
@@ -40,6 +39,23 @@ def _none(result: HistoryResult) -> str:
         need = f"a change can be found from {result.fewest} results on"
         return f"No change: {count_noun(longest, 'result')}; {need}."
     return f"No change in {count_noun(len(result.series), 'series', 'series')}."
+
+
+def _drift(series: HistorySeries) -> list[Change]:
+    """Return the changes of level that are not abrupt."""
+    return [change for change in series.changes if not change.is_step]
+
+
+def _moved(series: HistorySeries) -> str:
+    first, last = (_drift(series)[place] for place in (0, -1))
+    before, after = (
+        format_quantity(value, series.unit, metric=series.metric)
+        for value in (first.before, last.after)
+    )
+    return (
+        f"{_where(series)}{label_metric(series.metric)} moved from {before} to {after} over "
+        f"{len(series.results)} results: a drift, or steps that cannot be distinguished from one."
+    )
 
 
 def _change(series: HistorySeries, change: Change) -> str:
@@ -71,24 +87,16 @@ def _where(series: HistorySeries) -> str:
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
-    """Return the cautions."""
-    found = []
-    remembering = sum(series.remembers for series in result.series)
-    if remembering:
-        found.append(
-            f"In {count_noun(remembering, 'series', 'series')} results depend on those before "
-            "them, so changes are found too often: the machine itself drifts."
-        )
-    found += [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
-    return found
+    """Return what does not count."""
+    return [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
 
 
 def level_sentence(result: HistoryResult) -> str:
     """Return the error rate."""
     series = count_noun(len(result.series), "series", "series")
     return (
-        f"{series}; without any change one is reported in at most {format_limit(result.level)} "
-        "of cases, if results are independent."
+        f"{series}; without a step, one is reported in at most about {format_limit(result.level)} "
+        "of cases, also if the machine drifts."
     )
 
 
@@ -112,12 +120,18 @@ def render_history(result: HistoryResult, console: Console) -> None:
             *([Column("Course", [bars(series) for series in shown])] if is_unicode else []),
             Column("First", [_value(series, 0) for series in shown], is_number=True),
             Column("Last", [_value(series, -1) for series in shown], is_number=True),
-            Column("Changes", [str(len(series.changes)) for series in shown], is_number=True),
+            Column("Changes", [_count(series) for series in shown]),
             Column("n", [str(len(series.results)) for series in shown], is_number=True),
         ]
     )
     if rest := rest_note(len(shown), len(result.series), "series"):
         screen.line(rest, "dim")
+
+
+def _count(series: HistorySeries) -> str:
+    steps = len(series.changes) - len(_drift(series))
+    return ", ".join(filter(None, [count_noun(steps, "step") if steps else "",
+        "drift" if _drift(series) else ""])) or "none"  # fmt: skip
 
 
 def _value(series: HistorySeries, place: int) -> str:
@@ -146,7 +160,7 @@ def render_history_page(result: HistoryResult) -> str:
         runs=level_sentence(result),
         cautions=caution_sentences(result),
         figures=[_figure(series) for series in drawn],
-        tables=[_table(result)],
+        tables=[],
         records=[],
         command=result.command,
         version=result.headroom_version,
@@ -155,40 +169,13 @@ def render_history_page(result: HistoryResult) -> str:
 
 def _figure(series: HistorySeries) -> Figure:
     values = [found.value for found in series.results]
-    marks = [change.place for change in series.changes]
+    marks = [change.place for change in series.changes if change.is_step]
     dates = [series.results[place].date[:10] for place in (0, -1)]
-    line = Line(f"{len(values)} results, {dates[0]} to {dates[1]}", values)
-    changes = " ".join(_change(series, change) for change in series.changes)
+    label = f"{len(values)} results, {dates[0]} to {dates[1]}"
+    said = [_change(series, change) for change in series.changes if change.is_step]
+    changes = " ".join([*said, *([_moved(series)] if _drift(series) else [])])
     return Figure(
         f"{_where(series)}{label_metric(series.metric)}",
-        draw_lines([line], series.unit, series.metric, marks),
+        draw_lines({label: values}, series.unit, series.metric, title="result", marks=marks),
         changes or "No change.",
     )
-
-
-def _table(result: HistoryResult) -> Table:
-    heads = [
-        Head("Point"), Head("Metric"), Head("Date"), Head("Commit"),
-        Head("Value", is_number=True), Head("n", is_number=True), Head("Change"),
-    ]  # fmt: skip
-    rows: list[list[Cell]] = []
-    for series in result.series:
-        rows += _rows(series)
-    shown = rows[:500]
-    return Table("All results", heads, shown, rest_note(len(shown), len(rows), "results"))
-
-
-def _rows(series: HistorySeries) -> Sequence[list[Cell]]:
-    changes = {change.place: change for change in series.changes}
-    return [
-        [
-            Cell(label_place(series), is_head=True),
-            Cell(title_metric(series.metric), series.metric),
-            Cell(found.date[:16], found.date),
-            Cell(found.commit[:10]),
-            Cell(_value(series, place), repr(found.value), is_number=True),
-            Cell(str(found.count), is_number=True),
-            Cell("change", mark="warn") if place in changes else Cell(""),
-        ]
-        for place, found in enumerate(series.results)
-    ]

@@ -6,8 +6,13 @@ Invariant: reads `ComparisonResult` only; the page holds no script and loads not
 from markupsafe import Markup
 
 from headroom.gate.result import ComparisonResult, Row
-from headroom.quantities import format_limit
-from headroom.report.compared.figure import ROWS_AT_MOST, Figure, Line, draw_lines, draw_ratios
+from headroom.report.compared.figure import (
+    LINES,
+    ROWS_AT_MOST,
+    Figure,
+    draw_lines,
+    draw_ratios,
+)
 from headroom.report.compared.sentences import (
     DOUBTS,
     answer_sentences,
@@ -15,14 +20,15 @@ from headroom.report.compared.sentences import (
     gate_sentences,
     label_place,
     noise_sentences,
+    ratio_text,
     verdict_word,
 )
 from headroom.report.compared.terminal import (
     difference_sentences,
-    ratio_text,
     runs_sentence,
     value_text,
 )
+from headroom.report.figures.roles import page_rules
 from headroom.report.layout import environment, template_text
 from headroom.report.tables import Cell, Head, Table, rest_note
 from headroom.report.words import title_metric
@@ -52,7 +58,7 @@ def static_page(**parts: object) -> str:
     return (
         environment()
         .get_template("comparison.html")
-        .render(policy=POLICY, style=Markup(template_text("page.css")), **parts)  # noqa: S704 - a file of this package
+        .render(policy=POLICY, style=Markup(template_text("page.css") + page_rules()), **parts)  # noqa: S704 - of this package
     )
 
 
@@ -61,23 +67,22 @@ def _figures(result: ComparisonResult) -> list[Figure]:
     figures = []
     drawn = [row for row in result.rows if row.ratio is not None and row.low]
     if drawn:
-        zone = format_limit(result.same_within)
         rest = rest_note(min(len(drawn), ROWS_AT_MOST), len(drawn), "rows")
         figures.append(
             Figure(
                 "Change against the base",
                 draw_ratios(drawn, labels, same_within=result.same_within),
-                f"Dots are ratios, lines their 95% intervals; the band is the same within {zone}. "
-                f"{rest}",
+                f"Dots are ratios of other to base, lines their 95% intervals. {rest}".rstrip(),
             )
         )
-    timed = [Line(arm.label, arm.times_s) for arm in result.arms if arm.times_s]
+    timed = {arm.label: arm.times_s for arm in result.arms if arm.times_s}
     if result.kind == "commands" and timed:
         figures.append(
             Figure(
                 "Wall time of each run, block by block",
-                draw_lines(timed, "s", "wall_s"),
-                "Within a block the order is random, so a drift of the machine meets all alike.",
+                draw_lines(timed, "s", "wall_s", title="block"),
+                "Within a block the order is random, so a drift of the machine meets all alike. "
+                f"{rest_note(min(len(timed), len(LINES)), len(timed), 'commands')}".rstrip(),
             )
         )
     return figures

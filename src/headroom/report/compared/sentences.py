@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from headroom.analysis.results import PointResult
-from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Ranked, Row, Suspicion
+from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Suspicion
 from headroom.gate.series import HistorySeries
 from headroom.quantities import format_level, format_limit, format_plain, format_ratio
 from headroom.report.disturbances import causes_of, disturbance_cautions
@@ -57,7 +57,7 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     if low == ratio == high == 1.0:
         return "equal in every run"
     ends = [end for end in (low, ratio, high) if end is not None]
-    if not _PERCENT_FROM < min(ends) <= max(ends) < _PERCENT_TO:
+    if not is_in_percent(ends):
         return format_ratio(ratio, low, high)
     sign = 1.0 if ratio >= 1.0 else -1.0
     word = "higher" if sign > 0.0 else "lower"
@@ -69,6 +69,16 @@ def change_words(ratio: float, low: float | None, high: float | None) -> str:
     bounds = sorted((sign * (low - 1.0) * 100.0, sign * (high - 1.0) * 100.0))
     shown = [f"{format_plain(bound, decimals=decimals)}%" for bound in bounds]
     return f"{format_plain(size, decimals=decimals)}% {word} ({shown[0]} to {shown[1]})"
+
+
+def is_in_percent(ratios: Sequence[float]) -> bool:
+    """Return whether ratios are printed as changes in per cent, not as multiples."""
+    return _PERCENT_FROM < min(ratios) <= max(ratios) < _PERCENT_TO
+
+
+def ratio_text(row: Row) -> str:
+    """Return the ratio of a row with its interval."""
+    return "" if row.ratio is None else format_ratio(row.ratio, row.low, row.high)
 
 
 def row_words(row: Row) -> str:
@@ -88,8 +98,7 @@ def verdict_word(row: Row) -> str:
 def answer_sentences(result: ComparisonResult) -> list[str]:
     """Return the answer: one sentence for each arm, or counts where there are many rows."""
     if result.kind == "commands":
-        found = [_of_arm(result, arm) for arm in result.arms[1:]]
-        return [*found, *_ranking_sentences(result)]
+        return [_of_arm(result, arm) for arm in result.arms[1:]]
     different = [row for row in result.rows if row.verdict not in {"same", "undecided"}]
     worst = sorted(different, key=lambda row: (row.verdict != "worse", row.adjusted or 0.0))
     names = [f"{label_place(row)}: {row_words(row)}." for row in worst[:_SHOWN]]
@@ -119,23 +128,18 @@ def _of_arm(result: ComparisonResult, arm: Arm) -> str:
     return f"{label_arm(result, arm.name)} vs {label_arm(result, rows[0].base)}: {clauses}."
 
 
-def _ranking_sentences(result: ComparisonResult) -> list[str]:
-    if not result.ranking:
-        return []
-    return [f"Order: {'; '.join(_ranked(result, one) for one in result.ranking)}."]
-
-
-def _ranked(result: ComparisonResult, one: Ranked) -> str:
-    ratio = "" if one.ratio == 1.0 else f", {format_ratio(one.ratio, one.low, one.high)}"
-    return f"{one.place}. {label_arm(result, one.arm)}{ratio}"
-
-
 def gate_sentences(result: ComparisonResult) -> list[str]:
     """Return the decision of the gate and its basis; empty if there is no gate."""
     gate = result.gate
     if gate is None:
         return []
     found = [_gate_verdict(gate)]
+    hidden = [noise.detectable for noise in result.noise if noise.detectable]
+    if gate.verdict == "passed" and max(hidden, default=0.0) > gate.threshold:
+        found.append(
+            f"The noise hides slowdowns below about {format_limit(max(hidden))}: take more --runs, "
+            "longer programs, or a quieter machine."
+        )
     found += [_suspicion(result, one) for one in gate.suspicions]
     if gate.not_repeated:
         found.append(
@@ -171,28 +175,38 @@ def _suspicion(result: ComparisonResult, one: Suspicion) -> str:
     if one.verdict == "regression":
         how = f"confirmed by {runs}" if one.again else "by one look only"
     else:
-        how = {"cleared": f"suspected, and cleared by {runs}"}.get(
-            one.verdict, "suspected, not confirmed"
-        )
+        how = {
+            "cleared": f"suspected, and cleared by {runs}",
+            "noise": f"suspected, but the base differs from itself as much in {runs}",
+        }.get(one.verdict, "suspected, not confirmed")
     change = "" if row.ratio is None else f" {change_words(row.ratio, row.low, row.high)}"
     return f"{who}: {label_metric(row.metric)}{change}, {how}."
 
 
 def noise_sentences(result: ComparisonResult) -> list[str]:
-    """Return how the base compares with itself: the noise of the machine."""
+    """Return what the machine does by itself: the base against itself, or its sessions."""
     return [_noise(result, noise) for noise in result.noise[:_SHOWN]]
 
 
 def _noise(result: ComparisonResult, noise: Noise) -> str:
     who = ", ".join(filter(None, [label_arm(result, result.arms[0].name), label_place(noise)]))
-    itself = "no ratio" if noise.ratio is None else change_words(noise.ratio, noise.low, noise.high)
-    seen = ""
+    found = []
     if noise.scatter is not None and noise.detectable is not None:
-        seen = (
-            f"; one run scatters by {format_limit(noise.scatter)}: 9 of 10 first looks find "
+        found.append(
+            f"one run scatters by {format_limit(noise.scatter)}: 9 of 10 "
+            f"{'comparisons' if noise.sessions else 'first looks'} find "
             f"{format_limit(noise.detectable)}"
         )
-    return f"{who} against itself: {label_metric(noise.metric)} {itself}{seen}."
+    if noise.between is not None:
+        found.append(
+            f"{noise.sessions} sessions of the same code differ by up to "
+            f"{format_limit(noise.between)}"
+        )
+    if noise.sessions:
+        return f"{who}: {label_metric(noise.metric)}: {'; '.join(found) or 'too few runs to tell'}."
+    itself = "no ratio" if noise.ratio is None else change_words(noise.ratio, noise.low, noise.high)
+    said = "; ".join([itself, *found])
+    return f"{who} against itself: {label_metric(noise.metric)} {said}."
 
 
 def caution_sentences(result: ComparisonResult) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from rich.console import Console
 
 from headroom.gate.result import ComparisonResult, Row
-from headroom.quantities import format_quantity, format_ratio
+from headroom.quantities import format_quantity
 from headroom.report.columns import Column
 from headroom.report.compared.sentences import (
     answer_sentences,
@@ -16,6 +16,7 @@ from headroom.report.compared.sentences import (
     gate_sentences,
     label_place,
     noise_sentences,
+    ratio_text,
     verdict_word,
 )
 from headroom.report.screen import Screen
@@ -95,8 +96,3 @@ def _render_rows(result: ComparisonResult, screen: Screen) -> None:
 def value_text(row: Row, value: float | None) -> str:
     """Return one side of a row with its unit."""
     return "" if value is None else format_quantity(value, row.unit, metric=row.metric)
-
-
-def ratio_text(row: Row) -> str:
-    """Return the ratio of a row with its interval."""
-    return "" if row.ratio is None else format_ratio(row.ratio, row.low, row.high)
