@@ -154,7 +154,7 @@ class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
     limits; None if there is no such factor, or if it limits everywhere."""
     last_free: float | None = None
     """Highest level below `level` at which it does not."""
-    last: float | None = None
+    end: Level | None = None
     """Highest level at which it limits, if it does not limit above; then `level` is None."""
     metric: str = ""
     points: int
@@ -504,7 +504,8 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     """Of `outlier`: the others."""
     high: float | None = None
     name: str = ""
-    """Of `disturbed`: the cause, as `Disturbed.cause`."""
+    """Of `disturbed`: the cause, as `Disturbed.cause`; of `assumed`: ``assumed``, ``unsourced`` or
+    ``both``."""
     message: str = ""
     """Of `remark`: the words of the system."""
     levels: Setting = {}
