@@ -9,11 +9,20 @@ from typing import Any
 
 from headroom.report.browser import Browser, Scheme, Visit
 
-WIDE_PX, PHONE_PX, SMALL_PX = 1280, 390, 320
+WIDE_PX, PHONE_PX, NARROW_PX, SMALL_PX = 1280, 390, 375, 320
+"""The last but one is the narrowest on which the text of figures keeps its size, beside a scrollbar
+of 15 px."""
+SCREENS: tuple[tuple[int, Scheme], ...] = (
+    (WIDE_PX, "light"),
+    (WIDE_PX, "dark"),
+    (PHONE_PX, "light"),
+    (PHONE_PX, "dark"),
+    (NARROW_PX, "dark"),
+)
 FOLD_PX = 900
 """Height of the window, which shows answer, figure, chips and the first caution."""
 FIGURE_FROM_PX = 400
-TALLEST_PX = {WIDE_PX: 3_500, PHONE_PX: 7_000}
+TALLEST_PX = {WIDE_PX: 3_500, PHONE_PX: 7_000, NARROW_PX: 7_000}
 MOST_WORDS = 1_200
 MOST_FIGURES = 9
 UNFOLD_ALL = """
@@ -39,9 +48,33 @@ const labels = pictures.flatMap((picture) => {
     .map(([other]) => `over: ${text} and ${other}`));
   return [...cut, ...over];
 });
+const shrunk = pictures.filter((one) => box(one).width < Number(one.getAttribute("width")) - 0.5);
+const light = (colour) => {
+  const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+  const linear = [r, g, b].map((part) => part / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return { a, y: 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] };
+};
+const ground = (element) => {
+  for (let one = element; one; one = one.parentElement) {
+    const found = light(getComputedStyle(one).backgroundColor);
+    if (found.a === 1) return found.y;
+  }
+  return 1;
+};
+const pale = [...document.querySelectorAll("main :is(h1, h2, h3, p, li, text), .chip")]
+  .filter((one) => one.textContent.trim() && box(one).width > 0)
+  .map((one) => {
+    const style = getComputedStyle(one);
+    const pair = [light(one.closest("svg") ? style.fill : style.color).y, ground(one)];
+    return [one.textContent.trim(), (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
+  })
+  .filter(([, contrast]) => contrast < 4.5)
+  .map(([text, contrast]) => `pale (${contrast.toFixed(1)}): ${text}`);
 const first = document.querySelector("svg.figure");
 document.documentElement.dataset.measured = JSON.stringify({
-  labels,
+  labels: [...labels, ...pale],
+  shrunk: shrunk.length,
   height: document.documentElement.scrollHeight,
   words: document.querySelector("main").innerText.split(/\\s+/).length,
   figures: pictures.length,
@@ -53,20 +86,23 @@ document.documentElement.dataset.measured = JSON.stringify({
 """
 
 
-def first_screen_problems(
-    browser: Browser, page: Path, *, width: int, scheme: Scheme, unfolds: bool = False
-) -> list[str]:
-    """Return everything in which a page breaks the rules of the first screen.
+def first_screen_problems(browser: Browser, page: Path) -> dict[str, list[str]]:
+    """Return everything in which a page breaks the rules, by screen; nothing of one that does not.
 
-    Parameters
-    ----------
-    unfolds
-        Open all folds, without interactive figures, and look only for what is too wide or noisy.
+    The page is measured at each of `SCREENS`. At last all folds are opened, without interactive
+    figures, on a screen of 320 px, on which nothing may be too wide.
     """
-    action = UNFOLD_ALL if unfolds else _MEASURE
-    visit = browser.visit(page, width=width, height=FOLD_PX, scheme=scheme, action=action)
-    found = [] if unfolds else _measured(json.loads(visit.state["measured"]), width)
-    return [*found, *_noise(visit)]
+    visits = browser.visit_screens(page, SCREENS, height=FOLD_PX, action=f"{{{_MEASURE}}}")
+    found = {
+        f"{width} {scheme}": [
+            *_measured(json.loads(visit.state["measured"]), width),
+            *_noise(visit),
+        ]
+        for (width, scheme), visit in zip(SCREENS, visits, strict=True)
+    }
+    last = browser.visit(page, width=SMALL_PX, height=FOLD_PX, action=UNFOLD_ALL)
+    found["unfolded"] = _noise(last)
+    return {screen: problems for screen, problems in found.items() if problems}
 
 
 def _measured(seen: dict[str, Any], width: int) -> list[str]:
@@ -75,6 +111,7 @@ def _measured(seen: dict[str, Any], width: int) -> list[str]:
         "words": MOST_WORDS,
         "figures": MOST_FIGURES,
         "unlabelled": 0,
+        "shrunk": 0,
         "starts": FIGURE_FROM_PX,
     }
     over = [f"{what}: {seen[what]} > {most}" for what, most in limits.items() if seen[what] > most]

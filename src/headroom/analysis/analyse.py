@@ -162,6 +162,7 @@ def analyse(
         done=done,
         failed=failed,
         planned=sum(one.planned for one in analysed),
+        full_planned=plan.full_planned,
         experiments=[_result(one, environments, selection) for one in analysed],
         claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
         environments=[

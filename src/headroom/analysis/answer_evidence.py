@@ -154,7 +154,7 @@ class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
     limits; None if there is no such factor, or if it limits everywhere."""
     last_free: float | None = None
     """Highest level below `level` at which it does not."""
-    last: float | None = None
+    end: Level | None = None
     """Highest level at which it limits, if it does not limit above; then `level` is None."""
     metric: str = ""
     points: int
@@ -405,12 +405,14 @@ FigureKind: TypeAlias = Literal[
     "trade_off",
     "cells",
     "errors",
+    "predicted",
     "claims",
     "changes",
     "over_time",
 ]
 """Metrics over a numeric factor; a value for each setting; the same with its runs; two goals; two
-factors, with the limiting part; predicted against measured; a mark for each claim; tried changes;
+factors, with the limiting part; errors of predictions; predicted and measured values over a factor;
+a mark for each claim; tried changes;
 metrics over time in a run."""
 QuestionCode: TypeAlias = Literal[
     "answer",
@@ -422,13 +424,14 @@ QuestionCode: TypeAlias = Literal[
     "how_much",
     "printed",
     "predicts",
+    "follows",
     "over_time",
     "experiment",
 ]
 """The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
-are; whether printed numbers are met; how good predictions are; how it goes over
-time; or the question is the title of its experiment."""
+are; whether printed numbers are met; how good predictions are, and where; how it goes over time;
+or the question is the title of its experiment."""
 
 
 class Mark(_Data, frozen=True, kw_only=True):
@@ -504,7 +507,8 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     """Of `outlier`: the others."""
     high: float | None = None
     name: str = ""
-    """Of `disturbed`: the cause, as `Disturbed.cause`."""
+    """Of `disturbed`: the cause, as `Disturbed.cause`; of `assumed`: ``assumed``, ``unsourced`` or
+    ``both``."""
     message: str = ""
     """Of `remark`: the words of the system."""
     levels: Setting = {}

@@ -996,5 +996,7 @@ class StudyResult(_Result, frozen=True, kw_only=True):
     """The command that repeats the study."""
     generated: str
     headroom_version: str
+    full_planned: int = 0
+    """Replications of the full variant, at least; 0 in results of older versions."""
     answer: Answer | None = None
     """Made of all the rest; None in results of older versions."""

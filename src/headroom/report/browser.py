@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,11 +151,9 @@ class Browser:
         is_printed
             Whether `action` meets the styles of print; the figures were drawn for the screen.
         """
-        tab = self._open_tab(scheme=scheme, width=width, height=height)
-        self._events.clear()
-        self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=tab)
-        self._wait_for("Page.loadEventFired", session=tab)
-        seen = json.loads(self._evaluate(_STATE, session=tab))
+        tab = self._open_tab()
+        self._show(scheme=scheme, width=width, height=height, session=tab)
+        seen = self._load(page, session=tab)
         if unfolds:
             self._evaluate(_UNFOLD, session=tab)
             seen = json.loads(self._evaluate(_STATE, session=tab))
@@ -166,7 +164,33 @@ class Browser:
             seen = json.loads(self._evaluate(_STATE, session=tab))
         if picture:
             self._take_picture(picture, width=width, zoom=zoom, session=tab)
-        events = [event for event in self._events if event.get("sessionId") == tab]
+        return self._visit_of(page, seen, session=tab)
+
+    def visit_screens(
+        self, page: Path, screens: Sequence[tuple[int, Scheme]], *, height: int, action: str
+    ) -> list[Visit]:
+        """Open `page` once and run `action` on screens of several widths (CSS px) and schemes."""
+        tab = self._open_tab()
+        visits = []
+        for width, scheme in screens:
+            self._show(scheme=scheme, width=width, height=height, session=tab)
+            if not visits:
+                self._load(page, session=tab)
+            self._evaluate(action, session=tab)
+            seen = json.loads(self._evaluate(_STATE, session=tab))
+            visits.append(self._visit_of(page, seen, session=tab))
+        return visits
+
+    def _load(self, page: Path, *, session: str) -> dict[str, Any]:
+        """Open a page and return its state once its figures are drawn."""
+        self._events.clear()
+        self._call("Page.navigate", {"url": page.resolve().as_uri()}, session=session)
+        self._wait_for("Page.loadEventFired", session=session)
+        state: dict[str, Any] = json.loads(self._evaluate(_STATE, session=session))
+        return state
+
+    def _visit_of(self, page: Path, seen: dict[str, Any], *, session: str) -> Visit:
+        events = [event for event in self._events if event.get("sessionId") == session]
         requests = {
             event["params"]["requestId"]: url
             for event in events
@@ -181,18 +205,21 @@ class Browser:
             blocked=[requests[key] for event in events if (key := _blocked(event)) in requests],
         )
 
-    def _open_tab(self, *, scheme: Scheme, width: int, height: int) -> str:
+    def _open_tab(self) -> str:
         target = self._call("Target.createTarget", {"url": "about:blank"})["targetId"]
         session: str = self._call("Target.attachToTarget", {"targetId": target, "flatten": True})[
             "sessionId"
         ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable", session=session)
+        return session
+
+    def _show(self, *, scheme: Scheme, width: int, height: int, session: str) -> None:
+        """Give a tab a screen."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._call("Emulation.setEmulatedMedia", {"features": features}, session=session)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", size, session=session)
-        return session
 
     def _take_picture(self, path: Path, *, width: int, zoom: float, session: str) -> None:
         metrics = self._call("Page.getLayoutMetrics", session=session)

@@ -28,7 +28,7 @@ _WORDS = {
 SETTINGS_SHOWN = 12
 """Parameters that are all told."""
 _UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
-_QUALIFIED = {"station", "pool", "class"}
+_QUALIFIED = {"station", "pool", "class", "service"}
 _WORST = "the worst interval"
 
 
@@ -45,6 +45,8 @@ def label_metric(metric: str) -> str:
     ('peak memory', 'size', 's')
     >>> label_metric("input_bytes_per_s"), label_metric("class.read.response_s_p99_9")
     ('input bytes per s', 'read response time p99.9')
+    >>> label_metric("service.db.cpu_s_per_op"), label_metric("program.cpu_s_per_op")
+    ('db processor time per operation', 'program processor time per operation')
     >>> label_metric("window.peak.station.db.utilization")
     'db utilization in peak'
     >>> label_metric("window.worst.response_s_p95")
@@ -64,10 +66,13 @@ _TENTHS = re.compile(r"_p(\d+)_(\d+)$")
 """A percentile with tenths: ``_p99_9``."""
 
 
+_COST = re.compile(r"(?:^|\.)cpu s per op$")
+
+
 def _words_of(name: str) -> str:
     tokens = _TENTHS.sub(r"_p\1.\2", name).split("_")
     if "per" in tokens:
-        return " ".join(tokens)
+        return _COST.sub(" processor time per operation", " ".join(tokens)).strip()
     kept = [token for token in tokens if token not in _UNIT_WORDS] or tokens
     if len(kept) > 1 and kept[-1] == "mean":
         kept = ["mean", *kept[:-1]]

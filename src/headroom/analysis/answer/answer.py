@@ -26,7 +26,7 @@ from headroom.analysis.answer.design import axis_of
 from headroom.analysis.answer.figures import figure_of, questions_of
 from headroom.analysis.answer.limits import saturated_of
 from headroom.analysis.answer.numbers import has_results
-from headroom.analysis.answer.question import statement_of, without_results
+from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
 from headroom.analysis.answer_evidence import (
@@ -205,6 +205,7 @@ def _follows(
     else:
         found.append(_changes(study, experiment, statement))
         found.append(saturated_of(experiment) if isinstance(statement, Target) else None)
+        found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]
 
 

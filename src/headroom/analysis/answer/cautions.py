@@ -138,7 +138,7 @@ def _unpaired(experiment: ExperimentResult) -> Iterator[Caution]:
 
 def _quick(study: StudyResult) -> Iterator[Caution]:
     if study.is_quick:
-        yield Caution(code="quick", count=study.done)
+        yield Caution(code="quick", count=study.done, total=study.full_planned)
 
 
 def _fitted(study: StudyResult) -> Iterator[Caution]:
@@ -154,7 +154,7 @@ def _fitted(study: StudyResult) -> Iterator[Caution]:
 
 
 def _assumed(study: StudyResult) -> Iterator[Caution]:
-    """Count the numbers of models that are assumed, if half of them or more are."""
+    """Count the numbers of models that are assumed or have no source, if half of them or more."""
     sources = {
         use.name: use.source
         for experiment in study.experiments
@@ -162,9 +162,12 @@ def _assumed(study: StudyResult) -> Iterator[Caution]:
         for use in experiment.parameters
         if use.origin in {"default", "fixed"} and isinstance(use.value, int | float)
     }
-    count = sum(source.startswith("assumed") for source in sources.values())
+    assumed = sum(source.startswith("assumed") for source in sources.values())
+    unsourced = sum(not source for source in sources.values())
+    count = assumed + unsourced
     if 2 * count >= len(sources) > 0:
-        yield Caution(code="assumed", count=count, total=len(sources))
+        name = "both" if assumed and unsourced else "assumed" if assumed else "unsourced"
+        yield Caution(code="assumed", count=count, total=len(sources), name=name)
 
 
 def _outlier(experiment: ExperimentResult) -> Iterator[Caution]:

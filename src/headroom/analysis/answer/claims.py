@@ -90,6 +90,17 @@ def predictions_of(study: StudyResult) -> list[ClaimResult]:
     return both if errors or 2 * len(both) > len(study.claims) else []
 
 
+def factor_of_pairs(claim: ClaimResult) -> str:
+    """Return the only factor in which predicted points differ, if it is a number; else empty."""
+    names = dict.fromkeys(name for pair in claim.pairs for name in pair.levels)
+    levels = {name: {pair.levels.get(name) for pair in claim.pairs} for name in names}
+    moving = [name for name, found in levels.items() if len(found) > 1]
+    if len(moving) != 1 or len(levels[moving[0]]) != len(claim.pairs):
+        return ""
+    is_number = all(isinstance(level, int | float) for level in levels[moving[0]])
+    return moving[0] if is_number else ""
+
+
 def prediction_of(study: StudyResult) -> Prediction | None:
     """Return how good the predictions of a study are, by the claim that is worst."""
     claims = predictions_of(study)

@@ -6,7 +6,12 @@ Invariant: no figure has a single point, and no metric of a curve is constant ov
 from collections.abc import Iterable, Iterator, Sequence
 
 from headroom.analysis.answer.changes import changes_among, changes_at, values_at
-from headroom.analysis.answer.claims import predictions_of, printed_numbers, reproduction_of
+from headroom.analysis.answer.claims import (
+    factor_of_pairs,
+    predictions_of,
+    printed_numbers,
+    reproduction_of,
+)
 from headroom.analysis.answer.design import (
     axis_of,
     curves_of,
@@ -318,16 +323,16 @@ def _claim_questions(study: StudyResult, decisive: FigureChoice | None) -> Itera
     printed = printed_numbers(study.claims) if reproduction_of(study) else None
     if printed is not None and printed.count > 1:
         yield FigureChoice(kind="claims", question="printed", experiment="", finding=printed)
-    kind = decisive.kind if decisive else ""
-    for claim in predictions_of(study) if kind != "errors" else []:
-        if len(claim.pairs) >= _MIN_POINTS:
-            yield FigureChoice(
-                kind="errors",
-                question="predicts",
-                experiment=claim.experiment,
-                metrics=[claim.metric],
-            )
-            return
+    for claim in predictions_of(study):
+        if len(claim.pairs) < _MIN_POINTS:
+            continue
+        chosen = {"experiment": claim.experiment, "metrics": [claim.metric]}
+        if decisive is None or decisive.kind != "errors":
+            yield FigureChoice(kind="errors", question="predicts", **chosen)
+        factor = factor_of_pairs(claim)
+        if factor:
+            yield FigureChoice(kind="predicted", question="follows", factor=factor, **chosen)
+        return
 
 
 def _other_question(

@@ -175,8 +175,8 @@ def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimi
     axis = axis_of(experiment)
     if axis is None:
         return _limit_without_axis(study, experiment, judged)
-    curve = next(one for one in curves_of(experiment, axis) if any(map(_is_limited, one.points)))
-    return _limit_on(study, experiment, curve)
+    found = (limit_on(study, experiment, curve) for curve in curves_of(experiment, axis))
+    return next(one for one in found if one is not None)
 
 
 def _is_limited(point: PointResult) -> bool:
@@ -196,9 +196,12 @@ def _part(point: PointResult) -> Part:
     return found
 
 
-def _limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> Limit:
+def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> Limit | None:
+    """Return which part limits on a curve, from which level on; None if none does."""
     judged = [point for point in curve.points if point.bottleneck is not None]
-    last = next(point for point in reversed(judged) if _is_limited(point))
+    last = next((point for point in reversed(judged) if _is_limited(point)), None)
+    if last is None:
+        return None
     part = _part(last)
     own = [point for point in judged if _limits(point, part)]
     first = _start_of_run(judged, last, part)
@@ -220,13 +223,19 @@ def _limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) ->
         part=part,
         level=level,
         last_free=last_free,
-        last=None if is_to_end else curve.number(last),
+        end=None if is_to_end else curve.level(last),
         metric=knee.metric if knee else main_metric(experiment),
         points=len(own),
         judged=len(judged),
-        best=changes.best if changes else None,
+        best=changes.best if changes and not is_part_of(curve.axis.name, last) else None,
         where=curve.where,
     )
+
+
+def is_part_of(factor: str, point: PointResult) -> bool:
+    """Return whether a factor is the size of a part: then its level is the advice."""
+    names = {resource.name for resource in point.resources}
+    return factor in names or any(factor.startswith(f"{name}_") for name in names)
 
 
 def _limits(point: PointResult, part: Part) -> bool:

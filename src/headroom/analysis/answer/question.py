@@ -8,11 +8,13 @@ of the study that breaks below saturation.
 """
 
 from headroom.analysis.answer.compared import compared_of
+from headroom.analysis.answer.curves import ahead, asks_over_axis
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, has_words
-from headroom.analysis.answer.limits import limit_of, saturated_of, target_of
+from headroom.analysis.answer.limits import limit_of, limit_on, saturated_of, target_of
 from headroom.analysis.answer.numbers import bounded, goals_of, has_results, main_metric, ratio_of
 from headroom.analysis.answer.settings import best_setting
 from headroom.analysis.answer_evidence import (
+    Comparison,
     Incomplete,
     SinglePoint,
     Statement,
@@ -43,7 +45,8 @@ def statement_of(study: StudyResult, experiment: ExperimentResult) -> Statement:
 
 
 def _by_design(study: StudyResult, experiment: ExperimentResult) -> Statement:
-    best = best_setting(experiment) if has_words(experiment) else None
+    is_choice = has_words(experiment) and not asks_over_axis(study, experiment)
+    best = best_setting(experiment) if is_choice else None
     if best is not None:
         return best
     limit = limit_of(study, experiment)
@@ -58,6 +61,24 @@ def _by_design(study: StudyResult, experiment: ExperimentResult) -> Statement:
         return Undecided(code="ranking", metric=main_metric(experiment), count=len(told))
     names = [name for name, _ in goals_of(experiment)][:_VALUES]
     return SinglePoint(values=[bounded(told[0].estimates[name]) for name in names])
+
+
+def of_other_curves(
+    study: StudyResult, experiment: ExperimentResult, answer: Statement
+) -> list[Statement]:
+    """Return how two curves compare and what the others do, if a study asks about an axis."""
+    axis = axis_of(experiment)
+    where = getattr(answer, "where", None)
+    is_of_words = has_words(experiment) and asks_over_axis(study, experiment)
+    if axis is None or where is None or not is_of_words or isinstance(answer, Comparison):
+        return []
+    metric = main_metric(experiment)
+    found = [
+        limit_on(study, experiment, curve) or _moves(curve, metric)
+        for curve in curves_of(experiment, axis)
+        if curve.where != where
+    ]
+    return [one for one in (*found[:1], ahead(experiment, metric)) if one is not None]
 
 
 def _moves(curve: Curve, metric: str) -> Sweep | None:

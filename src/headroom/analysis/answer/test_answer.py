@@ -192,6 +192,52 @@ def test_purchases_of_another_load_are_not_changes_of_this_one() -> None:
     assert answered(study).follows == []
 
 
+def test_the_size_of_a_part_as_factor_is_the_advice_itself() -> None:
+    """Cause: "give it 4 servers" stood above a figure of how many connections are enough."""
+    points = [
+        replace(one, levels={"database_cores": number})
+        for number, one in enumerate(with_what_ifs(sweep(), what_if(1.28)).points, start=1)
+    ]
+    assert limit_of(plain(experiment(points))).best is None
+
+
+def _scripts(question: str) -> StudyResult:
+    """Return clients who read or write: both level off, reading ten times as high."""
+    points = [
+        point(
+            {"script": script, "clients": clients},
+            {THROUGHPUT: rate * min(clients, 4)},
+            limits="cpu" if clients > 4 else "",
+        )
+        for script, rate in (("read", 100.0), ("write", 10.0))
+        for clients in (1, 4, 16)
+    ]
+    return plain(experiment(points, metrics=(THROUGHPUT,)), title="A database", question=question)
+
+
+def test_a_study_that_asks_about_a_number_is_answered_over_it() -> None:
+    """Cause: "how many with 1 to 16 clients?" was answered with which script is best."""
+    answer = answered(_scripts("How much does it carry with 1 to 16 clients?"))
+    assert isinstance(answer.statement, Limit)
+    assert answer.statement.level is not None
+    assert (answer.statement.where, answer.statement.level.value) == ({"script": "read"}, 16)
+    other, ahead = answer.follows
+    assert isinstance(other, Limit)
+    assert other.where == {"script": "write"}
+    assert isinstance(ahead, Comparison)
+    assert (ahead.first, ahead.better_count) == ({"script": "read"}, 3)
+    assert ahead.ratio.value == pytest.approx(10.0)
+    assert isinstance(answered(_scripts("Which script is best?")).statement, TradeOff)
+
+
+def test_cautions_count_what_a_quick_run_leaves_out_and_numbers_without_a_source() -> None:
+    bare = [replace(use, source="") for use in now()]
+    study = plain(sweep(parameters=bare), is_quick=True, done=95, full_planned=300)
+    found = {one.code: (one.count, one.total, one.name) for one in answered(study).cautions}
+    assert found["quick"] == (95, 300, "")
+    assert found["assumed"] == (2, 2, "unsourced")
+
+
 def test_saturation_names_the_last_steady_level_and_the_part() -> None:
     found = answered(_ramp(full=2)).statement
     assert isinstance(found, Saturated)

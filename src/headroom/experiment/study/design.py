@@ -97,6 +97,9 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
         experiments=tuple(chosen),
         settings=loaded.settings,
         command=loaded.command,
+        full_planned=sum(
+            one.replications_at(point, first=True) for one in whole for point in one.points
+        ),
     )
 
 

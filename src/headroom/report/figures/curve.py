@@ -16,7 +16,7 @@ from headroom.report.figures.inputs import Break, Curve, Line
 from headroom.report.figures.placing import Box, Side, Words, broken, spread
 from headroom.report.model_picture.letters import text_width
 
-_NAME_SHARE = 0.3
+_NAME_SHARE = 0.34
 """Share of the width that names at the ends of lines may take."""
 _LINE_PX = 15.0
 _WORDS_PX = 190.0
@@ -38,6 +38,7 @@ def draw_curve(curve: Curve, canvas: Canvas) -> None:
         right=_room_of(names, canvas.width) if has_names else 10.0,
     )
     _draw_ground(curve, canvas, frame)
+    _draw_fitted(curve, canvas, frame)
     draw_axes(canvas, frame)
     _draw_breaks(curve, canvas, frame)
     for place, line in enumerate(curve.lines):
@@ -83,6 +84,16 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     before = Words(text=curve.before, tone="muted")
     if before.width < left - plot.left:
         canvas.write_if_free(before, left - 6.0, plot.top - 8.0, "end")
+
+
+def _draw_fitted(curve: Curve, canvas: Canvas, frame: Frame) -> None:
+    if curve.fitted is None:
+        return
+    low, high = curve.fitted
+    left, right = frame.across(max(low, curve.x.low)), frame.across(min(high, curve.x.high))
+    canvas.rect(Box(left, frame.plot.top, right, frame.plot.bottom), "g-context faint")
+    words = Words(text="fitted here", tone="muted")
+    canvas.label([words], (left, frame.plot.top + 6.0), ("below right", "below left"))
 
 
 def _draw_breaks(curve: Curve, canvas: Canvas, frame: Frame) -> None:

@@ -87,6 +87,8 @@ class Curve:
     saturated
         Levels that are offered more than the system can do, each with its offered load as text:
         arrows to the upper edge.
+    fitted
+        Levels between which a model was fitted: the ground there is tinted; None for nowhere.
     """
 
     x: Axis
@@ -99,6 +101,7 @@ class Curve:
     references: tuple[Reference, ...] = ()
     marks: tuple[Mark, ...] = ()
     saturated: tuple[tuple[float, str], ...] = ()
+    fitted: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ Invariant: shows estimates of the result alone; a row for each point of the figu
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from headroom.analysis.answer.design import setting_of
 from headroom.analysis.answer_evidence import FigureChoice, Setting, TradeOff
 from headroom.analysis.results import (
@@ -89,14 +91,13 @@ def _point(experiment: ExperimentResult, *, is_unicode: bool) -> Decisive | None
 
 def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bool) -> Decisive:
     where = getattr(figure.finding, "where", {})
-    points = [
-        point
-        for point in experiment.points
-        if all(point.levels.get(name) == level for name, level in where.items())
-    ]
+    held_everywhere = {name: level for name, level in where.items() if name != figure.series}
+    points = [point for point in experiment.points if _is_at(point, held_everywhere)]
     if len(points) > _MAX_MIXED:  # Several curves would hide each other.
-        last = setting_of(experiment, points[-1], but=figure.factor)
-        points = [one for one in points if setting_of(experiment, one, but=figure.factor) == last]
+        last = where or setting_of(experiment, points[-1], but=figure.factor)
+        points = [one for one in points if _is_at(one, last)]
+    elif where != held_everywhere:
+        where, figure = held_everywhere, replace(figure, marks=[])  # Of one of the curves.
     points.sort(key=lambda point: float(point.levels[figure.factor]))
     held = {name for name in setting_of(experiment, points[0]) if name not in where}
     held -= {figure.factor}
@@ -112,6 +113,10 @@ def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bo
         _grid(experiment, points, figure.metrics[0], labels, rules, is_unicode=is_unicode),
         important,
     )
+
+
+def _is_at(point: PointResult, where: Setting) -> bool:
+    return all(point.levels.get(name) == level for name, level in where.items())
 
 
 def _head(experiment: ExperimentResult, factor: str) -> str:

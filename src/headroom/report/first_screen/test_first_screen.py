@@ -65,9 +65,11 @@ SHOP = plain(sweep(parameters=now()), purchases())
 def test_the_first_screen_of_a_shop() -> None:
     """Snapshot: the answer, its interval, the purchase, and the knee as a rule."""
     lines = screen(SHOP).splitlines()
-    assert lines[2] == "The database limits from 228 users (224 to 232): take 3 servers."
-    assert lines[3] == "At 400 users, 3 servers give 1.28 times the throughput (1.26 to 1.30);"
-    assert "40 connections gains nothing" in " ".join(lines)
+    assert lines[2] == "The database limits from 228 users (224 to 232): add a third server."
+    assert (
+        lines[3] == "At 400 users, a third server gives 1.28 times the throughput (1.26 to 1.30);"
+    )
+    assert "40 connections gain nothing" in " ".join(lines)
     assert lines[10].startswith("── knee at 228 users (224 to 232) ──")
     assert lines[11].startswith("  250              228  ███")
     assert lines[11].endswith("database")
@@ -104,7 +106,7 @@ def test_the_first_screen_of_a_shop() -> None:
         (of_paper(9, 1), "The study stands: 9 of 10 findings hold; 1 about throughput differs."),
         (
             plain(with_what_ifs(sweep(), what_if(1.28))),
-            "The database limits from 228 users (224 to 232): give it 4 servers.",
+            "The database limits from 228 users (224 to 232): give it 4 servers instead of 2.",
         ),
     ],
 )

@@ -4,7 +4,7 @@ from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.report.figures.inputs import Figure
 from headroom.report.opening.curves import curve_of
-from headroom.report.opening.evidence import errors_of, printed_of, squares_of
+from headroom.report.opening.evidence import errors_of, predicted_of, printed_of, squares_of
 from headroom.report.opening.grids import cells_of, over_time_of
 from headroom.report.opening.settings import bars_of, changes_of, rows_of, trade_off_of
 
@@ -15,6 +15,8 @@ def figure_of(choice: FigureChoice, result: StudyResult) -> Figure | None:
         return printed_of(result) if choice.question == "printed" else squares_of(result)
     if choice.kind == "errors":
         return errors_of(choice, result)
+    if choice.kind == "predicted":
+        return predicted_of(choice, result)
     if choice.kind == "changes":
         return changes_of(choice)
     found = next((one for one in result.experiments if one.name == choice.experiment), None)

@@ -3,8 +3,9 @@
 Invariant: the parts of a bar add up to its mean response time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from headroom.analysis.answer_evidence import Part
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ExperimentResult, PointResult, SeriesLine
 from headroom.quantities import choose_scale, format_level
@@ -14,8 +15,9 @@ from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Busy, BusyRow, Stack, Stacks
 from headroom.report.figures.roles import Role
 from headroom.report.opening.scales import digits, value_axis
-from headroom.report.sentences.answer.names import factor_words, with_factor
+from headroom.report.sentences.answer.names import factor_words, noun, with_factor
 from headroom.report.sentences.answer.sentence import brief_percent_of
+from headroom.report.sentences.numbers import capital
 from headroom.report.words import label_factor, label_point
 
 _MOST_STACKS = 8
@@ -23,6 +25,7 @@ _SERVED, _OTHER = "being served", "other"
 _WAITS: tuple[tuple[Role, bool], ...] = (("limit", True), ("limit", False), ("third", False))
 """Colours of the longest waits; all others are one part."""
 _MOST_ROWS = 4
+_MACHINE = "machine.cpu"
 _MOST_STEPS = 240
 
 
@@ -113,17 +116,46 @@ def busy_of(experiment: ExperimentResult) -> tuple[Busy, str] | None:
         limiting = point.bottleneck.name if point.bottleneck and point.bottleneck.limits else ""
         rows = tuple(
             BusyRow(
-                label=line.name,
+                label=_group_of(line.name),
                 role="limit" if line.name == limiting else "data",
                 shares=_thin(line.values),
             )
             for line in lines
         )
+        others = _others(lines, {one.name: one.capacity for one in point.resources})
+        if others:
+            rows = (
+                *rows,
+                BusyRow(label="others", role="context", shares=_thin(others)),
+            )
         end = step * point.series.count * time.factor
         at = label_point(point, experiment.factors)
-        title = f"{lines[0].name}: {brief_percent_of(_mean(lines[0]))} busy on average at {at}"
+        busiest = noun(Part(kind="station", name=lines[0].name)).text
+        title = f"{capital(busiest)}: {brief_percent_of(_mean(lines[0]))} busy on average at {at}"
         return Busy(x=linear_axis([0.0, end], f"time ({time.label})"), rows=rows), title
     return None
+
+
+def _group_of(name: str) -> str:
+    """Return a part as a short label; of the processors of processes, who they are."""
+    return name.removesuffix(".cpu").removeprefix("service.") if name.endswith(".cpu") else name
+
+
+def _others(lines: Sequence[SeriesLine], capacity: Mapping[str, float | None]) -> list[float]:
+    """Return the share of the processors that programs other than the observed ones take."""
+    machine = next((one for one in lines if one.name == _MACHINE), None)
+    if machine is None:
+        return []
+    whole = capacity.get(_MACHINE) or 1.0
+    own = [
+        (one, (capacity.get(one.name) or whole) / whole)
+        for one in lines
+        if one is not machine and one.name.endswith(".cpu")
+    ]
+    return [
+        max(0.0, (value or 0.0) - sum(weight * (one.values[place] or 0.0) for one, weight in own))
+        for place, value in enumerate(machine.values)
+    ]
 
 
 def _is_busy(line: SeriesLine) -> bool:

@@ -18,9 +18,7 @@ from headroom.report.opening.scales import (
     factor_scale,
     factor_title,
     is_at,
-    level_words,
     scale_of,
-    setting_words,
     shared_words,
     short,
     times,
@@ -29,6 +27,7 @@ from headroom.report.opening.scales import (
     where_of,
 )
 from headroom.report.saturation import is_unbounded
+from headroom.report.sentences.answer.names import applied_words
 from headroom.report.words import label_metric
 
 MOST_LINES = 4
@@ -268,7 +267,7 @@ def _marks(
         default=0.0,
     )
     if best is not None and best.metric == choice.metrics[0]:
-        words = f"{change_words(best)}: {times(best.gain.value)}"
+        words = f"{applied_words(best.applied)}: {times(best.gain.value)}"
         yield inputs.Mark(x=last, y=best.after * scale.factor, lines=(words,), role="better")
     yield from _today(choice, experiment, scale)
     printed = [
@@ -310,25 +309,6 @@ def _today(
                 role="data",
             )
             return
-
-
-def change_words(change: object) -> str:
-    """Return a change that was tried as a short label, such as ``+1 database core``."""
-    levels = getattr(change, "levels", {})
-    words = [level for level in levels.values() if isinstance(level, str)]
-    if words:
-        return setting_words(dict.fromkeys(words[:1], words[0]))
-    return " and ".join(_applied_words(one) for one in getattr(change, "applied", []))
-
-
-def _applied_words(one: object) -> str:
-    name, aspect = getattr(one, "name", ""), getattr(one, "aspect", "value")
-    before, after, factor = (getattr(one, key, None) for key in ("before", "after", "factor"))
-    if aspect == "speed":
-        return f"{name} {format_level(factor)} times as fast"
-    if isinstance(before, int | float) and isinstance(after, int | float):
-        return f"{name} {level_words(before)} to {level_words(after)}"
-    return f"{name} {level_words(after if after is not None else factor or 0)}"
 
 
 def _saturated(choice: FigureChoice, experiment: ExperimentResult) -> tuple[tuple[float, str], ...]:

@@ -12,7 +12,7 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
 from headroom.quantities import format_level
 from headroom.report.charts.figure import describe_interval
-from headroom.report.figures.inputs import Curve, Figure
+from headroom.report.figures.inputs import Busy, Curve, Figure
 from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.grids import section_of
@@ -92,9 +92,15 @@ def _courses(result: StudyResult, name: str) -> Iterator[Draft]:
             key="busy-0",
             question="How busy is each part over time?",
             title=(Span(busy[1]),),
-            caption="The first replication, 0 to 100%.",
+            caption=_busy_caption(busy[0]),
             experiment=name,
         )
+
+
+def _busy_caption(busy: Busy) -> str:
+    has_others = any(row.role == "context" for row in busy.rows)
+    others = " Others: programs that are not part of the study." if has_others else ""
+    return f"The first replication, 0 to 100%.{others}"
 
 
 def _note(problems: list[str], told: FigureWords, reason: str) -> None:
@@ -122,6 +128,8 @@ def _caption(choice: FigureChoice, result: StudyResult, figure: Figure | None) -
     experiment = next((one for one in result.experiments if one.name == choice.experiment), None)
     if choice.kind == "claims" and choice.question != "printed":
         return "A square for each claim. Hover for its text and value."
+    if choice.kind == "predicted":
+        return "Dashed: predicted. With 95% intervals."
     if experiment is None or not choice.metrics:
         return ""
     dashed = (

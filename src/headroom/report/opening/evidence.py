@@ -3,14 +3,30 @@
 from collections.abc import Iterator, Sequence
 
 from headroom.analysis.answer_evidence import FigureChoice
-from headroom.analysis.results import ClaimResult, PredictedPair, StudyResult
-from headroom.quantities import choose_scale, format_levels
-from headroom.report.figures.axes import linear_axis
-from headroom.report.figures.inputs import Row, Rows, Square, SquareRow, Squares
-from headroom.report.opening.scales import digits
+from headroom.analysis.results import (
+    ClaimResult,
+    ExperimentResult,
+    PredictedPair,
+    StudyResult,
+)
+from headroom.quantities import Scale, choose_scale, format_levels
+from headroom.report.dimensions import is_log_like
+from headroom.report.figures.axes import level_axis, linear_axis
+from headroom.report.figures.inputs import (
+    Curve,
+    Dot,
+    Line,
+    Row,
+    Rows,
+    Square,
+    SquareRow,
+    Squares,
+)
+from headroom.report.opening.scales import digits, factor_title, value_axis
 from headroom.report.opening.settings import MOST_ROWS
 from headroom.report.sentences.claims import claim_figure
 from headroom.report.sentences.numbers import capital
+from headroom.report.words import axis_title
 
 _NOTES = 3
 MOST_BESIDE = 3
@@ -88,18 +104,18 @@ def _percent(value: float | None, base: float) -> float | None:
     return None if value is None else 100.0 * (value / base - 1.0)
 
 
+def _claim_of(choice: FigureChoice, result: StudyResult) -> ClaimResult | None:
+    """Return the first claim whose predictions a figure shows."""
+    for claim in result.claims:
+        is_about = choice.experiment in {claim.experiment, claim.to_experiment, ""}
+        if claim.pairs and is_about and claim.metric in (choice.metrics or [claim.metric]):
+            return claim
+    return None
+
+
 def errors_of(choice: FigureChoice, result: StudyResult) -> Rows | None:
     """Return predicted over measured at each point of a claim, less one, in percent."""
-    claim = next(
-        (
-            one
-            for one in result.claims
-            if one.pairs
-            and (choice.experiment in {one.experiment, one.to_experiment} or not choice.experiment)
-            and (not choice.metrics or one.metric == choice.metrics[0])
-        ),
-        None,
-    )
+    claim = _claim_of(choice, result)
     if claim is None:
         return None
     pairs = [pair for pair in claim.pairs if pair.ratio is not None][:MOST_ROWS]
@@ -107,6 +123,53 @@ def errors_of(choice: FigureChoice, result: StudyResult) -> Rows | None:
     rows = tuple(_pair_row(pair, name, claim) for pair, name in zip(pairs, names, strict=True))
     band = None if claim.tolerance is None else 100.0 * claim.tolerance
     return _errors(rows, band, "predicted over measured, less 100%") if rows else None
+
+
+def predicted_of(choice: FigureChoice, result: StudyResult) -> Curve | None:
+    """Return predicted and measured values over a factor, and where the model was fitted."""
+    claim = _claim_of(choice, result)
+    pairs = sorted(claim.pairs if claim else [], key=lambda pair: pair.levels[choice.factor])
+    if claim is None or len(pairs) < 2:  # noqa: PLR2004
+        return None
+    values = [value for pair in pairs for value in (pair.measured, pair.predicted)]
+    scale = choose_scale(values, claim.pair_unit, metric=claim.metric)
+    at = [float(pair.levels[choice.factor]) for pair in pairs]
+    experiment = next((e for e in result.experiments if e.name == choice.experiment), None)
+    fitted = _fitted_range(experiment, choice.factor)
+    title = factor_title(experiment, choice.factor) if experiment else choice.factor
+    is_inside = fitted is None or fitted[0] <= at[0] <= at[-1] <= fitted[1]
+    reach = at if is_inside else [*at, *(fitted or ())]
+    return Curve(
+        x=level_axis(reach, title, is_log=is_log_like(reach)),
+        y=value_axis([v * scale.factor for v in values], axis_title(claim.metric, scale), scale),
+        lines=(
+            Line(label="measured", role="data", dots=_side(pairs, at, "measured", scale)),
+            Line(
+                label="predicted", role="published", is_dashed=True,
+                dots=_side(pairs, at, "predicted", scale),
+            ),
+        ),
+        fitted=fitted,
+    )  # fmt: skip
+
+
+def _side(
+    pairs: Sequence[PredictedPair], at: Sequence[float], side: str, scale: Scale
+) -> tuple[Dot, ...]:
+    """Return the predicted or the measured values of pairs with their intervals."""
+    values = [[getattr(pair, f"{side}{end}") for end in ("", "_low", "_high")] for pair in pairs]
+    scaled = [[None if v is None else v * scale.factor for v in row] for row in values]
+    return tuple(
+        Dot(x=x, y=y, low=low, high=high) for x, (y, low, high) in zip(at, scaled, strict=True)
+    )
+
+
+def _fitted_range(experiment: ExperimentResult | None, factor: str) -> tuple[float, float] | None:
+    """Return the lowest and highest level of a factor to which a model was fitted."""
+    sets = experiment.fit.sets if experiment is not None and experiment.fit is not None else []
+    levels = [one.levels.get(factor) for found in sets for one in found.residuals]
+    known = [float(level) for level in levels if isinstance(level, int | float)]
+    return (min(known), max(known)) if known and min(known) < max(known) else None
 
 
 def _names(pairs: Sequence[PredictedPair]) -> list[str]:

@@ -10,14 +10,12 @@ from headroom.experiment.protocol.system import Value
 from headroom.quantities import (
     Scale,
     choose_scale,
-    format_level,
     format_plain,
-    format_quantity,
     is_share,
 )
 from headroom.report.dimensions import is_log_like
 from headroom.report.figures.axes import Axis, linear_axis, log_axis
-from headroom.report.words import axis_title, label_factor, label_levels, label_metric
+from headroom.report.words import axis_title, label_factor, label_metric
 
 _DIGITS = 3
 _NEAR = 0.25
@@ -130,17 +128,6 @@ def factor_title(experiment: ExperimentResult, name: str, scale: Scale | None = 
     return label_factor(msgspec.structs.replace(factor, unit=scale.label) if scale else factor)
 
 
-def setting_words(setting: Mapping[str, Value]) -> str:
-    """Return the levels of a setting as one short name.
-
-    Examples
-    --------
-    >>> setting_words({"program": "gzip", "level": 9}), setting_words({})
-    ('gzip 9', 'the only setting')
-    """
-    return label_levels(list(setting.values())) if setting else "the only setting"
-
-
 def is_at(point: PointResult, where: Mapping[str, Value]) -> bool:
     """Return whether a point has the levels `where`."""
     return all(point.levels.get(name) == level for name, level in where.items())
@@ -153,10 +140,3 @@ def where_of(choice: FigureChoice, experiment: ExperimentResult) -> dict[str, Va
         if factor.name in {choice.factor, choice.series}:
             moving.update(factor.zipped_with)
     return {name: level for name, level in choice.where.items() if name not in moving}
-
-
-def level_words(value: Value, unit: str = "1") -> str:
-    """Return a level as text, with prefix where its unit has some."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and unit in {"B", "s"}:
-        return format_quantity(float(value), unit)
-    return format_level(value)

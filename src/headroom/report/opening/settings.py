@@ -9,7 +9,6 @@ from headroom.experiment.protocol.system import Value
 from headroom.quantities import Scale, choose_scale
 from headroom.report.charts.tradeoff import frontier
 from headroom.report.figures.inputs import Bar, Bars, Dot, Row, Rows, Setting, TradeOff
-from headroom.report.opening.curves import change_words
 from headroom.report.opening.scales import (
     digits,
     is_at,
@@ -21,7 +20,7 @@ from headroom.report.opening.scales import (
     value_axis,
     where_of,
 )
-from headroom.report.sentences.answer.names import setting_words
+from headroom.report.sentences.answer.names import applied_words, setting_words
 from headroom.report.words import axis_title, label_levels
 
 MOST_ROWS = 14
@@ -220,7 +219,7 @@ def changes_of(choice: FigureChoice) -> Bars | None:
 
 def _changed(change: TriedChange, scale: Scale) -> Bar:
     return Bar(
-        label=change_words(change),
+        label=applied_words(change.applied),
         value=change.after * scale.factor,
         text=times(change.gain.value) if change.is_gain else "no gain",
         role="better" if change.is_gain else "context",

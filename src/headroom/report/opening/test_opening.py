@@ -8,6 +8,7 @@ from headroom.analysis.answer_evidence import FigureChoice, Level, Mark
 from headroom.analysis.results import (
     ExperimentResult,
     PrintedPoint,
+    Resource,
     Saturation,
     SeriesLine,
     StudyResult,
@@ -19,7 +20,15 @@ from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
 from headroom.report.opening.pictures import pictures_of, small_figure
 from headroom.report.opening.screen import MOST_PANELS, opening_of
-from tests.support.example_answers import RESPONSE, THROUGHPUT, experiment, plain, point
+from tests.support.example_answers import (
+    RESPONSE,
+    THROUGHPUT,
+    experiment,
+    plain,
+    point,
+    with_claims,
+)
+from tests.support.example_comparisons import predicting
 from tests.support.example_results import (
     SHAPES,
     claims,
@@ -252,5 +261,39 @@ def test_the_busiest_part_over_time_comes_first() -> None:
         ("database", (0.8, 1.0)),
         ("web", (0.1, 0.3)),
     ]
-    assert found[1].startswith("database: 90% busy on average")
+    assert found[1].startswith("The database: 90% busy on average")
     assert found[0].x.high >= 10.0
+
+
+def test_programs_that_are_not_part_of_a_study_are_the_rest_of_the_machine() -> None:
+    """Oracle: 90% of 4 processors, less a service with 1 of 2, and a program with 25% of 4."""
+
+    def line(name: str, *values: float | None) -> SeriesLine:
+        return SeriesLine(
+            kind="station", name=name, metric="utilization", unit="1", values=list(values)
+        )
+
+    experiment = measured_experiment()
+    lines = [line("machine.cpu", 0.9, 0.5), line("service.db.cpu", 0.5, 0.4),
+             line("program.cpu", 0.25, 0.4)]  # fmt: skip
+    resources = [Resource(kind="station", name="machine.cpu", capacity=4.0),
+                 Resource(kind="station", name="service.db.cpu", capacity=2.0)]  # fmt: skip
+    series = TimeSeries(step_s=1.0, count=2, lines=lines)
+    last = msgspec.structs.replace(experiment.points[-1], series=series, resources=resources)
+    found = busy_of(msgspec.structs.replace(experiment, points=[last]))
+    assert found is not None
+    assert [row.label for row in found[0].rows] == ["machine", "db", "program", "others"]
+    assert found[0].rows[-1].shares == pytest.approx((0.4, 0.0))
+    assert found[0].rows[-1].role == "context"
+
+
+def test_predictions_are_a_curve_beside_what_was_measured_and_where_they_were_fitted() -> None:
+    result = with_answer(with_claims(plain(model_experiment()), [predicting("near")]))
+    assert result.answer is not None
+    chosen = next(one for one in result.answer.questions if one.kind == "predicted")
+    found = figure_of(chosen, result)
+    assert isinstance(found, Curve)
+    measured, predicted = found.lines
+    assert (measured.label, predicted.label, predicted.is_dashed) == ("measured", "predicted", True)
+    ratios = [p.y / m.y for m, p in zip(measured.dots, predicted.dots, strict=True)]
+    assert ratios == pytest.approx([1.05, 1.5, 1.14])

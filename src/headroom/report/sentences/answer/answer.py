@@ -23,6 +23,7 @@ _QUESTIONS = {
     "what_to_change": "Which change helps?",
     "printed": "Are the printed numbers met?",
     "predicts": "How good are the predictions?",
+    "follows": "Where is the prediction right?",
     "over_time": "How does it go over time?",
 }
 

@@ -21,19 +21,20 @@ def caution_words(found: Caution) -> str:
 
     Examples
     --------
-    >>> caution_words(Caution(code="assumed", count=9, total=9))
-    'all 9 numbers of the model are assumed, none measured'
+    >>> caution_words(Caution(code="assumed", count=9, total=9, name="assumed"))
+    'all 9 numbers of the model are assumed'
     """
     count, total = found.count, found.total
     of_points = f"{count} of {count_noun(total, 'point')}"
     metric = label_metric(found.metric) if found.metric else ""
+    of_runs = f"{count:,} of {count_noun(total, 'run')}" if total else count_noun(count, "run")
     return {
-        "quick": f"quick variant: {count_noun(count, 'run')}",
-        "runs_left": f"{count:,} of {count_noun(total, 'run')} are left",
-        "failed": f"{count:,} of {count_noun(total, 'run')} failed",
+        "quick": f"quick variant: {of_runs}",
+        "runs_left": f"{of_runs} are left",
+        "failed": f"{of_runs} failed",
         "no_results": f"{of_points} have no results",
         "disturbed": (
-            f"{count:,} of {count_noun(total, 'run')} disturbed, by "
+            f"{of_runs} disturbed, by "
             f"{_CAUSES.get(found.name, 'the machine')} up to {brief_percent_of(found.share or 0.0)}"
         ),
         "remark": plain(found.message) + ("" if count == total else f" ({of_points})"),
@@ -52,11 +53,16 @@ def caution_words(found: Caution) -> str:
 
 
 def _assumed(found: Caution) -> str:
-    if found.total == 1:
-        return "the only number of the model is assumed"
-    if found.count == found.total:
-        return f"all {found.total} numbers of the model are assumed, none measured"
-    return f"{found.count} of {found.total} numbers of the model are assumed"
+    is_one = found.total == 1
+    lacks = {"assumed": "are assumed", "unsourced": "have no source"}.get(
+        found.name, "are assumed or have no source"
+    )
+    if is_one:
+        return f"the only number of the model {lacks.replace('are', 'is').replace('have', 'has')}"
+    of_all = (
+        f"all {found.total}" if found.count == found.total else f"{found.count} of {found.total}"
+    )
+    return f"{of_all} numbers of the model {lacks}"
 
 
 def _fitted(found: Caution) -> str:

@@ -4,6 +4,8 @@ Invariant: a sentence claims no more than the intervals of its statement carry: 
 an equality is worded only where the statement says that the whole interval is on one side.
 """
 
+from collections.abc import Sequence
+
 from headroom.analysis.answer_evidence import (
     Busiest,
     Changes,
@@ -18,7 +20,7 @@ from headroom.analysis.answer_evidence import (
 from headroom.quantities import format_given
 from headroom.report.sentences.answer.names import (
     advice,
-    change_words,
+    applied_words,
     level_number,
     level_words,
     noun,
@@ -97,22 +99,27 @@ def limit_words(found: Limit) -> str:
     part = noun(found.part)
     limits = f"{where_words(found.where)}{part.text} {part.verb('limits', 'limit')}"
     do = f": {advice(found.best.applied, found.part)}" if found.best else ""
-    return first_short(f"{limits}{_limit_place(found)}{do}", f"{limits}{_limit_place(found)}")
+    place, aside = _limit_place(found), _not_at(found)
+    return first_short(f"{limits}{place}{aside}{do}", f"{limits}{place}{do}", f"{limits}{place}")
 
 
 def _limit_place(found: Limit) -> str:
     if found.level is not None:
-        is_knee = found.level.low is not None
-        below = found.last_free
-        not_at = "" if is_knee or below is None else f", not at {level_number(below)}"
-        return f" from {level_words(found.level)}{'' if is_knee else ' on'}{not_at}"
-    if found.last is not None:
-        return f" up to {level_number(found.last)}"
+        return f" from {level_words(found.level)}{' on' if found.level.low is None else ''}"
+    if found.end is not None:
+        return f" up to {level_words(found.end)}"
     if found.points < found.judged:
         return f" at {found.points} of {found.judged} points"
     share = found.part.utilization
     busy = f", {brief_percent_of(share.value)} busy" if share is not None else ""
     return " at every level" if found.judged > 1 else busy
+
+
+def _not_at(found: Limit) -> str:
+    """Return the last level without a limit, unless the interval of a knee says as much."""
+    is_planned = found.level is not None and found.level.low is None
+    is_known = is_planned and found.last_free is not None
+    return f", not at {level_number(found.last_free or 0.0)}" if is_known else ""
 
 
 def no_limit_words(found: NoLimit) -> str:
@@ -157,28 +164,41 @@ def changes_words(found: Changes) -> str:
     best, at = found.best, setting_words(found.levels) if found.levels else ""
     start = f"at {at}, " if at else ""
     if best is None:
-        names = list_words([change_words(one) for one in found.no_gain], most=_NAMED)
+        names = list_words([applied_words(one.applied) for one in found.no_gain], most=_NAMED)
         unclear = f"; {found.unclear} undecided" if found.unclear else ""
         return (
             f"{start}no change that was tried gains: {names}{unclear}"
             if names
             else (f"{start}no change that was tried clearly gains")
         )
-    words = f"{start}{change_words(best)} {_gives(best)}"
+    words = f"{start}{applied_words(best.applied)} {_gives(best)}"
     if found.further is not None:
-        words += f"; {change_words(found.further)} {_effect(found.further)}"
+        words += f"; {applied_words(found.further.applied)} {_effect(found.further)}"
     if not found.no_gain:
         return words
-    names = list_words([change_words(one) for one in found.no_gain], most=_NAMED)
-    return f"{words}. {capital(names)} {'gains' if len(found.no_gain) == 1 else 'gain'} nothing"
+    names = list_words([applied_words(one.applied) for one in found.no_gain], most=_NAMED)
+    return f"{words}. {capital(names)} {_gain(found.no_gain)} nothing"
+
+
+def _gain(changes: Sequence[TriedChange]) -> str:
+    return _verb(changes[0], "gains", "gain") if len(changes) == 1 else "gain"
 
 
 def _gives(change: TriedChange) -> str:
     metric = label_metric(plain(change.metric))
     if change.better == "high":
         much, _, bounds = _effect(change).partition(" ")
-        return f"give {much} the {metric} {bounds}".rstrip()
-    return f"bring {metric} to {_effect(change)}"
+        return f"{_verb(change, 'gives', 'give')} {much} the {metric} {bounds}".rstrip()
+    share, _, bounds = _effect(change).partition(" ")
+    return f"{_verb(change, 'brings', 'bring')} {metric} to {share} of what it is {bounds}".rstrip()
+
+
+def _verb(change: TriedChange, singular: str, plural: str) -> str:
+    """Return the form of a verb that fits the noun of a change."""
+    words = applied_words(change.applied)
+    is_one = change.applied[0].aspect == "speed" or words.startswith(("a ", "an "))
+    is_count = len(change.applied) > 1 or words[:1].isdigit() or words.startswith("twice")
+    return singular if len(change.applied) == 1 and (is_one or not is_count) else plural
 
 
 def _effect(change: TriedChange) -> str:

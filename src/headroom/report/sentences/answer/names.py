@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headroom.analysis.answer_evidence import Level, Part, TriedChange
+from headroom.analysis.answer_evidence import Level, Part
 from headroom.analysis.evidence import AppliedChange
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_level, format_plain
@@ -19,6 +19,12 @@ _SEVERAL = re.compile(r"[,;:]| and | or |  ")
 _SINGULAR = ("ss", "us", "is")
 _PLURAL = ("cpus", "gpus")
 _LARGEST_EXACT = 1e15
+_ORDINALS: dict[float, str] = {
+    2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth",
+    9: "ninth", 10: "tenth",
+}  # fmt: skip
+_BOUGHT = {"cores", "cpus", "processors", "disks", "nodes", "machines", "gpus"}
+"""What is bought; everything else is given."""
 _UNIT_WORDS = {"bytes": "B", "ms": "ms", "us": "µs", "s": "s", "mhz": "MHz", "kib": "KiB"}
 
 
@@ -41,11 +47,17 @@ def noun(part: Part) -> Noun:
     --------
     >>> noun(Part(kind="station", name="database")), noun(Part(kind="system", name=""))
     (Noun(text='the database', is_plural=False), Noun(text='the system', is_plural=False))
+    >>> noun(Part(kind="station", name="machine.cpu")).text
+    'the processors of the machine'
     >>> noun(Part(kind="pool", name="connections")), noun(Part(kind="station", name="a, b")).text
     (Noun(text='the connections', is_plural=True), 'the "a, b"')
     """
     if not part.name:
         return Noun("the system", is_plural=False)
+    owner, _, kind = plain(part.name).rpartition(".")
+    if owner and kind == "cpu":
+        owner = owner.removeprefix("service.").removeprefix("cgroup.")
+        return Noun(f"the processors of the {owner}", is_plural=True)
     name = plain(part.name)
     shown = name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
     return Noun(f"the {shown}", is_plural=is_plural(name))
@@ -61,6 +73,21 @@ def is_plural(name: str) -> bool:
     """
     last = name.replace("_", " ").rpartition(" ")[2].lower()
     return last.endswith(_PLURAL) or (last.endswith("s") and not last.endswith(_SINGULAR))
+
+
+def singular(name: str) -> str:
+    """Return the singular of a name that is a plural.
+
+    Examples
+    --------
+    >>> singular("database cores"), singular("processes"), singular("copies"), singular("cpus")
+    ('database core', 'process', 'copy', 'cpu')
+    """
+    if not is_plural(name):
+        return name
+    if name.endswith("ies"):
+        return f"{name[:-3]}y"
+    return name[:-2] if name.endswith(("sses", "shes", "ches", "xes")) else name[:-1]
 
 
 def factor_words(name: str, unit: str = "1") -> str:
@@ -127,14 +154,15 @@ def level_name(value: str) -> str:
 
 def with_factor(factor: str, value: Value, unit: str) -> str:
     """Return a planned level with its factor: ``228 users``, ``think 20 ms``, ``gzip``."""
+    unit = unit if unit not in {"", "1"} else unit_of_name(factor)
     name = factor_words(factor, unit)
     if isinstance(value, bool):
         return f"{name} = {format_level(value)}"
     if isinstance(value, str):
         return level_name(value)
     shown, counted = level_number(value), _counted(factor, unit)
-    if counted and value != 1:
-        return f"{shown}{NO_BREAK}{counted}"
+    if counted:
+        return f"{shown}{NO_BREAK}{singular(counted) if value == 1 else counted}"
     if unit not in {"", "1"}:
         return f"{name} {shown}{NO_BREAK}{unit.replace('1/s', '/s')}".lstrip()
     return f"{name} {shown}"
@@ -151,7 +179,8 @@ def _counted(factor: str, unit: str) -> str:
     if unit == "1/s" and factor.endswith("_per_s"):
         return f"{factor_words(factor.removesuffix('_per_s'))}/s"
     name = factor_words(factor)
-    return name if unit in {"", "1"} and is_plural(name) else ""
+    is_count = unit in {"", "1"} and unit_of_name(factor) == "1"
+    return name if is_count and is_plural(name) else ""
 
 
 def head_words(factor: str, unit: str) -> str:
@@ -210,58 +239,100 @@ def where_words(where: Mapping[str, Value]) -> str:
     return f"with {setting_words(where)}, " if where else ""
 
 
-def change_words(change: TriedChange) -> str:
-    """Return the result of a change as a noun: ``3 database cores``.
+def applied_words(applied: Sequence[AppliedChange]) -> str:
+    """Return the result of changes as a noun: ``a third database core``.
 
     Examples
     --------
     >>> cores = AppliedChange(kind="parameter", name="database_cores", aspect="value", before=2,
     ...     after=3)
     >>> applied_words([cores]).replace(NO_BREAK, " ")
-    '3 database cores'
+    'a third database core'
     """
-    return applied_words(change.applied)
-
-
-def applied_words(applied: Sequence[AppliedChange]) -> str:
-    """Return the result of several changes."""
     return list_words([_applied(one) for one in applied])
 
 
 def _applied(one: AppliedChange) -> str:
     name = factor_words(one.name)
     if one.aspect == "speed":
-        return f"{name} {level_number(one.factor or 1.0)}{NO_BREAK}times as fast"
+        return f"{name} {_much(one.factor)}as fast"
     if one.after is None:
         unit = "" if one.aspect == "value" else f" {one.aspect}"
-        return f"{level_number(one.factor or 1.0)}{NO_BREAK}times the {name}{unit}"
+        return f"{_much(one.factor)}the {name}{unit}"
     if one.kind == "station":
-        return f"{_value(one.after)} {name} servers"
-    if one.kind == "pool":
-        return f"{_value(one.after)} {name}"
+        return _counted_things(one, f"{name} servers")
+    if one.kind == "pool" or (is_plural(name) and not isinstance(one.after, str)):
+        return _counted_things(one, name)
     return with_factor(one.name, one.after, unit_of_name(one.name))
 
 
+def _much(factor: float | None) -> str:
+    """Return a factor before what it multiplies: ``twice``, ``3 times``."""
+    is_double = factor == 2.0  # noqa: PLR2004
+    return "twice " if is_double else f"{level_number(factor or 1.0)}{NO_BREAK}times "
+
+
+def _counted_things(one: AppliedChange, things: str) -> str:
+    """Return ``a third core`` for one more of a few, else ``16 disks``."""
+    if ordinal := _ordinal(one):
+        return f"{_article(ordinal)} {ordinal} {singular(things)}"
+    return f"{_value(one.after)}{NO_BREAK}{things if one.after != 1 else singular(things)}"
+
+
+def _ordinal(one: AppliedChange) -> str:
+    """Return the ordinal of the one thing that a change adds; empty if it adds another number."""
+    is_next = isinstance(one.before, int | float) and one.after == one.before + 1
+    return _ORDINALS.get(one.after, "") if is_next and isinstance(one.after, int | float) else ""
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
 def advice(applied: Sequence[AppliedChange], part: Part) -> str:
-    """Return the advice as an imperative: ``give it 4 servers``."""
+    """Return the advice as an imperative.
+
+    Examples
+    --------
+    >>> cores = AppliedChange(kind="parameter", name="database_cores", aspect="value", before=2,
+    ...     after=3)
+    >>> disks = AppliedChange(kind="station", name="disk", aspect="servers", before=8, after=16)
+    >>> advice([cores], Part(kind="station", name="database"))
+    'buy it a third core'
+    >>> advice([disks], Part(kind="station", name="disk")).replace(NO_BREAK, " ")
+    'give it 16 servers instead of 8'
+    """
     return list_words([_advice(one, part) for one in applied])
 
 
 def _advice(one: AppliedChange, part: Part) -> str:
     is_it = (one.kind, one.name) == (part.kind, part.name)
-    what = "it" if is_it else factor_words(one.name)
+    name = factor_words(one.name)
+    what = "it" if is_it else name
     if one.aspect == "speed":
-        return f"make {what} {level_number(one.factor or 1.0)}{NO_BREAK}times as fast"
-    if one.after is None:
+        return f"make {what} {_much(one.factor)}as fast"
+    if one.after is None or isinstance(one.after, str):
         return f"take {_applied(one)}"
     if one.kind == "station":
-        return f"give {what} {_value(one.after)} servers"
+        return f"give {what if is_it else f'the {name}'} {_more_things(one, 'servers')}"
     if one.kind == "pool":
-        return f"raise {'them' if is_it and is_plural(one.name) else what} to {_value(one.after)}"
-    if isinstance(one.after, str):
-        return f"take {level_name(one.after)}"
-    name = factor_words(one.name)
-    return f"take {_applied(one)}" if is_plural(name) else f"set {name} to {_value(one.after)}"
+        return f"raise {'them' if is_it and is_plural(name) else what} to {_value(one.after)}"
+    if not is_plural(name):
+        return f"set {name} to {_value(one.after)}"
+    owner = factor_words(part.name)
+    is_own = bool(owner) and name.startswith(f"{owner} ")
+    things = name.removeprefix(f"{owner} ") if is_own else name
+    other = "add" if _ordinal(one) else "use"
+    is_bought = things.rpartition(" ")[2] in _BOUGHT
+    verb = "buy" if is_bought else "give" if is_own else other
+    return f"{verb} {'it ' if is_own else ''}{_more_things(one, things)}"
+
+
+def _more_things(one: AppliedChange, things: str) -> str:
+    """Return what to have more of, with its number so far unless one is added."""
+    is_known = isinstance(one.before, int | float) and not _ordinal(one)
+    before = f" instead of {_value(one.before)}" if is_known else ""
+    return f"{_counted_things(one, things)}{before}"
 
 
 def _value(value: Value | None) -> str:

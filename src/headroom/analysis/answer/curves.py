@@ -1,0 +1,84 @@
+"""Curves of one experiment beside each other: whose question it is, what each does, which is ahead.
+
+Invariant: a curve is called ahead only by points at which the whole interval of the ratio says so.
+"""
+
+import re
+
+from headroom.analysis.answer.design import (
+    Curve,
+    axis_of,
+    curves_of,
+    groups_of,
+    is_numeric_group,
+    spans,
+)
+from headroom.analysis.answer.numbers import gain, is_above_one, ratio_of
+from headroom.analysis.answer_evidence import Comparison
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+
+_COMPARED = 2
+"""Curves that are compared with each other."""
+
+
+def asks_over_axis(study: StudyResult, experiment: ExperimentResult) -> bool:
+    """Return whether a study asks about its numeric factor, and not which of its words is best.
+
+    Its title, its question and the title of the experiment name the one, and none of the others.
+    """
+    axis = axis_of(experiment)
+    text = " ".join([study.title, study.question, experiment.title])
+    asked = " ".join(re.findall(r"\w+", text.casefold()))
+    named = [group for group in groups_of(experiment.factors) if spans(group)]
+    words = [one.name for group in named if not is_numeric_group(group) for one in group]
+    return (
+        axis is not None and _is_in(axis.name, asked) and not any(_is_in(w, asked) for w in words)
+    )
+
+
+def _is_in(name: str, text: str) -> bool:
+    words = name.casefold().replace("_", " ")
+    return f" {words} " in f" {text} "
+
+
+def ahead(experiment: ExperimentResult, metric: str) -> Comparison | None:
+    """Return which of two curves is ahead, by its least ratio; None if none is at most points."""
+    axis = axis_of(experiment)
+    curves = curves_of(experiment, axis) if axis else []
+    if len(curves) != _COMPARED:
+        return None
+    pairs = _pairs(curves[0], curves[1], metric)
+    better = pairs[0][0].estimates[metric].better if pairs else "none"
+    if better == "none":
+        return None
+    ratios = [gain(ratio_of(a.estimates[metric], b.estimates[metric]), better) for a, b in pairs]
+    turned = [gain(ratio, "low") for ratio in ratios]
+    wins, losses = ([ratio for ratio in side if is_above_one(ratio)] for side in (ratios, turned))
+    first, second = curves
+    if len(losses) > len(wins):
+        first, second, wins, losses = second, first, losses, wins
+    if 2 * len(wins) <= len(pairs):
+        return None
+    return Comparison(
+        first=first.where,
+        second=second.where,
+        metric=metric,
+        better=better,
+        ratio=min(wins, key=lambda ratio: ratio.low or 0.0),
+        is_least=len(wins) > 1,
+        better_count=len(wins),
+        worse_count=len(losses),
+        undecided_count=len(pairs) - len(wins) - len(losses),
+    )
+
+
+def _pairs(first: Curve, second: Curve, metric: str) -> list[tuple[PointResult, PointResult]]:
+    """Return the points of two curves at the same level, with values of a metric above zero."""
+    other = {second.number(point): point for point in second.points}
+    pairs = [(point, other.get(first.number(point))) for point in first.points]
+    return [
+        (a, b)
+        for a, b in pairs
+        if b is not None
+        and all(metric in one.estimates and one.estimates[metric].value > 0.0 for one in (a, b))
+    ]
