@@ -39,11 +39,20 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     windows: TimeWindows | None = None
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The first message to a worker, and the message that switches it to another session."""
 
     sys_path: list[str]
     recipes: dict[str, Recipe]
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The first message to a process that measures for a driver on another machine."""
+
+    sys_path: list[str]
+    recipes: dict[str, Recipe]
+    configs: dict[str, dict[str, dict[str, Value]]]
+    folder: str
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -46,10 +46,11 @@ _FETCH_S = 5.0
 
 @dataclass(slots=True)
 class _Chunk:
-    """Tasks on their way, and the number of workers that died with the chunk or those before it."""
+    """Tasks on their way to one of some workers; `deaths` counts those that died with them."""
 
     future: "Future"
     tasks: list[Task]
+    workers: list[str]
     deaths: int
 
 
@@ -132,18 +133,22 @@ class DaskExecutor:
         futures = [chunk.future for chunk in self._open.values()]
         self._open.clear()
         try:
+            self.close()
             self._client.cancel(futures, force=True)
         except (OSError, TimeoutError, CommClosedError, CancelledError):
             return  # a lost scheduler has no tasks
 
     def close(self) -> None:
-        """There is nothing to end: every chunk has come back."""
+        """Listen no more: every chunk has come back."""
+        for topic in (TOPIC, _OF_WORKERS):
+            self._client.unsubscribe_topic(topic)
 
     def _send(self, tasks: list[Task], *, deaths: int = 0, with_parcel: bool = False) -> None:
-        """Send tasks to any worker, with the parcel if one lacked it.
+        """Send tasks to any worker that simulates, with the parcel if one lacked it.
 
         They are not bound to that worker: Dask would not move them if it died.
         """
+        workers = self._cluster.simulating
         order = Order(
             session=self._cluster.session,
             code=code_here(),
@@ -155,8 +160,8 @@ class DaskExecutor:
         key = f"{self._prefix}-{self._count}"
         self._count += 1
         encoded = msgspec.msgpack.encode(order)
-        future = self._client.submit(run_chunk, encoded, key=key, pure=False)
-        self._open[key] = _Chunk(future, tasks, deaths)
+        future = self._client.submit(run_chunk, encoded, key=key, workers=workers, pure=False)
+        self._open[key] = _Chunk(future, tasks, workers, deaths)
         future.add_done_callback(self._arrived.put)
 
     def _next_arrived(self) -> list["Future | Mapping[str, Any]"]:
@@ -253,12 +258,20 @@ class DaskExecutor:
             raise lost(self._cluster)
         if not self._cluster.is_empty:
             self._alone_since = None
+            self._move()
             return
         if self._alone_since is None:
             self._alone_since = monotonic()
             self._cluster.say(f"all workers of {self.where} are gone; waiting for others")
         elif monotonic() - self._alone_since > self._cluster.wait_s:
             raise no_workers(self._cluster)
+
+    def _move(self) -> None:
+        """Send chunks again whose workers have all left, which Dask would keep for them."""
+        there = set(self._cluster.simulating)
+        for key in [key for key, one in self._open.items() if there.isdisjoint(one.workers)]:
+            chunk = self._drop(key)
+            self._send_again(self._left(chunk), deaths=chunk.deaths)
 
 
 def _killed(task: Task, count: int) -> Result:

@@ -125,7 +125,7 @@ def describe_code() -> bytes:
 def run_chunk(order: bytes) -> bytes:
     """Run the chunk of an `Order`; returns an `Answer`, empty if nobody wants it any more."""
     chunk = msgspec.msgpack.decode(order, type=Order)
-    return msgspec.msgpack.encode(answer(chunk, _current_task()))
+    return msgspec.msgpack.encode(answer(chunk, current_task()))
 
 
 def answer(chunk: Order, here: "Here") -> Answer:
@@ -169,7 +169,8 @@ class Here:
     report: Callable[[bytes], None]
 
 
-def _current_task() -> Here:
+def current_task() -> Here:
+    """Return where this thread runs its Dask task."""
     from distributed import get_worker  # noqa: PLC0415 - only there inside a Dask worker
     from distributed.worker import WORKER_ANY_RUNNING  # noqa: PLC0415 - as above
 
