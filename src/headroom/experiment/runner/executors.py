@@ -6,12 +6,16 @@ the journal, and a task that kills its worker comes back as a failed result.
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.system import System
 from headroom.experiment.runner.tasks import Recipe, Result, Task, run_task
 from headroom.experiment.study.plan import PlannedExperiment
+
+if TYPE_CHECKING:
+    from headroom.experiment.runner.hosts import Host
 
 
 class Executor(Protocol):
@@ -63,7 +67,10 @@ class Executor(Protocol):
 
 
 class Place(Protocol):
-    """Where simulations run instead of in processes of this machine; serves several plans."""
+    """Where simulations run instead of in processes of this machine; serves several plans.
+
+    It also leads to the machines on which experiments with a `host` are measured.
+    """
 
     @property
     def worker_count(self) -> int:
@@ -74,6 +81,12 @@ class Place(Protocol):
         self, experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
     ) -> Executor:
         """Return an executor for those of the `experiments` that have a recipe."""
+        ...
+
+    def host(
+        self, name: str, experiments: Sequence[PlannedExperiment], folder: Path
+    ) -> "Host":
+        """Return the machine that `name` stands for, to measure experiments of a study there."""
         ...
 
     def close(self) -> None:

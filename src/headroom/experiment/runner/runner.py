@@ -1,7 +1,8 @@
 """Run a plan: missing replications run, rows are stored one by one, and nothing runs twice.
 
 Invariants: a replication counts only after its row is durable; a failed replication never stops
-the others; simulations run in parallel first, measurements alone afterwards. Killed at any
+the others; other machines measure first, then simulations run
+in parallel, then measurements alone. Killed at any
 moment and started again, the run ends with the rows of an undisturbed one.
 See docs/background/journal-and-resume.md.
 """
@@ -11,18 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
-from headroom.errors import HeadroomError
+from headroom.errors import EnvironmentUnfitError, HeadroomError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
-from headroom.experiment.machine import environment
-from headroom.experiment.machine.machine_watch import busy_words
+from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import ChecksPoints, Column, KeepsThings, Replays
+from headroom.experiment.protocol.system import Column
 from headroom.experiment.runner import resume
 from headroom.experiment.runner.executors import Executor, Place
+from headroom.experiment.runner.hosts import Looked, check_there, host_of, hosts_of, recipes_of
 from headroom.experiment.runner.interrupt import Interrupt
-from headroom.experiment.runner.measuring import MeasureExecutor
 from headroom.experiment.runner.progress import Pace, Progress
 from headroom.experiment.runner.schedule import GIVE_UP_AFTER, Planned, PointState, Schedule
 from headroom.experiment.runner.selection import (
@@ -30,15 +31,14 @@ from headroom.experiment.runner.selection import (
     PREPARED,
     WORKED_ON,
     Criteria,
+    Site,
     criteria_of_run,
-    places_now,
     select_rows,
 )
-from headroom.experiment.runner.tasks import Recipe, Result, Task, recipe_of, utc_now
+from headroom.experiment.runner.tasks import Result, Task, utc_now
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError, check_ran
 from headroom.experiment.runner.worker_pool import WorkerPool
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
-from headroom.experiment.study.window_checks import time_windows
 
 _PACE_WEIGHT = 0.2
 
@@ -156,22 +156,23 @@ def run_plan(
         No experiment that has work can run on this machine, or the journal cannot be written; every
         row stored before stays. If only some experiments cannot run, their points fail.
     """
-    facts = {**environment.collect(plan.folder), PLACES: places_now(plan.experiments)}
-    criteria = criteria_of_run(plan, journal)
-    survey = resume.survey(plan, journal, criteria)
     session = _Session(
         plan=plan,
         journal=journal,
-        criteria=criteria,
         stopping=stopping,
         progress=progress,
         interrupt=interrupt,
         stop_on_failure=stop_on_failure,
         place=place,
     )
+    try:
+        survey = session.look()  # Ctrl-C ends it at once, as it may wait for a host
+    except BaseException:
+        session.close()
+        raise
     with interrupt:
         try:
-            session.run(survey, facts, jobs)
+            session.run(survey, jobs)
         finally:
             session.close()
             progress.stop()
@@ -186,7 +187,6 @@ class _Session:
         *,
         plan: Plan,
         journal: Journal,
-        criteria: Mapping[str, Criteria],
         stopping: StoppingRule,
         progress: Progress,
         interrupt: Interrupt,
@@ -196,15 +196,17 @@ class _Session:
         self._plan = plan
         self._place = place
         self._journal = journal
-        self._criteria = criteria
+        self._criteria: Mapping[str, Criteria] = {}
         self._stopping = stopping
         self._progress = progress
         self._interrupt = interrupt
         self._stop_on_failure = stop_on_failure
-        self._schedules: dict[Column, Schedule] = {}
+        self._hosts = hosts_of(plan, place, progress.say)
+        self._looks: dict[str, Looked] = {}
+        self._schedules: dict[tuple[str, Column], Schedule] = {}
         self._running: dict[int, Planned] = {}
-        self._environment = 0
-        self._places: Mapping[str, str] = {}
+        self._environments: dict[str, int] = {}
+        self._places: dict[str, str] = {}
         self._started_count = 0
         self._done_count = 0
         self._failed_count = 0
@@ -215,40 +217,58 @@ class _Session:
         self._was_killed = False
         self._mean_wall_s: float | None = None
 
-    def run(self, survey: resume.Survey, facts: Mapping[str, Any], jobs: int) -> None:
+    def look(self) -> resume.Survey:
+        """Look at every host that can be asked; returns what counts of the journal's rows."""
+        self._looks = {name: host.look() for name, host in self._hosts.items()}
+        for look in self._looks.values():
+            self._places |= look.places
+        self._criteria = self._criteria_now()
+        return resume.survey(self._plan, self._journal, self._criteria)
+
+    def _criteria_now(self) -> dict[str, Criteria]:
+        sites = {
+            name: Site(machine=Machine.of(look.facts), places=look.places)
+            for name, look in self._looks.items()
+        }
+        return criteria_of_run(self._plan, self._journal, sites)
+
+    def run(self, survey: resume.Survey, jobs: int) -> None:
         """Run everything that the survey lacks."""
-        for experiment in self._plan.experiments:
-            if isinstance(experiment.system, KeepsThings):
-                self._note(experiment.system.open_session(self._progress.say))
-        self._schedules = {column: self._schedule(column, survey) for column in Column}
+        self._schedules = {
+            (name, column): self._schedule(name, column, survey)
+            for name in sorted({*self._hosts, *map(host_of, self._plan.experiments)}, reverse=True)
+            for column in Column
+        }
         for schedule in self._schedules.values():
             self._extend(schedule, schedule.settled())
-        if not any(self._schedules.values()):
+        for host in self._hosts.values():
+            self._note(host.open(self._progress.say))
+        waiting = self._waiting()
+        if not waiting:
             return
-        about = {PREPARED: self._prepare(), WORKED_ON: sorted(self._waiting())}
-        self._environment = self._journal.add_environment({**facts, **about})
-        self._places = facts[PLACES]
-        self._criteria = criteria_of_run(self._plan, self._journal)
-        if any(
-            state.open_count and not isinstance(state.experiment.system, Replays)
-            for state in self._schedules[Column.MEASURE].states
-        ):
-            self._progress.warn(busy_words())
-        if self._place is not None and self._schedules[Column.MODEL]:
+        check_there(self._hosts, waiting)
+        self._prepare(waiting)
+        self._criteria = self._criteria_now()
+        models = self._schedules["", Column.MODEL]
+        if self._place is not None and models:
             jobs = self._place.worker_count
         self._progress.start(self._paces(jobs), reused=survey.reused_count)
         self._refuse()
-        self._drive(self._schedules[Column.MODEL], lambda: self._model_executor(jobs))
-        if self._place is not None and self._schedules[Column.MEASURE]:
+        for name in sorted(filter(None, self._hosts)):
+            measure = partial(self._hosts[name].executor, self._progress.say)
+            self._drive(self._schedules[name, Column.MEASURE], measure)
+            self._note(self._hosts.pop(name).close())
+        self._drive(models, lambda: self._model_executor(jobs))
+        if self._place is not None and self._schedules["", Column.MEASURE]:
             self._place.close()  # idle workers take processor time from what is measured
-        self._drive(self._schedules[Column.MEASURE], self._measure_executor)
+        measure = partial(self._hosts[""].executor, self._progress.say)
+        self._drive(self._schedules["", Column.MEASURE], measure)
 
     def close(self) -> None:
         """Let every system remove its own files; the first failure is raised after the last."""
         with ExitStack() as stack:
-            for experiment in self._plan.experiments:
-                if isinstance(experiment.system, KeepsThings):
-                    stack.callback(lambda kept: self._note(kept.close_session()), experiment.system)
+            for host in self._hosts.values():
+                stack.callback(lambda left: self._note(left.close()), host)
 
     def _note(self, said: Iterable[str]) -> None:
         """Keep a system's messages for the notes, each sentence once."""
@@ -276,31 +296,40 @@ class _Session:
             ),
         )
 
-    def _schedule(self, column: Column, survey: resume.Survey) -> Schedule:
+    def _schedule(self, host: str, column: Column, survey: resume.Survey) -> Schedule:
         points = (
             (experiment, point)
             for experiment in self._plan.experiments
-            if experiment.system.column is column
+            if experiment.system.column is column and host_of(experiment) == host
             for point in experiment.points
         )
         return Schedule(points, done=survey.done, seed=self._plan.seed)
 
-    def _prepare(self) -> dict[str, dict[str, float | str]]:
-        """Check the machine for every experiment that has work; returns their facts."""
-        facts = {}
-        for name, states in self._waiting().items():
-            system = states[0].experiment.system
-            try:
-                prepared = dict(system.prepare())
-                if isinstance(system, ChecksPoints):
-                    for state in states:
-                        system.check_point(state.point.config)
-                facts[name] = prepared
-            except HeadroomError as error:
-                self._refusals[name] = error
-        if not facts:
+    def _prepare(self, waiting: Mapping[str, Sequence[PointState]]) -> None:
+        """Check each host for the experiments that have work, and store its facts."""
+        prepared = {}
+        for name, host in self._hosts.items():
+            configs = {
+                experiment: {state.point.key: state.point.config for state in states}
+                for experiment, states in waiting.items()
+                if host_of(states[0].experiment) == name
+            }
+            if configs:
+                prepared[name] = configs, host.prepare(configs)
+        for _, found in prepared.values():
+            self._refusals |= {
+                name: EnvironmentUnfitError(message, cure=cure)
+                for name, (message, cure) in found.refused.items()
+            }
+        if not any(found.facts for _, found in prepared.values()):
             raise next(iter(self._refusals.values()))
-        return facts
+        for name, (configs, found) in prepared.items():
+            about = {PREPARED: found.facts, WORKED_ON: sorted(configs)}
+            look = self._looks[name]
+            number = self._journal.add_environment({**look.facts, PLACES: look.places, **about})
+            self._environments |= dict.fromkeys(configs, number)
+            if found.busy:
+                self._progress.warn(f"{name}: {found.busy}" if name else found.busy)
 
     def _waiting(self) -> dict[str, list[PointState]]:
         """Return the points of each experiment that have work."""
@@ -335,26 +364,12 @@ class _Session:
         return paces
 
     def _model_executor(self, jobs: int) -> Executor:
-        recipes = self._recipes(Column.MODEL)
+        recipes = recipes_of(
+            one for one in self._plan.experiments if one.system.column is Column.MODEL
+        )
         if self._place is not None:
             return self._place.executor(self._plan.experiments, recipes)
         return WorkerPool(recipes, worker_count=jobs)
-
-    def _measure_executor(self) -> Executor:
-        return MeasureExecutor(
-            {experiment.spec.name: experiment.system for experiment in self._plan.experiments},
-            self._recipes(Column.MEASURE),
-            say=self._progress.say,
-        )
-
-    def _recipes(self, column: Column) -> dict[str, Recipe]:
-        return {
-            experiment.spec.name: recipe_of(
-                experiment.system, experiment.setup, experiment.base, time_windows(experiment.spec)
-            )
-            for experiment in self._plan.experiments
-            if experiment.system.column is column
-        }
 
     @property
     def _may_start(self) -> bool:
@@ -452,7 +467,7 @@ class _Session:
             started_at=result.started_at,
             wall_s=result.wall_s,
             error=result.error,
-            environment=self._environment,
+            environment=self._environments[point.experiment],
             position=result.number,
         )
 

@@ -3,9 +3,9 @@
 The same rule decides which points run and which rows are shown: a row counts if experiment, point
 key, replication, seed and fingerprint agree. A measurement must also come from the machine in
 question, must have found the present contents there, and must not be older than the last
-`run --fresh`. The machine in question is normally this one. Only if no session ever measured the
-experiment here, for example after copying results to a reader's machine, it is the machine of the
-newest measurement, with the contents of that time.
+`run --fresh`. The machine in question is normally this one, or the experiment's host. Only if no session ever measured the
+experiment here, for example after copying results to a reader's machine, or if the host was not
+asked, it is the machine of the newest measurement, with the contents of that time.
 
 Rows that do not count stay in the journal.
 """
@@ -101,12 +101,24 @@ class Criteria:
         return f"{OTHER_THING} ({names})" if names else OTHER_THING
 
 
-def criteria_of_run(plan: Plan, journal: Journal) -> dict[str, Criteria]:
-    """Return the criteria for reusing a stored row of each experiment on this machine."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A machine that is about to measure, and what is at the places of its points."""
+
+    machine: Machine
+    places: Mapping[str, str]
+
+
+def criteria_of_run(
+    plan: Plan, journal: Journal, sites: Mapping[str, Site]
+) -> dict[str, Criteria]:
+    """Return the criteria for reusing a stored row of each experiment at its host's site."""
     environments = journal.environments()
     return {
-        experiment.spec.name: criteria_of(plan, journal, experiment, environments, is_run=True)
-        for experiment in plan.experiments
+        one.spec.name: criteria_of(
+            plan, journal, one, environments, site=sites.get(one.spec.host)
+        )
+        for one in plan.experiments
     }
 
 
@@ -116,7 +128,7 @@ def criteria_of(
     experiment: PlannedExperiment,
     environments: Iterable[Mapping[str, Any]],
     *,
-    is_run: bool = False,
+    site: Site | None = None,
 ) -> Criteria:
     """Return the criteria for reusing a stored row of one experiment.
 
@@ -126,9 +138,9 @@ def criteria_of(
         The experiment, its plan and its journal.
     environments
         The sessions of the journal.
-    is_run
-        True if the experiment is about to be run: the machine in question is this one then,
-        whatever was measured before.
+    site
+        Where the experiment is about to be run: that is the machine in question then, whatever was
+        measured before.
     """
     if experiment.system.column is not Column.MEASURE:
         return Criteria(seed=plan.seed)
@@ -138,22 +150,27 @@ def criteria_of(
     name, here = experiment.spec.name, machine_identity.machine_here()
     sessions = [machines[number] for number, facts in known.items() if _has_worked(facts, name)]
     newest = journal.newest_environment(name)
-    is_here = (
-        is_run
-        or newest not in machines
-        or any(not here.difference(session) for session in sessions)
+    is_here = newest not in machines or (
+        not experiment.spec.host and any(not here.difference(session) for session in sessions)
     )
-    machine = here if is_here else machines[newest]
+    if site is None and is_here:
+        site = Site(machine=here, places=places_now([experiment]))
+    elif site is None:
+        site = Site(machine=machines[newest], places=places.get(newest, {}))
+    machine = site.machine
     fresh = (number for number, facts in known.items() if name in fresh_experiments(facts))
-    since = max((number for number in fresh if not machine.difference(machines[number])), default=0)
+    is_marked_here = bool(experiment.spec.host)  # the mark is the driver's, not the host's
+    since = max(
+        (one for one in fresh if is_marked_here or not machine.difference(machines[one])), default=0
+    )
     return Criteria(
         seed=plan.seed,
         is_measured=True,
         known=frozenset(known),
         refused=_refused(machines, machine, since=since),
-        elsewhere=here.difference(machine),
+        elsewhere="" if experiment.spec.host else here.difference(machine),
         places=places,
-        here=places_now([experiment]) if is_here else places.get(newest, {}),
+        here=site.places,
     )
 
 

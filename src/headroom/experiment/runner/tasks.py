@@ -43,11 +43,20 @@ _CALIBRATE_EVERY_S = 0.5
 """Time (s) between two calibrations of a process that runs many short points."""
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
+class Start(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The first message to a worker, and the message that switches it to another session."""
 
     sys_path: list[str]
     recipes: dict[str, Recipe]
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The first message to a process that measures for a driver on another machine."""
+
+    sys_path: list[str]
+    recipes: dict[str, Recipe]
+    configs: dict[str, dict[str, dict[str, Value]]]
+    folder: str
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from headroom.experiment.runner.tasks import Start, SystemCache, Task
+from headroom.experiment.runner.tasks import Start, SystemCache, Task, Visit
 
 READY = b"ready"
 
@@ -36,11 +36,18 @@ def _end_with_driver() -> None:
 
 
 def _serve(connection: "Connection[bytes, bytes]") -> None:
-    messages = msgspec.msgpack.Decoder(Start | list[Task])
+    messages = msgspec.msgpack.Decoder(Start | Visit | list[Task])
     encoder = msgspec.msgpack.Encoder()
     systems = SystemCache({})
     while True:
         message = messages.decode(connection.recv_bytes())
+        if isinstance(message, Visit):
+            from headroom.experiment.runner.hosts import serve  # noqa: PLC0415 - measurements only
+
+            sys.path[:] = message.sys_path
+            connection.send_bytes(READY)
+            serve(connection, message)
+            return
         if isinstance(message, Start):
             sys.path[:] = message.sys_path
             systems = SystemCache(message.recipes)

@@ -17,7 +17,14 @@ from headroom.errors import HeadroomError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.fit_method import PlannedFit
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import DeclaresInStudy, Parameter, Replays, System, Value
+from headroom.experiment.protocol.system import (
+    Column,
+    DeclaresInStudy,
+    Parameter,
+    Replays,
+    System,
+    Value,
+)
 from headroom.experiment.study.claim_checks import check_claims, check_metric, check_patterns
 from headroom.experiment.study.compare_checks import check_compare
 from headroom.experiment.study.derived_checks import check_derived
@@ -166,6 +173,7 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     uses = _parameter_uses(loaded, variant, declared, factors, fit)
     _check_replications(loaded, variant)
     _check_warm_up(loaded, variant)
+    _check_host(loaded, variant, system)
     system = checked_windows(loaded, variant, system)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
@@ -488,6 +496,16 @@ def _replications_problem(plan: Replications) -> tuple[str, str] | None:
             "make maximum at least as large as minimum",
         )
     return None
+
+
+def _check_host(loaded: LoadedStudy, variant: Variant, system: System) -> None:
+    is_measured = system.column is Column.MEASURE and not isinstance(system, Replays)
+    if variant.spec.host and not is_measured:
+        raise loaded.error(
+            variant.key_path("host"),
+            f"the system {system.name!r} measures nothing, so it has no host",
+            cure="remove host",
+        )
 
 
 def _check_warm_up(loaded: LoadedStudy, variant: Variant) -> None:

@@ -465,6 +465,13 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         Compare | None,
         Meta(description="Compare the levels of a factor: table `[experiment.compare]`."),
     ] = None
+    host: Annotated[
+        Annotated[str, Meta(pattern=r"^([A-Za-z0-9][A-Za-z0-9_.-]*)?$", max_length=60)],
+        Meta(
+            description="Name or role of the machine that is measured, as one worker of the "
+            "cluster announces it; empty: the machine that runs the command."
+        ),
+    ] = ""
     seeds_of: Annotated[
         str,
         Meta(

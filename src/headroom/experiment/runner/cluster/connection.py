@@ -8,9 +8,10 @@ Invariant: a worker whose program differs from this one runs nothing.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -27,6 +28,8 @@ from headroom.experiment.study.plan import PlannedExperiment
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
+
+    from headroom.experiment.runner.cluster.host import FarHost
 
 WAIT_S = 60.0
 """Time (s) that a command waits for the first worker, and for another one once all are gone."""
@@ -70,7 +73,8 @@ class Cluster:
         self._client: Client | None = None
         self._local: LocalCluster | None = None
         self._count = 0
-        self._counted_at = 0.0
+        self._simulating: list[str] = []
+        self._looked_at = 0.0
         self._has_said: set[str] = set()
 
     def __enter__(self) -> "Cluster":
@@ -102,9 +106,9 @@ class Cluster:
 
         Counted again every few seconds; workers may come and go.
         """
-        client = self.client
-        if monotonic() - self._counted_at > _LOOK_S:
-            self._count_threads(client)
+        _ = self.client
+        if monotonic() - self._looked_at > _LOOK_S:
+            self._look()
         return max(self._count, 1)
 
     @property
@@ -130,6 +134,44 @@ class Cluster:
         return DaskExecutor(
             self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
         )
+
+    def host(
+        self, name: str, experiments: Sequence[PlannedExperiment], folder: Path
+    ) -> "FarHost":
+        """Return the machine that a worker announces as `name`."""
+        from headroom.experiment.runner.cluster.host import FarHost  # noqa: PLC0415 - a few studies
+
+        return FarHost(self, name, experiments, folder)
+
+    def host_address(self, name: str) -> str:
+        """Return the one worker that announces a host.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            There is none, or several.
+        """
+        addresses = [address for address, names in self.announced().items() if name in names]
+        if len(addresses) == 1:
+            return addresses[0]
+        there = sorted({name for names in self.announced().values() for name in names})
+        what = f"{len(addresses)} workers announce" if addresses else "no worker announces"
+        raise EnvironmentUnfitError(
+            f"{what} the host {name!r} in {self.name}; announced: {', '.join(there) or 'none'}",
+            cure=f"start one worker on that machine: dask worker ADDRESS --nthreads 1 --resources "
+            f'"{name}=1"',
+        )
+
+    def announced(self) -> dict[str, list[str]]:
+        """Return the hosts that each worker announces."""
+        return {address: list(one["resources"]) for address, one in self._workers().items()}
+
+    @property
+    def simulating(self) -> list[str]:
+        """Workers that simulate: those that announce no host, or all if each does."""
+        if monotonic() - self._looked_at > _LOOK_S:
+            self._look()
+        return self._simulating
 
     def close(self) -> None:
         """Leave the cluster; one of this machine ends."""
@@ -168,13 +210,13 @@ class Cluster:
     def _await_workers(self, client: "Client") -> None:
         from distributed.core import CommClosedError  # noqa: PLC0415 - as above
 
-        self._count_threads(client)
+        self._look()
         if self._count:
             return
         self.say(f"waiting for the first worker of {self.name}")
         with suppress(TimeoutError, CommClosedError):
             client.wait_for_workers(1, timeout=self._wait_s)
-        self._count_threads(client)
+        self._look()
         if not self._count:
             raise no_workers(self)
 
@@ -195,19 +237,27 @@ class Cluster:
         run = partial(client.run, function, *arguments, on_error="return", asynchronous=True)
         return client.sync(run, callback_timeout=_CALL_S)
 
-    def _count_threads(self, client: "Client") -> None:
+    def _look(self) -> None:
+        """Find the workers that simulate, and count their threads."""
+        workers = self._workers()
+        free = {address: one for address, one in workers.items() if not one["resources"]}
+        self._simulating = sorted(free or workers)
+        self._count = sum(one["nthreads"] for one in (free or workers).values())
+        self._looked_at = monotonic()
+
+    def _workers(self) -> Mapping[str, Any]:
         from distributed.core import CommClosedError  # noqa: PLC0415 - as above
 
+        client = self.client
         if client.status != "running":
             raise lost(self)
+        ask = partial(client.scheduler.identity, n_workers=-1)
         try:
-            threads = client.sync(
-                partial(client.nthreads, asynchronous=True), callback_timeout=_CALL_S
-            )
+            answer = client.sync(ask, callback_timeout=_CALL_S)
         except (OSError, TimeoutError, CommClosedError) as error:
             raise lost(self, error) from error
-        self._count = sum(threads.values())
-        self._counted_at = monotonic()
+        workers: Mapping[str, Any] = answer["workers"]
+        return workers
 
 
 def lost(cluster: Cluster, error: BaseException | None = None) -> HeadroomError:

@@ -1,15 +1,18 @@
 """The executor on Dask: chunks go out as tasks, their rows come back once each.
 
-A worker that dies loses its chunks to others, by Dask. A chunk that outlived its worker too often
-is sent again task by task, and a single task that does so has failed.
+Results arrive while their chunk runs. A worker that dies loses its chunks to others: Dask moves a
+chunk without results, of the others what is left is sent again. A chunk that outlived its worker
+too often is sent again task by task, and a single task that does so has failed.
 
 Invariant: every submitted task comes back exactly once, or the session ends with an error.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import msgspec
 from distributed import CancelledError, KilledWorker
@@ -17,7 +20,7 @@ from distributed.core import CommClosedError
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError
 from headroom.experiment.runner.cluster.connection import Cluster, lost, no_workers, refused
-from headroom.experiment.runner.cluster.on_worker import Answer, Order, code_here, run_chunk
+from headroom.experiment.runner.cluster.on_worker import TOPIC, Answer, Order, code_here, run_chunk
 from headroom.experiment.runner.cluster.parcel import Parcel
 from headroom.experiment.runner.tasks import Result, Task, utc_now
 
@@ -29,11 +32,26 @@ _CHUNKS_EACH = 2
 """Chunks of a worker: one runs, one waits there, so that no worker idles for a message."""
 _LEAST_CHUNK_S, _MOST_CHUNK_S, _CHUNK_S_PER_WORKER = 1.0, 5.0, 0.02
 """Chunks of many workers are longer: the driver and the scheduler spend some ms on each."""
+_REPORTS = 10
+"""Messages with results that a chunk sends at most."""
+_OF_WORKERS = "all"
+"""Dask's topic that says which workers have left, and with which tasks."""
+_MOST_DEATHS = 2
 _TICK_S = 1.0
 _RUNS_AGAIN = ("pending", "lost")
 """States of a chunk that had ended and whose result died with its worker."""
 _FETCH_S = 5.0
 """Time (s) for fetching a result; Dask would wait until a lost one is there again."""
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """Tasks on their way to one of some workers; `deaths` counts those that died with them."""
+
+    future: "Future"
+    tasks: list[Task]
+    workers: list[str]
+    deaths: int
 
 
 class DaskExecutor:
@@ -54,10 +72,14 @@ class DaskExecutor:
         self._client = cluster.client
         self._parcel = parcel
         self._has_time_limits = has_time_limits
-        self._open: dict[str, tuple[Future, list[Task]]] = {}
-        self._ended: SimpleQueue[Future] = SimpleQueue()
+        self._open: dict[str, _Chunk] = {}
+        self._unanswered: set[int] = set()
+        self._arrived: SimpleQueue[Future | Mapping[str, Any]] = SimpleQueue()
+        self._prefix = f"headroom_chunk-{uuid4().hex}"
         self._count = 0
         self._alone_since: float | None = None
+        for topic in (TOPIC, _OF_WORKERS):
+            self._client.subscribe_topic(topic, lambda event: self._arrived.put(event[1]))
 
     @property
     def where(self) -> str:
@@ -87,6 +109,7 @@ class DaskExecutor:
 
     def submit(self, chunk: Sequence[Task]) -> None:
         """Send a chunk; some worker runs it."""
+        self._unanswered |= {task.number for task in chunk}
         self._send(list(chunk))
 
     def results(self) -> Sequence[Result]:
@@ -98,89 +121,122 @@ class DaskExecutor:
             The scheduler is lost, no worker is left, or one has another program.
         """
         while True:
-            futures = self._next_ended()
-            results = self._collect(futures) if futures else []
+            arrived = self._next_arrived()
+            results = [result for one in arrived for result in self._taken(one)]
             if results:
                 return results
-            if not futures:
+            if not arrived:
                 self._check()
 
     def cancel(self) -> None:
         """Stop everything at once: workers end what they run."""
-        futures = [future for future, _ in self._open.values()]
+        futures = [chunk.future for chunk in self._open.values()]
         self._open.clear()
         try:
+            self.close()
             self._client.cancel(futures, force=True)
         except (OSError, TimeoutError, CommClosedError, CancelledError):
             return  # a lost scheduler has no tasks
 
     def close(self) -> None:
-        """There is nothing to end: every chunk has come back."""
+        """Listen no more: every chunk has come back."""
+        for topic in (TOPIC, _OF_WORKERS):
+            self._client.unsubscribe_topic(topic)
 
-    def _send(self, tasks: list[Task], *, with_parcel: bool = False) -> None:
-        """Send tasks to any worker, with the parcel if one lacked it.
+    def _send(self, tasks: list[Task], *, deaths: int = 0, with_parcel: bool = False) -> None:
+        """Send tasks to any worker that simulates, with the parcel if one lacked it.
 
         They are not bound to that worker: Dask would not move them if it died.
         """
+        workers = self._cluster.simulating
         order = Order(
             session=self._cluster.session,
             code=code_here(),
             parcel=self._parcel.digest,
             tasks=tasks,
+            report_s=self.chunk_s / _REPORTS,
             content=self._parcel.encoded if with_parcel else None,
         )
-        key = f"headroom_chunk-{self._cluster.session}-{self._parcel.digest}-{self._count}"
+        key = f"{self._prefix}-{self._count}"
         self._count += 1
         encoded = msgspec.msgpack.encode(order)
-        future = self._client.submit(run_chunk, encoded, key=key, pure=False)
-        self._open[key] = (future, tasks)
-        future.add_done_callback(self._ended.put)
+        future = self._client.submit(run_chunk, encoded, key=key, workers=workers, pure=False)
+        self._open[key] = _Chunk(future, tasks, workers, deaths)
+        future.add_done_callback(self._arrived.put)
 
-    def _next_ended(self) -> list["Future"]:
-        """Wait a moment for a chunk to end; returns all that have."""
-        futures = []
+    def _next_arrived(self) -> list["Future | Mapping[str, Any]"]:
+        """Wait a moment for a chunk to end or a message; returns all that have come."""
+        arrived: list[Future | Mapping[str, Any]] = []
         try:
-            futures.append(self._ended.get(timeout=_TICK_S))
+            arrived.append(self._arrived.get(timeout=_TICK_S))
             while True:
-                futures.append(self._ended.get_nowait())
+                arrived.append(self._arrived.get_nowait())
         except Empty:
-            return [future for future in futures if future.key in self._open]
+            return arrived
 
-    def _collect(self, futures: Sequence["Future"]) -> list[Result]:
-        """Return the results of chunks that ended, and let Dask forget them."""
-        results: list[Result] = []
-        arrived = []
-        for future in futures:
-            if future.status == "finished":
-                arrived.append(future)
-            elif future.status in _RUNS_AGAIN:
-                future.add_done_callback(self._ended.put)
-            else:
-                results += self._failed(future)
-        for future, content in zip(arrived, self._fetched(arrived), strict=True):
-            if content is None:
-                future.add_done_callback(self._ended.put)
-                continue
-            _, tasks = self._open.pop(future.key)
-            results += self._answered(msgspec.msgpack.decode(content, type=Answer), tasks)
-            future.release()
-        return results
+    def _taken(self, arrived: "Future | Mapping[str, Any]") -> list[Result]:
+        """Return the new results of what has arrived."""
+        if not isinstance(arrived, Mapping):
+            return self._new(self._ended(arrived)) if arrived.key in self._open else []
+        if str(arrived.get("key", "")).startswith(self._prefix):
+            return self._new(msgspec.msgpack.decode(arrived["results"], type=list[Result]))
+        if arrived.get("action") == "remove-worker" and not arrived["expected"]:
+            for key in arrived["processing-tasks"] & self._open.keys():
+                self._resume(key)
+        return []
 
-    def _fetched(self, futures: Sequence["Future"]) -> list[bytes | None]:
-        """Return what chunks returned, None for one whose worker has died since: it runs again."""
-        contents: list[bytes | None] = []
-        for future in futures:
-            try:
-                contents.append(future.result(timeout=_FETCH_S))
-            except (TimeoutError, OSError, KilledWorker, CancelledError):
-                contents.append(None)  # its state says which: `_collect` looks at it again
-        return contents
+    def _new(self, results: Sequence[Result]) -> list[Result]:
+        """Return the results of tasks without one: a chunk that was moved may answer twice."""
+        new = {one.number: one for one in results if one.number in self._unanswered}
+        self._unanswered -= new.keys()
+        return list(new.values())
 
-    def _answered(self, answer: Answer, tasks: list[Task]) -> list[Result]:
+    def _left(self, chunk: _Chunk) -> list[Task]:
+        return [task for task in chunk.tasks if task.number in self._unanswered]
+
+    def _resume(self, key: str) -> None:
+        """Send what is left of a chunk whose worker died, if that is not all of it."""
+        chunk = self._open[key]
+        left = self._left(chunk)
+        if len(left) < len(chunk.tasks):
+            self._drop(key)
+            self._send_again(left, deaths=chunk.deaths + 1)
+
+    def _send_again(self, tasks: list[Task], *, deaths: int) -> None:
+        size = 1 if deaths > _MOST_DEATHS else max(len(tasks), 1)
+        for start in range(0, len(tasks), size):
+            self._send(tasks[start : start + size], deaths=deaths)
+
+    def _drop(self, key: str) -> _Chunk:
+        """Let Dask forget a chunk."""
+        chunk = self._open.pop(key)
+        chunk.future.release()
+        return chunk
+
+    def _ended(self, future: "Future") -> list[Result]:
+        """Return the results of a chunk that ended without a message."""
+        if future.status in _RUNS_AGAIN:
+            future.add_done_callback(self._arrived.put)
+            return []
+        if future.status != "finished":
+            return self._failed(future)
+        if not self._left(self._open[future.key]):
+            self._drop(future.key)
+            return []
+        try:
+            content = future.result(timeout=_FETCH_S)
+        except (TimeoutError, OSError, KilledWorker, CancelledError):
+            future.add_done_callback(self._arrived.put)  # its worker has died since
+            return []
+        return self._answered(msgspec.msgpack.decode(content, type=Answer), self._drop(future.key))
+
+    def _answered(self, answer: Answer, chunk: _Chunk) -> list[Result]:
         if answer.refusal:
             raise refused(f"{answer.worker}: {answer.refusal}")
-        if answer.lacks_parcel:
-            self._send(tasks, with_parcel=True)
+        known = {result.number for result in answer.results}
+        left = [task for task in self._left(chunk) if task.number not in known]
+        if left:
+            self._send(left, deaths=chunk.deaths, with_parcel=answer.lacks_parcel)
         return answer.results
 
     def _failed(self, future: "Future") -> list[Result]:
@@ -188,14 +244,13 @@ class DaskExecutor:
         if future.status != "error":
             raise lost(self._cluster)
         error = future.exception()
-        _, tasks = self._open.pop(future.key)
+        chunk = self._drop(future.key)
         if not isinstance(error, KilledWorker):
             raise _unfit(error)
-        if len(tasks) > 1:
-            for task in tasks:
-                self._send([task])
+        if len(chunk.tasks) > 1:
+            self._send_again(self._left(chunk), deaths=_MOST_DEATHS + 1)
             return []
-        return [_killed(tasks[0], error.allowed_failures + 1)]
+        return [_killed(chunk.tasks[0], error.allowed_failures + 1)]
 
     def _check(self) -> None:
         """Raise an error if the cluster cannot finish what it has."""
@@ -203,12 +258,20 @@ class DaskExecutor:
             raise lost(self._cluster)
         if not self._cluster.is_empty:
             self._alone_since = None
+            self._move()
             return
         if self._alone_since is None:
             self._alone_since = monotonic()
             self._cluster.say(f"all workers of {self.where} are gone; waiting for others")
         elif monotonic() - self._alone_since > self._cluster.wait_s:
             raise no_workers(self._cluster)
+
+    def _move(self) -> None:
+        """Send chunks again whose workers have all left, which Dask would keep for them."""
+        there = set(self._cluster.simulating)
+        for key in [key for key, one in self._open.items() if there.isdisjoint(one.workers)]:
+            chunk = self._drop(key)
+            self._send_again(self._left(chunk), deaths=chunk.deaths)
 
 
 def _killed(task: Task, count: int) -> Result:

@@ -3,6 +3,7 @@
 Each thread of a Dask worker keeps one process of `WorkerPool` for the parcel that it works on. So a
 simulation that crashes, or exceeds its time limit, fails as it does locally, and the Dask worker
 stays. Chunks are run in order and may be run again elsewhere: a task has no effect but its result.
+Results travel as messages while their chunk runs, so that a death costs what nobody has reported.
 
 Invariant: the process ends with its Dask worker, and soon after the driver no longer wants its
 chunk.
@@ -12,11 +13,12 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 
 import msgspec
 
@@ -27,8 +29,12 @@ from headroom.experiment.runner.worker_pool import WorkerPool
 from headroom.simulation.runs.kernel_version import KERNEL_VERSION
 from headroom.version import version
 
+TOPIC = "headroom-results"
+"""Dask's topic of all results: the scheduler remembers the last thousand messages of each topic."""
 _LOOK_S = 1.0
-"""Time (s) between two looks whether a chunk is still wanted."""
+"""Longest time (s) between two looks whether a chunk is still wanted."""
+_MOST_MESSAGE_BYTES = 1 << 16
+"""Larger results are no message: they wait for the end of their chunk."""
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +79,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         Digest of the parcel that the tasks need.
     tasks
         The tasks, in order.
+    report_s
+        Time (s) between two messages with results.
     content
         The parcel itself, if the worker lacked it.
     """
@@ -81,14 +89,15 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     code: Code
     parcel: str
     tasks: list[Task]
+    report_s: float = 0.0
     content: bytes | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker returns for a chunk: results, or why there are none."""
+    """What a worker returns for a chunk: results without a message, or why there are none."""
 
     worker: str
-    results: list[Result] = []
+    results: list[Result] = msgspec.field(default_factory=list)
     lacks_parcel: bool = False
     refusal: str = ""
     """How the worker's program differs from the driver's."""
@@ -116,7 +125,7 @@ def describe_code() -> bytes:
 def run_chunk(order: bytes) -> bytes:
     """Run the chunk of an `Order`; returns an `Answer`, empty if nobody wants it any more."""
     chunk = msgspec.msgpack.decode(order, type=Order)
-    return msgspec.msgpack.encode(answer(chunk, _current_task()))
+    return msgspec.msgpack.encode(answer(chunk, current_task()))
 
 
 def answer(chunk: Order, here: "Here") -> Answer:
@@ -126,7 +135,7 @@ def answer(chunk: Order, here: "Here") -> Answer:
     stage = _stage(chunk, here.scratch)
     if stage is None:
         return Answer(worker=here.address, lacks_parcel=True)
-    return Answer(worker=here.address, results=stage.run(chunk.tasks, here.is_wanted))
+    return Answer(worker=here.address, results=stage.run(chunk, here))
 
 
 def forget(session: str) -> None:
@@ -150,25 +159,35 @@ class Here:
         Its own folder, which Dask removes after it, however it ends.
     is_wanted
         Returns whether the driver still wants the chunk.
+    report
+        Sends encoded results to the driver.
     """
 
     address: str
     scratch: Path
     is_wanted: Callable[[], bool]
+    report: Callable[[bytes], None]
 
 
-def _current_task() -> Here:
+def current_task() -> Here:
+    """Return where this thread runs its Dask task."""
     from distributed import get_worker  # noqa: PLC0415 - only there inside a Dask worker
+    from distributed.worker import WORKER_ANY_RUNNING  # noqa: PLC0415 - as above
 
     worker = get_worker()
     key = worker.get_current_task()
 
     def is_wanted() -> bool:
         state = worker.state.tasks.get(key)
-        return state is not None and state.state != "cancelled"
+        is_open = worker.status in WORKER_ANY_RUNNING  # without its scheduler it closes
+        return is_open and state is not None and state.state != "cancelled"
 
-    scratch = Path(worker.local_directory)
-    return Here(address=str(worker.address), scratch=scratch, is_wanted=is_wanted)
+    return Here(
+        address=str(worker.address),
+        scratch=Path(worker.local_directory),
+        is_wanted=is_wanted,
+        report=lambda encoded: worker.log_event(TOPIC, {"key": key, "results": encoded}),
+    )
 
 
 class _Stage:
@@ -182,27 +201,43 @@ class _Stage:
         recipes = unpack(content, self._folder)
         self._pool = WorkerPool(recipes, worker_count=1, is_fresh=True)
 
-    def run(self, tasks: Sequence[Task], is_wanted: Callable[[], bool]) -> list[Result]:
-        """Run tasks; returns one result of each, none if they are no longer wanted."""
+    def run(self, chunk: Order, here: Here) -> list[Result]:
+        """Run a chunk; returns the results that were not reported, none if it is not wanted."""
         try:
-            return self._run(tasks, is_wanted)
+            return self._run(chunk, here)
         finally:
             self.is_busy = False
 
-    def _run(self, tasks: Sequence[Task], is_wanted: Callable[[], bool]) -> list[Result]:
-        results: list[Result] = []
-        self._pool.submit(tasks)
-        while len(results) < len(tasks):
-            results += self._pool.results_within(_LOOK_S)
-            if not is_wanted():
+    def _run(self, chunk: Order, here: Here) -> list[Result]:
+        kept: list[Result] = []
+        fresh: list[Result] = []
+        left, reported_at = len(chunk.tasks), monotonic()
+        self._pool.submit(chunk.tasks)
+        while left:
+            arrived = self._pool.results_within(min(_LOOK_S, chunk.report_s))
+            if not here.is_wanted():
                 self._pool.cancel()
                 return []
-        return results
+            left -= len(arrived)
+            fresh += arrived
+            if fresh and (not left or monotonic() - reported_at >= chunk.report_s):
+                kept += _reported(fresh, here)
+                fresh, reported_at = [], monotonic()
+        return kept
 
     def close(self) -> None:
         """End the process and remove the files."""
         self._pool.cancel()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _reported(results: list[Result], here: Here) -> list[Result]:
+    """Send results to the driver; returns those that are too large for that."""
+    sizes = [len(result.run or b"") for result in results]
+    small = [one for one, size in zip(results, sizes, strict=True) if size < _MOST_MESSAGE_BYTES]
+    if small:
+        here.report(msgspec.msgpack.encode(small))
+    return [one for one, size in zip(results, sizes, strict=True) if size >= _MOST_MESSAGE_BYTES]
 
 
 _LOCK = threading.Lock()

@@ -61,8 +61,15 @@ class Parcel:
     note: str = ""
 
 
-def pack(experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]) -> Parcel:
+def pack(
+    experiments: Iterable[PlannedExperiment],
+    recipes: Mapping[str, Recipe],
+    *,
+    is_host: bool = False,
+) -> Parcel:
     """Return the parcel of some experiments, whose `recipes` are those of this machine.
+
+    With `is_host` a path outside the study means a file of the host, and none is sent.
 
     Raises
     ------
@@ -74,12 +81,20 @@ def pack(experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
     bases = sorted({Path(recipe.base) for recipe in recipes.values()})
     others = {base: _small_folder(base) for base in bases}
     large = [str(base) for base, files in others.items() if files is None]
-    files = _contents({_flat(path) for path in named}, limit=_MAX_NAMED_BYTES)
+    sent_paths = {
+        path
+        for path in map(_flat, named)
+        if not is_host or any(path.is_relative_to(base) for base in bases)
+    }
+    files = _contents(sent_paths, limit=_MAX_NAMED_BYTES)
     for folder in others.values():
         files |= folder or {}
     root = Path(os.path.commonpath([*bases, *(path.parent for path in files)]))
     content = Content(
-        recipes={name: _relative(recipe, root) for name, recipe in sorted(recipes.items())},
+        recipes={
+            name: _relative(recipe, root, is_host=is_host)
+            for name, recipe in sorted(recipes.items())
+        },
         files={path.relative_to(root).as_posix(): files[path] for path in sorted(files)},
     )
     encoded = msgspec.msgpack.encode(content)
@@ -105,10 +120,10 @@ def unpack(encoded: bytes, folder: Path) -> dict[str, Recipe]:
     return recipes
 
 
-def _relative(recipe: Recipe, root: Path) -> Recipe:
+def _relative(recipe: Recipe, root: Path, *, is_host: bool) -> Recipe:
     """Return a recipe with paths of the parcel instead of paths of this machine."""
     base = Path(recipe.base)
-    setup = _without_absolute(recipe.setup, base)
+    setup = recipe.setup if is_host else _without_absolute(recipe.setup, base)
     return msgspec.structs.replace(recipe, base=base.relative_to(root).as_posix(), setup=setup)
 
 

@@ -13,7 +13,7 @@ from headroom.experiment.runner.cluster import on_worker
 from headroom.experiment.runner.cluster.on_worker import Answer, Here, Order, answer, code_here
 from headroom.experiment.runner.cluster.parcel import Content
 from headroom.experiment.runner.executors import InlineExecutor
-from headroom.experiment.runner.tasks import Recipe, Task, recipe_of
+from headroom.experiment.runner.tasks import Recipe, Result, Task, recipe_of
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError, Ran, check_ran
 from tests.support.fake_systems import FakeModel, FakeSetup
 
@@ -43,8 +43,17 @@ def ask(tmp_path: Path) -> Iterator[Callable[..., Answer]]:
     """Return a function from an order to the answer of a worker with an own folder."""
 
     def asked(sent: Order, *, is_wanted: bool = True) -> Answer:
-        here = Here(address="tcp://there:1", scratch=tmp_path, is_wanted=lambda: is_wanted)
-        return answer(sent, here)
+        reported: list[bytes] = []
+        here = Here(
+            address="tcp://there:1",
+            scratch=tmp_path,
+            is_wanted=lambda: is_wanted,
+            report=reported.append,
+        )
+        answered = answer(sent, here)
+        for one in reported:
+            answered.results.extend(msgspec.msgpack.decode(one, type=list[Result]))
+        return answered
 
     yield asked
     on_worker.forget("mine")
