@@ -197,7 +197,7 @@ def counted(experiment: PlannedExperiment, blocks: int) -> PlannedExperiment:
     return replace(experiment, spec=spec)
 
 
-def summarized(
+def analysed_rows(
     experiment: PlannedExperiment,
     point: Point,
     rows: Sequence[ReplicationRow],

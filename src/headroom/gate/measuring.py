@@ -23,7 +23,7 @@ from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.selection import Selection
-from headroom.gate.arms import AGAIN, PROCESSOR, Arms, Place, counted, summarized
+from headroom.gate.arms import AGAIN, PROCESSOR, Arms, Place, analysed_rows, counted
 from headroom.gate.judging import MOST_BLOCKS, row_of_points
 from headroom.gate.result import Arm, Noise, Row
 from headroom.gate.threshold import noise_of
@@ -256,7 +256,7 @@ def _analysed(place: Place, name: str, selection: Selection, blocks: range | Non
         for row in selection.rows(counted(experiment, MOST_BLOCKS), point)
         if blocks is None or row.replication in blocks
     ]
-    found = summarized(experiment, point, rows, [*metrics, *_PROCESSOR_PARTS])
+    found = analysed_rows(experiment, point, rows, [*metrics, *_PROCESSOR_PARTS])
     return _with_processor_time(found) if PROCESSOR.name in metrics else found
 
 

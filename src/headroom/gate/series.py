@@ -22,7 +22,7 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
-from headroom.gate.arms import summarized
+from headroom.gate.arms import analysed_rows
 from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
 from headroom.gate.sessions import OTHER_MACHINE, Session, commit_in, sessions_of
 from headroom.version import version
@@ -119,7 +119,7 @@ def _of_session(
 ) -> Iterator[_Observation]:
     declared = [metric.name for metric in experiment.system.metrics(point.config)]
     wanted = list(metrics or experiment.spec.responses or declared[:_MAIN_RESPONSES])
-    estimates = summarized(experiment, point, session.rows, wanted).result.estimates
+    estimates = analysed_rows(experiment, point, session.rows, wanted).result.estimates
     when = (session.started_at, session.commit)
     yield from _observed(experiment.spec.name, point.levels, estimates, wanted, when)
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from headroom.gate.result import Row
 from headroom.quantities import choose_scale, format_limit
-from headroom.report.compared.sentences import is_in_percent, label_place, ratio_text
+from headroom.report.compared.sentences import is_in_percent, label_place, verdict_word
 from headroom.report.figures import inputs
 from headroom.report.figures.axes import linear_axis, log_axis
 from headroom.report.figures.draw import NARROW_PX, WHOLE_PX, draw
@@ -51,7 +51,7 @@ def draw_ratios(rows: Sequence[Row], labels: dict[str, str], *, same_within: flo
             value=scaled(row.ratio or 1.0),
             low=scaled(row.low or 1.0),
             high=scaled(row.high or 1.0),
-            text=ratio_text(row),
+            text=verdict_word(row),
             role=_VERDICTS.get(row.verdict, "data"),
         )
         for row in shown
