@@ -1,4 +1,4 @@
-"""The input of the compressors: a real text of exactly the size that was asked for."""
+"""The input of the compressors: a real text of exactly the size that was asked for; a quick run."""
 
 import subprocess
 import sys
