@@ -2,9 +2,9 @@
 
 from headroom.analysis.answer_evidence import Caution, Sureness
 from headroom.quantities import format_levels
+from headroom.report.notes.sureness import percent, reach
 from headroom.report.sentences.answer.names import setting_words
 from headroom.report.sentences.answer.sentence import brief, brief_percent_of, plain
-from headroom.report.sureness import percent, reach
 from headroom.report.words import count_noun, label_metric
 
 _CAUSES = {
