@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
-from headroom.solvers.lattice import Lattice
+from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray
+from headroom.solvers.exact.lattice import Lattice
 
 WIDEST_TILT = 1.0 - 1e-6
 """Largest utilization of a station under the tilt; the tails stay summable."""
@@ -56,7 +56,7 @@ def convolve(network: Closed) -> ClosedAnswer:
     --------
     The central server of docs/background/solvers.md: 4 CPUs of mean 4, 16 disks of mean 15.
 
-    >>> from headroom.solvers.closed import closed
+    >>> from headroom.solvers.exact.closed import closed
     >>> central = closed([4] + [15 / 16] * 16, 256, servers=[4] + [1] * 16)
     >>> round(float(convolve(central).throughput_per_s[0]), 6)
     0.990538
@@ -121,7 +121,7 @@ def _tilt(network: Closed) -> FloatArray:
     """Return for each class a throughput near the solution, below every station's capacity."""
     if len(network.population) == 1:
         return np.full(1, _saddle(network))
-    from headroom.solvers.approximate import schweitzer  # noqa: PLC0415 - it starts from no tilt
+    from headroom.solvers.approximate.approximate import schweitzer  # noqa: PLC0415 - it starts from no tilt
 
     throughput_per_s = schweitzer(network).throughput_per_s
     load = network.demand_s @ throughput_per_s / (network.servers - network.open_load)
@@ -215,7 +215,7 @@ def _answer(
 
 def _alone(network: Closed, capacity: FloatArray) -> FloatArray:
     """Return the open jobs at stations that no closed class visits."""
-    from headroom.solvers.formulas import erlang_c  # noqa: PLC0415 - beside its only use
+    from headroom.solvers.exact.formulas import erlang_c  # noqa: PLC0415 - beside its only use
 
     load = network.open_load
     waiting = [erlang_c(int(c), float(a)) for c, a in zip(network.servers, load, strict=True)]

@@ -10,8 +10,8 @@ import math
 import numpy as np
 import scipy
 
-from headroom.solvers.closed import FloatArray
-from headroom.solvers.formulas import (
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.formulas import (
     mmc_response_quantile_s,
     mmc_wait_quantile_s,
     quantile,

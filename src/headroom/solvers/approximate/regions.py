@@ -11,8 +11,8 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.network import JobClass, Network
 from headroom.solvers.walk import BESIDE, Part, Path
 

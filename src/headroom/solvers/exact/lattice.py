@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from headroom.solvers.closed import FloatArray, IntArray
+from headroom.solvers.exact.closed import FloatArray, IntArray
 
 
 class Lattice:

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from headroom.solvers.closed import FloatArray, IntArray
+from headroom.solvers.exact.closed import FloatArray, IntArray
 
 WORK_LIMIT = 3e8
 """Additions of logarithms of one level at most: a few seconds."""

@@ -5,7 +5,7 @@ import pytest
 from headroom.simulation import Model, constant, exponential, simulate
 from headroom.solvers import solve
 from headroom.solvers.evidence import unequal
-from headroom.solvers.formulas import mmc_wait_s
+from headroom.solvers.exact.formulas import mmc_wait_s
 
 
 def test_two_unequal_servers_agree_with_the_states_summed_by_hand() -> None:

@@ -8,9 +8,9 @@ theorems: Pollaczek and Khinchine, Cobham, and M/M/c/K.
 
 import math
 
+from headroom.solvers.approximate.unequal import are_told_apart
+from headroom.solvers.exact.product_form import feeders, law_reasons, structure_reasons
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Network
-from headroom.solvers.product_form import feeders, law_reasons, structure_reasons
-from headroom.solvers.unequal import are_told_apart
 from headroom.solvers.walk import OUTSIDE
 
 

@@ -15,16 +15,16 @@ import math
 
 import numpy as np
 
-from headroom.solvers.bounds import (
+from headroom.solvers.bounds.bounds import (
     Bounds,
     asymptotic_throughput,
     balanced_throughput,
     fastest_per_s,
 )
-from headroom.solvers.closed import FloatArray
-from headroom.solvers.needs import Needs
+from headroom.solvers.bounds.needs import Needs
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.product_form import reasons_against, structure_reasons
 from headroom.solvers.network import Centre, JobClass, Network
-from headroom.solvers.product_form import reasons_against, structure_reasons
 
 STARVED = (
     "no theorem says that arrivals from outside get through alongside this class: the bounds leave "

@@ -1,7 +1,7 @@
 """Pools: tokens held while stations are used, solved from the inside out.
 
-Everything that happens while a token is held forms a separate level (`headroom.solvers.levels`).
-Its throughput with 1, 2, ... jobs, up to the number of tokens, makes the pool a station of the
+Everything that happens while a token is held forms a separate level (see
+`headroom.solvers.approximate.levels`). Its throughput with 1, 2, ... jobs, up to the number of tokens, makes the pool a station of the
 enclosing level. Closed classes around it form another level, and arrivals from outside a
 birth-death process. If the rest is product form, with one class and one pool, there is a single
 approximation: jobs inside reach equilibrium between two changes of their number (Courtois 1977;
@@ -15,12 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
-from headroom.solvers.closed_network import Answer
-from headroom.solvers.forks import Slowness, slowness, walk_time_s
-from headroom.solvers.network import SHARED, JobClass, Network
-from headroom.solvers.open_network import open_waits
-from headroom.solvers.pool_levels import (
+from headroom.solvers.approximate.forks import Slowness, slowness, walk_time_s
+from headroom.solvers.approximate.pool_levels import (
     FULLEST,
     State,
     kept_longer_s,
@@ -28,16 +24,20 @@ from headroom.solvers.pool_levels import (
     solved_levels,
     sum_of,
 )
-from headroom.solvers.regions import (
+from headroom.solvers.approximate.regions import (
     CLOSED,
     OPEN,
     Region,
     inner_first,
     places_of,
 )
+from headroom.solvers.approximate.unequal import at_speeds
+from headroom.solvers.approximate.variability import Flows, faded, service_c2, wait_factors
+from headroom.solvers.closed_network import Answer
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.network import SHARED, JobClass, Network
+from headroom.solvers.open_network import open_waits
 from headroom.solvers.solution import PoolSolution
-from headroom.solvers.unequal import at_speeds
-from headroom.solvers.variability import Flows, faded, service_c2, wait_factors
 
 METHOD = "flow-equivalent servers for pools"
 UNEQUAL = "flow-equivalent servers for servers of different speed"

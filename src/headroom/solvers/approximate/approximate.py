@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray, IntArray
+from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -115,7 +115,7 @@ def schweitzer(network: Closed) -> ClosedAnswer:
 
     Examples
     --------
-    >>> from headroom.solvers.closed import closed
+    >>> from headroom.solvers.exact.closed import closed
     >>> answer = schweitzer(closed([0.05, 0.03, 0.04], 20, think_s=1))
     >>> round(float(answer.throughput_per_s[0]), 2)
     15.11
@@ -128,7 +128,7 @@ def linearizer(network: Closed) -> ClosedAnswer:
 
     Examples
     --------
-    >>> from headroom.solvers.closed import closed
+    >>> from headroom.solvers.exact.closed import closed
     >>> answer = linearizer(closed([0.05, 0.03, 0.04], 20, think_s=1))
     >>> round(float(answer.throughput_per_s[0]), 2)
     15.38

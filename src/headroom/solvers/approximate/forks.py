@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.walk import Join, Section
 
 NOBODY: Mapping[str, float] = {}

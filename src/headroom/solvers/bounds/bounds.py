@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.exact.closed import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

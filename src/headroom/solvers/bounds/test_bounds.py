@@ -20,8 +20,8 @@ from headroom.simulation import (
 )
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.solvers import Bounds, network_of
-from headroom.solvers.class_bounds import STARVED, bounds_of
-from headroom.solvers.needs import LEFT_OUT, MAY_BE_LOST, needs_of
+from headroom.solvers.bounds.class_bounds import STARVED, bounds_of
+from headroom.solvers.bounds.needs import LEFT_OUT, MAY_BE_LOST, needs_of
 from tests.support.fake_programs import Outline, Parts, outlines, write
 
 RUN_TIME = 20_000.0

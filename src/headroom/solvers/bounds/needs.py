@@ -18,7 +18,7 @@ from headroom.simulation.checks.capacity import work_rate
 from headroom.simulation.checks.visits import TOGETHER, Visits, expected_visits, least_visits
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.language.step import Step
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.mixture import chains_of
 from headroom.solvers.network import Network
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from headroom.solvers.formulas import fork_join_response_s
+from headroom.solvers.exact.formulas import fork_join_response_s
+from headroom.solvers.exact.product_form import law_reasons, structure_reasons
 from headroom.solvers.network import INDIFFERENT, Network
-from headroom.solvers.product_form import law_reasons, structure_reasons
 
 EXACT_ARMS = 2
 SAME = 1e-9

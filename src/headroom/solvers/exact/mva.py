@@ -10,8 +10,8 @@ Source: Reiser and Lavenberg (1980), JACM 27(2), 313-322.
 
 import numpy as np
 
-from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
-from headroom.solvers.lattice import Lattice
+from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray
+from headroom.solvers.exact.lattice import Lattice
 
 
 def mva_work(network: Closed) -> float:
@@ -26,7 +26,7 @@ def mean_value_analysis(network: Closed) -> ClosedAnswer:
 
     Examples
     --------
-    >>> from headroom.solvers.closed import closed
+    >>> from headroom.solvers.exact.closed import closed
     >>> answer = mean_value_analysis(closed([0.05, 0.03, 0.04], 20, think_s=1))
     >>> round(float(answer.throughput_per_s[0]), 6)
     15.359464

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from headroom.simulation import Distribution, Model, constant, erlang, exponential, simulate
 from headroom.solvers import Solution, SolverError, solve
+from headroom.solvers.approximate.levels import Factor, Level, several_servers
 from headroom.solvers.evidence import pool_models
-from headroom.solvers.formulas import mg1_wait_s, mmc_wait_s
-from headroom.solvers.levels import Factor, Level, several_servers
+from headroom.solvers.exact.formulas import mg1_wait_s, mmc_wait_s
 
 
 def held(rate: float, tokens: int, *, service: float = 1.0, servers: int = 1) -> Model:

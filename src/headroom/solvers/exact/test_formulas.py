@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headroom.solvers.formulas import (
+from headroom.solvers.exact.formulas import (
     erlang_b,
     erlang_c,
     fork_join_response_s,

@@ -5,8 +5,8 @@ Flow-equivalent servers use means alone, as if all times were exponential. A que
 interarrival times, and cs2 that of the time between two token releases while all tokens are out.
 With one token, cs2 is the c2 of its holding time; with many, the c2 of the service at the busiest
 place inside. In between, Headroom interpolates by the utilization of that place. Closed classes
-return in step with the pool: as in `headroom.solvers.approximate`, the correction fades with the
-load like 1 - U^(1 + sqrt N).
+return in step with the pool: as in `headroom.solvers.approximate.approximate`, the correction fades
+with the load like 1 - U^(1 + sqrt N).
 """
 
 import math
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.approximate.regions import Region
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.network import JobClass, Network
-from headroom.solvers.regions import Region
 from headroom.solvers.walk import Path
 
 

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 import scipy
 
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.network import SHARED, Centre, Network, scaled
 
 STATES_LIMIT = 5000

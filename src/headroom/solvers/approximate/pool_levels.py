@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.approximate.levels import WORK_LIMIT, Factor, Level, several_servers
+from headroom.solvers.approximate.regions import CLOSED, OPEN, Region, places_of, regions_of
 from headroom.solvers.errors import NoSteadyStateError, SolverError
-from headroom.solvers.formulas import mmc_wait_s
-from headroom.solvers.levels import WORK_LIMIT, Factor, Level, several_servers
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.formulas import mmc_wait_s
+from headroom.solvers.exact.product_form import reasons_against
 from headroom.solvers.network import SHARED, Network
 from headroom.solvers.open_network import open_waits
-from headroom.solvers.product_form import reasons_against
-from headroom.solvers.regions import CLOSED, OPEN, Region, places_of, regions_of
 from headroom.solvers.walk import Path
 
 FULLEST = 1.0 - 1e-6
