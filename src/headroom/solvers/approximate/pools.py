@@ -2,7 +2,8 @@
 
 Everything that happens while a token is held forms a separate level (see
 `headroom.solvers.approximate.levels`). Its throughput with 1, 2, ... jobs, up to the number of
-tokens, makes the pool a station of the enclosing level. Closed classes around it form another level, and arrivals from outside a
+tokens, makes the pool a station of the enclosing level. Closed classes around it form another
+level, and arrivals from outside a
 birth-death process. If the rest is product form, with one class and one pool, there is a single
 approximation: jobs inside reach equilibrium between two changes of their number (Courtois 1977;
 Lazowska et al. 1984, chapter 9). Several classes are averaged by their arrival frequency. Other
