@@ -23,6 +23,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from headroom.report.browser import find_chromium, open_browser
+from tests.support.first_screen import first_screen_problems
+
 FAST_STUDY = """
 schema = 1
 name = "tiny"
@@ -142,11 +145,10 @@ def starters(
     return started
 
 
-@pytest.mark.parametrize("system", ["model", "command", "storage"])
+@pytest.mark.parametrize("system", ["model", "command", "storage", "machine"])
 def test_a_starter_study_runs_as_it_is_written(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], system: str
 ) -> None:
-    """The study of `machine` is run by docs/guides/study-a-machine.md, which shows its output."""
     study, run = starters(system)
     assert run.returncode == 0, run.stderr
     assert "results/quick/report.html" in run.stdout
@@ -154,6 +156,9 @@ def test_a_starter_study_runs_as_it_is_written(
         assert "differs" not in run.stdout
     page = (study / "results/quick/report.html").read_text("utf-8")
     assert "How" in page
+    if find_chromium() is not None or os.environ.get("CI") == "true":
+        with open_browser() as browser:
+            assert first_screen_problems(browser, study / "results/quick/report.html") == {}
     assert headroom("status", study, "--quick").returncode == 0
     shown = headroom("show", study, "--quick")
     assert shown.returncode == 0

@@ -13,8 +13,8 @@ from headroom.analysis.fits.test_fits import analysed, opened, planned, run_all
 from headroom.analysis.results import ExperimentResult, Margin
 from headroom.analysis.statistics.intervals import Interval, t_quantile
 from headroom.experiment.protocol.fit_method import Load
-from headroom.report.fits import candidates_table, fit_sentences, prediction_sentences
-from headroom.report.profiles import profile_pictures, profiles_of
+from headroom.report.findings.fits import candidates_table, fit_sentences, prediction_sentences
+from headroom.report.findings.profiles import profile_pictures, profiles_of
 
 MEASURED = """
 schema = 1

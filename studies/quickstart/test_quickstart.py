@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from headroom.simulation import Model, simulate
+from studies.quick_form import QuickForm
 
 FOLDER = Path(__file__).resolve().parent
+QUICK_OPTIONS = ("--no-what-if",)
+
+
+class TestQuickForm(QuickForm):
+    """The quick form ends with all claims."""
 
 
 def readme_functions() -> dict[str, Any]:

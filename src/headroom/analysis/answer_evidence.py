@@ -408,7 +408,6 @@ FigureKind: TypeAlias = Literal[
     "predicted",
     "claims",
     "changes",
-    "over_time",
 ]
 """Metrics over a numeric factor; a value for each setting; the same with its runs; two goals; two
 factors, with the limiting part; errors of predictions; predicted and measured values over a factor;
@@ -425,12 +424,11 @@ QuestionCode: TypeAlias = Literal[
     "printed",
     "predicts",
     "follows",
-    "over_time",
     "experiment",
 ]
 """The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
-are; whether printed numbers are met; how good predictions are, and where; how it goes over time;
+are; whether printed numbers are met; how good predictions are, and where;
 or the question is the title of its experiment."""
 
 
@@ -482,12 +480,11 @@ CautionCode: TypeAlias = Literal[
     "unpaired",
     "assumed",
     "fitted",
-    "outlier",
 ]
 """A quick variant; runs that are left; failed runs; points without results; disturbed runs; the
 system says why its results may mislead; Little's law fails; a precision was not reached; runs too
 short for their intervals; no intervals; compared runs stood apart; numbers of a model are assumed;
-or fitted to what it is compared with; one run is far from the others."""
+or fitted to what it is compared with."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
@@ -501,18 +498,13 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     wanted: float | None = None
     metric: str = ""
     unit: str = "1"
-    value: float | None = None
-    """Of `outlier`: the run."""
-    low: float | None = None
-    """Of `outlier`: the others."""
-    high: float | None = None
     name: str = ""
     """Of `disturbed`: the cause, as `Disturbed.cause`; of `assumed`: ``assumed``, ``unsourced`` or
     ``both``."""
     message: str = ""
     """Of `remark`: the words of the system."""
     levels: Setting = {}
-    """Of `outlier` and `imprecise`: the point."""
+    """Of `imprecise`: the point."""
 
 
 class Sureness(_Data, frozen=True, kw_only=True):

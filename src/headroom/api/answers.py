@@ -16,10 +16,10 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.forecasts import Forecast
 from headroom.report.cards import text_card
-from headroom.report.fits import fit_sentences
-from headroom.report.sizing import answer_sentences, render_sizing
-from headroom.report.solved import SolvedPoint, render_solved, theory_lines, unit_of
-from headroom.report.what_if import render_what_ifs
+from headroom.report.findings.fits import fit_sentences
+from headroom.report.findings.what_if import render_what_ifs
+from headroom.report.sizes.sizing import answer_sentences, render_sizing
+from headroom.report.terminal.solved import SolvedPoint, render_solved, theory_lines, unit_of
 from headroom.sizing.result import SizingResult
 
 if TYPE_CHECKING:

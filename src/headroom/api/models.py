@@ -6,7 +6,7 @@ The simulation draws nothing and asks no solver; the Python front brings both.
 from headroom.errors import HeadroomError
 from headroom.forecasts import forecast_of
 from headroom.report.cards import model_card
-from headroom.report.solved import bound_lines
+from headroom.report.terminal.solved import bound_lines
 from headroom.simulation import Model, model_data
 
 

@@ -24,7 +24,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.paths import RESULTS_NAME, results_folder
 from headroom.report.cards import result_card
 from headroom.report.first_screen.render import render_first_screen
-from headroom.report.terminal import render_study
+from headroom.report.terminal.terminal import render_study
 from headroom.sessions.study_session import existing_journal, write_page
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from headroom.report.sentences.plans import (
     undecidable_lines,
     undecidable_sentence,
 )
-from headroom.report.terminal import render_study
+from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
 from headroom.sessions.files_there import check_files
 from headroom.sessions.overwrite import (

@@ -12,8 +12,8 @@ from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import ExitCode
 from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
-from headroom.report.sizing import render_sizing
-from headroom.report.sizing_page import render_sizing_page
+from headroom.report.sizes.sizing import render_sizing
+from headroom.report.sizes.sizing_page import render_sizing_page
 from headroom.sessions.sizing import (
     CONFIDENCE,
     DEFAULT_SEED,

@@ -7,7 +7,7 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
-from headroom.report.solved import render_solved
+from headroom.report.terminal.solved import render_solved
 from headroom.sessions.solving import solve_model, solve_plan
 from headroom.sessions.subjects import find_model, is_study
 from headroom.sizing.space import parse_axis

@@ -18,7 +18,7 @@ from headroom.errors import ExitCode, StudyError
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import Replications
-from headroom.report.what_if import render_what_ifs
+from headroom.report.findings.what_if import render_what_ifs
 from headroom.report.words import settings_words
 from headroom.sessions.subjects import find_subject, is_study, parse_settings, with_config
 from headroom.sessions.trying import InterruptedTrialError, Tried, try_changes

@@ -26,7 +26,6 @@ from headroom.analysis.stored_form import stored_form
 from headroom.defects import fallback
 from headroom.quantities import format_level
 from headroom.report.artefacts import ShownArtefact, shown_artefacts
-from headroom.report.beside import theory_table
 from headroom.report.charts.detail import (
     closer_points,
     detail_figures,
@@ -42,10 +41,6 @@ from headroom.report.charts.sections import section_figures, section_tables, sec
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.charts.theme import themes
 from headroom.report.charts.tradeoff import tradeoff_figures
-from headroom.report.comparisons import comparisons_table
-from headroom.report.course_table import course_table
-from headroom.report.crossovers import crossovers_table
-from headroom.report.derived import derived_figures, derived_tables
 from headroom.report.extent import (
     PAGE_BYTES_AT_MOST,
     SHARES,
@@ -54,23 +49,29 @@ from headroom.report.extent import (
     is_whole,
 )
 from headroom.report.figures.roles import page_rules as figure_rules
-from headroom.report.fits import candidates_table, fitted_table, residual_table
-from headroom.report.headroom_left import limits_table
-from headroom.report.laws import BASIS_WORDS, basis_sentences, law_table
+from headroom.report.findings.beside import theory_table
+from headroom.report.findings.comparisons import comparisons_table
+from headroom.report.findings.crossovers import crossovers_table
+from headroom.report.findings.derived import derived_figures, derived_tables
+from headroom.report.findings.fits import candidates_table, fitted_table, residual_table
+from headroom.report.findings.headroom_left import limits_table
+from headroom.report.findings.laws import BASIS_WORDS, basis_sentences, law_table
+from headroom.report.findings.predictions import predictions_table
+from headroom.report.findings.profiles import profile_pictures
+from headroom.report.findings.what_if import what_if_table
 from headroom.report.layout import environment, template_text
-from headroom.report.measured_when import moment
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
+from headroom.report.notes.measured_when import moment
 from headroom.report.opening.screen import opening_of
-from headroom.report.predictions import predictions_table
-from headroom.report.profiles import profile_pictures
-from headroom.report.replication_table import replication_table
 from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.runs import fault_words, stopping_words
-from headroom.report.series_table import series_table
-from headroom.report.state_tables import class_tables
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
-from headroom.report.tables import (
+from headroom.report.tables.course_table import course_table
+from headroom.report.tables.replication_table import replication_table
+from headroom.report.tables.series_table import series_table
+from headroom.report.tables.state_tables import class_tables
+from headroom.report.tables.tables import (
     Table,
     essentials,
     flatten,
@@ -78,7 +79,6 @@ from headroom.report.tables import (
     points_table,
     resources_table,
 )
-from headroom.report.what_if import what_if_table
 from headroom.report.words import count_noun, label_point
 
 T = TypeVar("T")

@@ -23,23 +23,23 @@ from headroom.analysis.results import (
 )
 from headroom.defects import fallback
 from headroom.quantities import format_level, format_plain
-from headroom.report.beside import theory_sentences
-from headroom.report.comparisons import comparison_sentences, design_cautions
-from headroom.report.crossovers import crossover_sentences
 from headroom.report.dimensions import dimensions_of, hold_label
-from headroom.report.disk_health import disk_health_sentences
-from headroom.report.disturbances import disturbance_sentences
-from headroom.report.fits import fit_sentences, prediction_sentences
-from headroom.report.headroom_left import headroom_sentences
-from headroom.report.measured_when import measured_sentences
+from headroom.report.findings.beside import theory_sentences
+from headroom.report.findings.comparisons import comparison_sentences, design_cautions
+from headroom.report.findings.crossovers import crossover_sentences
+from headroom.report.findings.fits import fit_sentences, prediction_sentences
+from headroom.report.findings.headroom_left import headroom_sentences
+from headroom.report.findings.what_if import what_if_sentences
+from headroom.report.notes.disk_health import disk_health_sentences
+from headroom.report.notes.disturbances import disturbance_sentences
+from headroom.report.notes.measured_when import measured_sentences
+from headroom.report.notes.saturation import saturation_sentences
+from headroom.report.notes.sureness import sureness_sentences
+from headroom.report.notes.terminating import analysis_sentences, stretch_words, worst_sentences
 from headroom.report.numbers import format_estimate
-from headroom.report.saturation import saturation_sentences
 from headroom.report.sentences.bottleneck import limit_sentence
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.numbers import brief_percent
-from headroom.report.sureness import sureness_sentences
-from headroom.report.terminating import analysis_sentences, stretch_words, worst_sentences
-from headroom.report.what_if import what_if_sentences
 from headroom.report.words import (
     count_noun,
     join_words,

@@ -17,12 +17,12 @@ from headroom.analysis.results import (
     PointResult,
     WhatIfResult,
 )
-from headroom.report.headroom_left import headroom_sentences, limits_table
+from headroom.report.findings.headroom_left import headroom_sentences, limits_table
+from headroom.report.findings.what_if import render_what_ifs, what_if_sentences, what_if_table
 from headroom.report.sentences.limits import limit_sentences
 from headroom.report.sentences.what_if import next_bottleneck
-from headroom.report.sizing import figure_of, fixed_words, render_sizing
-from headroom.report.sizing_page import render_sizing_page
-from headroom.report.what_if import render_what_ifs, what_if_sentences, what_if_table
+from headroom.report.sizes.sizing import figure_of, fixed_words, render_sizing
+from headroom.report.sizes.sizing_page import render_sizing_page
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.targets import Target
 from tests.support.example_verdicts import limit_evidence

@@ -12,7 +12,7 @@ from headroom.experiment.protocol.system import HasStandIn, Modelled, Parameter,
 from headroom.experiment.study.plan import Plan, Point
 from headroom.forecasts import Forecast, of_stand_in
 from headroom.quantities import format_level
-from headroom.report.solved import SolvedPoint
+from headroom.report.terminal.solved import SolvedPoint
 from headroom.sizing.space import Axis
 
 POINTS_AT_MOST = 100_000

@@ -39,7 +39,7 @@ from headroom.experiment.study.paths import (
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study_file import LoadedStudy, load_study
 from headroom.quantities import format_level
-from headroom.report.terminal import render_study
+from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
 from headroom.sessions.voice import Say
 from headroom.simulation.checks.remarks import remarks

@@ -5,7 +5,7 @@ few single queues) and approximately otherwise. The result says which, with the 
 docs/background/solvers.md for the methods and their sources.
 """
 
-from headroom.solvers.bounds import Bounds
+from headroom.solvers.bounds.bounds import Bounds
 from headroom.solvers.errors import NoSteadyStateError, SolverError
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.solution import ClassSolution, Solution, StationSolution

@@ -9,8 +9,8 @@ import numpy as np
 
 from headroom.simulation import ComputedArrivals, Distribution
 from headroom.simulation.language.classes import JobClass
-from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
+from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.moments import Moments, is_exponential, moments_of
 
 

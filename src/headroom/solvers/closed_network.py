@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.approximate import Centres, Loads, fixed_point, with_deviations
-from headroom.solvers.bounds import asymptotic_throughput
-from headroom.solvers.closed import Closed, ClosedAnswer, FloatArray
-from headroom.solvers.convolution import convolution_work, convolve
+from headroom.solvers.approximate.approximate import Centres, Loads, fixed_point, with_deviations
+from headroom.solvers.approximate.forks import slowness, walk_time_s
+from headroom.solvers.bounds.bounds import asymptotic_throughput
 from headroom.solvers.errors import assert_within
-from headroom.solvers.forks import slowness, walk_time_s
-from headroom.solvers.mva import mean_value_analysis, mva_work
+from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray
+from headroom.solvers.exact.convolution import convolution_work, convolve
+from headroom.solvers.exact.mva import mean_value_analysis, mva_work
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.solution import ROUNDING
 

@@ -7,8 +7,8 @@ the mix. If jobs share the servers, the time is in proportion to their own servi
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from headroom.solvers.approximate.forks import Slowness, slowness, walk_time_s
 from headroom.solvers.closed_network import Answer
-from headroom.solvers.forks import Slowness, slowness, walk_time_s
 from headroom.solvers.network import SHARED, Member, Network
 from headroom.solvers.solution import ClassSolution
 

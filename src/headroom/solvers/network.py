@@ -19,9 +19,9 @@ from headroom.simulation.checks.structure import Body
 from headroom.simulation.language import classes as simulated
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.solvers.arrivals import Arrivals, arrivals_of
-from headroom.solvers.closed import FloatArray
 from headroom.solvers.errors import SolverError
-from headroom.solvers.finite import Known, Law
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.finite import Known, Law
 from headroom.solvers.mixture import Chain, chains_of, mixed_walk
 from headroom.solvers.moments import UNKNOWN, Moments
 from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headroom.solvers.closed import FloatArray
-from headroom.solvers.formulas import ggc_wait_s, mmc_wait_s, mmck, priority_waits_s
-from headroom.solvers.levels import Factor
+from headroom.solvers.approximate.levels import Factor
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.formulas import ggc_wait_s, mmc_wait_s, mmck, priority_waits_s
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.walk import OUTSIDE
 

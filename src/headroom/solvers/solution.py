@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from headroom.solvers.bounds import Bounds
+from headroom.solvers.bounds.bounds import Bounds
 
 ROUNDING = 1e-11
 """Share of the jobs at a station that the rounding of sums may leave."""

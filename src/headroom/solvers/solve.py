@@ -8,10 +8,12 @@ import numpy as np
 
 from headroom.simulation import Model
 from headroom.simulation.checks.capacity import overloaded_station
-from headroom.solvers.alone import exact_formula
-from headroom.solvers.bounds import Bounds
-from headroom.solvers.class_bounds import bounds_of
-from headroom.solvers.closed import FloatArray
+from headroom.solvers.approximate.forks import NOBODY, walk_time_s
+from headroom.solvers.approximate.pools import solve_by_levels, station_slowness
+from headroom.solvers.approximate.unequal import at_speeds, is_unequal
+from headroom.solvers.bounds.bounds import Bounds
+from headroom.solvers.bounds.class_bounds import bounds_of
+from headroom.solvers.bounds.needs import Needs, needs_of
 from headroom.solvers.closed_network import (
     Answer,
     closed_part,
@@ -21,15 +23,14 @@ from headroom.solvers.closed_network import (
     too_costly,
 )
 from headroom.solvers.errors import NoSteadyStateError, SolverError
-from headroom.solvers.fork_join import fork_join
-from headroom.solvers.forks import NOBODY, walk_time_s
+from headroom.solvers.exact.alone import exact_formula
+from headroom.solvers.exact.closed import FloatArray
+from headroom.solvers.exact.fork_join import fork_join
+from headroom.solvers.exact.percentiles import response_percentiles, wait_percentiles
+from headroom.solvers.exact.product_form import reasons_against
 from headroom.solvers.members import shares_at, solved_members
-from headroom.solvers.needs import Needs, needs_of
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
-from headroom.solvers.percentiles import response_percentiles, wait_percentiles
-from headroom.solvers.pools import solve_by_levels, station_slowness
-from headroom.solvers.product_form import reasons_against
 from headroom.solvers.solution import (
     ROUNDING,
     ClassSolution,
@@ -37,7 +38,6 @@ from headroom.solvers.solution import (
     Solution,
     StationSolution,
 )
-from headroom.solvers.unequal import at_speeds, is_unequal
 from headroom.solvers.unsteady import refuse_unsteady
 
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, logsumexp
 
-from headroom.solvers.approximate import linearizer, schweitzer
-from headroom.solvers.bounds import asymptotic_throughput, balanced_throughput
-from headroom.solvers.closed import Closed, ClosedAnswer, closed
-from headroom.solvers.convolution import convolve
-from headroom.solvers.levels import Level, several_servers
-from headroom.solvers.mva import mean_value_analysis
+from headroom.solvers.approximate.approximate import linearizer, schweitzer
+from headroom.solvers.approximate.levels import Level, several_servers
+from headroom.solvers.bounds.bounds import asymptotic_throughput, balanced_throughput
+from headroom.solvers.exact.closed import Closed, ClosedAnswer, closed
+from headroom.solvers.exact.convolution import convolve
+from headroom.solvers.exact.mva import mean_value_analysis
 
 CPU_AND_DISKS = [Fraction(4)] + [Fraction(15, 16)] * 16
 

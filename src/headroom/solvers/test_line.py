@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headroom.solvers.closed import Closed, closed
-from headroom.solvers.convolution import convolve
+from headroom.solvers.exact.closed import Closed, closed
+from headroom.solvers.exact.convolution import convolve
 from headroom.solvers.test_closed import random_network
 
 HOW_TO_GET_IT = "LINE is not installed: .venv/bin/python -m pip install line-solver"

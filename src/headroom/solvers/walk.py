@@ -39,7 +39,7 @@ from headroom.simulation.checks.structure import (
 from headroom.simulation.checks.traffic import chosen_shares, passages
 from headroom.simulation.language.amounts import Amount
 from headroom.simulation.language.expression import Expression
-from headroom.solvers.finite import Known, Law, Way, mixed_law, moments
+from headroom.solvers.exact.finite import Known, Law, Way, mixed_law, moments
 from headroom.solvers.moments import Moments, moments_of
 
 _BY_ATTRIBUTE = "depends on an attribute of the job"

@@ -6,8 +6,7 @@ warning that appears on every result is a warning without readers.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from statistics import median
+from collections.abc import Iterator
 
 from headroom.analysis.answer.design import setting_of
 from headroom.analysis.answer.numbers import has_results, main_metric
@@ -16,19 +15,13 @@ from headroom.analysis.results import (
     Disturbance,
     Estimate,
     ExperimentResult,
-    PointResult,
     StudyResult,
 )
 
 MAX_CAUTIONS = 4
-_MIN_RUNS = 5
 _MAX_REMARKS = 2
 _TIMES = re.compile(r" \(\d+ times\)$")
 """At the end of a remark: how many runs say it."""
-_FAR = 5.0
-"""Times the distance of the next run from the median from which a run is far from the others."""
-_FAR_SHARE = 0.2
-"""Share of the median that it is away at least."""
 
 
 def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Caution]:
@@ -45,7 +38,6 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
         _quick(study),
         _fitted(study),
         _assumed(study),
-        _outlier(experiment),
         _short(experiment),
     )
     return [caution for group in groups for caution in group][:MAX_CAUTIONS]
@@ -168,41 +160,6 @@ def _assumed(study: StudyResult) -> Iterator[Caution]:
     if 2 * count >= len(sources) > 0:
         name = "both" if assumed and unsourced else "assumed" if assumed else "unsourced"
         yield Caution(code="assumed", count=count, total=len(sources), name=name)
-
-
-def _outlier(experiment: ExperimentResult) -> Iterator[Caution]:
-    if experiment.column != "measure":
-        return
-    metric = main_metric(experiment)
-    for point in experiment.points:
-        samples = _samples_of(point, metric)
-        if len(samples) >= _MIN_RUNS and _is_far(samples):
-            yield Caution(
-                code="outlier",
-                count=1,
-                total=len(samples),
-                metric=metric,
-                unit=point.estimates[metric].unit,
-                value=samples[-1],
-                low=samples[0],
-                high=samples[-2],
-                levels=setting_of(experiment, point),
-            )
-            return
-
-
-def _samples_of(point: PointResult, metric: str) -> list[float]:
-    if metric not in point.estimates:
-        return []
-    found = (one.samples for one in point.distributions if one.metric == metric)
-    return sorted(next(found, []))
-
-
-def _is_far(samples: Sequence[float]) -> bool:
-    """Return whether the largest of sorted values is far from all the others."""
-    middle = median(samples)
-    distance = samples[-1] - middle
-    return distance > _FAR * (samples[-2] - middle) and distance > _FAR_SHARE * abs(middle)
 
 
 def _short(experiment: ExperimentResult) -> Iterator[Caution]:

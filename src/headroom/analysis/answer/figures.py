@@ -225,13 +225,6 @@ def _own_questions(
             where=changes.levels,
             finding=changes,
         )
-    if any(point.over_time is not None for point in experiment.points):
-        yield FigureChoice(
-            kind="over_time",
-            question="over_time",
-            experiment=experiment.name,
-            metrics=[main_metric(experiment)],
-        )
 
 
 def _further_curves(

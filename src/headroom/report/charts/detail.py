@@ -32,8 +32,8 @@ from headroom.report.charts.over_time import (
     time_axis,
 )
 from headroom.report.charts.states import state_rows, states_figure
+from headroom.report.notes.remarks import page_remarks
 from headroom.report.numbers import format_estimate
-from headroom.report.remarks import page_remarks
 from headroom.report.words import axis_title, count_noun, label_point, title_metric
 
 _HEIGHT_PX = 220

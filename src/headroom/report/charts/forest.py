@@ -10,7 +10,7 @@ from headroom.quantities import format_level, format_limit
 from headroom.report.charts.channels import layered, log_axis
 from headroom.report.charts.figure import Figure, Row, Spec, drawn_words
 from headroom.report.charts.theme import VERDICT_SYMBOLS, VERDICTS
-from headroom.report.comparisons import format_level_ratio, label_level
+from headroom.report.findings.comparisons import format_level_ratio, label_level
 from headroom.report.sentences.comparisons import comparison_reason
 from headroom.report.words import label_metric, title_metric
 

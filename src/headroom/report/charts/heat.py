@@ -16,7 +16,7 @@ from headroom.report.charts.figure import Figure, Row, Spec, describe_interval, 
 from headroom.report.charts.saturated import TOOLTIP, saturated_caption, saturated_words
 from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
-from headroom.report.saturation import is_unbounded
+from headroom.report.notes.saturation import is_unbounded
 from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
 
 _FEWEST_CELLS = 6

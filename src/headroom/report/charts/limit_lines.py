@@ -10,7 +10,7 @@ from headroom.quantities import Scale
 from headroom.report.charts.channels import only
 from headroom.report.charts.figure import Row, Spec
 from headroom.report.dimensions import Dimension, hold_label
-from headroom.report.headroom_left import format_limit_of
+from headroom.report.findings.headroom_left import format_limit_of
 from headroom.report.sentences.limits import format_break_level
 from headroom.report.words import join_words
 

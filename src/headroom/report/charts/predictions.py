@@ -11,7 +11,7 @@ from headroom.report.charts.channels import layered, log_axis
 from headroom.report.charts.figure import Figure, Row, Spec
 from headroom.report.charts.theme import VERDICT_SYMBOLS, VERDICTS
 from headroom.report.dimensions import is_log_like
-from headroom.report.predictions import format_pair_ratio, format_side, predicted
+from headroom.report.findings.predictions import format_pair_ratio, format_side, predicted
 from headroom.report.words import axis_title, title_metric
 
 _HEIGHT_PX = 420

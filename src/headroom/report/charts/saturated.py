@@ -13,7 +13,7 @@ from headroom.quantities import format_levels
 from headroom.report.charts.channels import only
 from headroom.report.charts.figure import Row, Spec
 from headroom.report.dimensions import Dimension, hold_label
-from headroom.report.saturation import SATURATED, is_unbounded, saturation_words
+from headroom.report.notes.saturation import SATURATED, is_unbounded, saturation_words
 from headroom.report.words import count_noun
 
 _EDGE_PX = 6

@@ -9,7 +9,7 @@ from headroom.analysis.results import ExperimentResult
 from headroom.experiment.protocol.section import Matrix, Section, StackedBars, Timeline
 from headroom.quantities import Scale, choose_scale, format_quantity
 from headroom.report.charts.figure import Figure, Row, Spec
-from headroom.report.tables import Cell, Head, Table
+from headroom.report.tables.tables import Cell, Head, Table
 from headroom.report.words import axis_title
 
 _CELL_PX, _LANE_PX, _AXIS_PX = 34, 30, 70

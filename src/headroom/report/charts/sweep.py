@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, Knee, PointResult
 from headroom.quantities import Scale, choose_scale, format_levels
-from headroom.report.beside import theory_words
 from headroom.report.charts.channels import value_scale
 from headroom.report.charts.dots import dots
 from headroom.report.charts.figure import (
@@ -19,6 +18,7 @@ from headroom.report.charts.limit_lines import crossing_rows, limit_rows, limit_
 from headroom.report.charts.lines import lines
 from headroom.report.charts.saturated import saturated_caption, saturated_rows
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
+from headroom.report.findings.beside import theory_words
 from headroom.report.numbers import format_knee
 from headroom.report.words import (
     axis_title,

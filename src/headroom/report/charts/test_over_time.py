@@ -8,7 +8,7 @@ import pytest
 from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
 from headroom.report.charts.over_time import over_time_figure, series_words, with_series
 from headroom.report.page import render_page
-from headroom.report.series_table import ROWS_AT_MOST, series_table
+from headroom.report.tables.series_table import ROWS_AT_MOST, series_table
 from tests.support.example_results import model_experiment, study
 
 STEP_S = 1.0

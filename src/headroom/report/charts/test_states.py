@@ -10,7 +10,7 @@ from headroom.report.charts.states import (
     state_rows,
     states_figure,
 )
-from headroom.report.state_tables import class_tables
+from headroom.report.tables.state_tables import class_tables
 from tests.support.example_results import (
     classes_experiment,
     estimate,

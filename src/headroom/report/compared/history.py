@@ -8,12 +8,12 @@ from rich.console import Console
 from headroom.gate.changes import Change
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
-from headroom.report.columns import Column
 from headroom.report.compared.figure import Figure, draw_lines
 from headroom.report.compared.page import static_page
 from headroom.report.compared.sentences import change_words, label_place
-from headroom.report.screen import Screen
-from headroom.report.tables import rest_note
+from headroom.report.tables.tables import rest_note
+from headroom.report.terminal.columns import Column
+from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun, label_metric, title_metric
 
 _BARS = "▁▂▃▄▅▆▇█"

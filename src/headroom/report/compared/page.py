@@ -30,7 +30,7 @@ from headroom.report.compared.terminal import (
 )
 from headroom.report.figures.roles import page_rules
 from headroom.report.layout import environment, template_text
-from headroom.report.tables import Cell, Head, Table, rest_note
+from headroom.report.tables.tables import Cell, Head, Table, rest_note
 from headroom.report.words import title_metric
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from headroom.gate.result import ComparisonResult, Row
 from headroom.quantities import format_quantity
-from headroom.report.columns import Column
 from headroom.report.compared.sentences import (
     answer_sentences,
     caution_sentences,
@@ -19,8 +18,9 @@ from headroom.report.compared.sentences import (
     ratio_text,
     verdict_word,
 )
-from headroom.report.screen import Screen
-from headroom.report.tables import rest_note
+from headroom.report.tables.tables import rest_note
+from headroom.report.terminal.columns import Column
+from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun, title_metric
 
 ROWS_AT_MOST = 60

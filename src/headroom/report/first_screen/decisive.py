@@ -28,7 +28,7 @@ from headroom.report.first_screen.grid import Grid, GridColumn
 from headroom.report.numbers import format_estimate
 from headroom.report.sentences.answer.names import head_words, level_words, setting_words
 from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
-from headroom.report.tables import column_scale
+from headroom.report.tables.tables import column_scale
 from headroom.report.words import label_metric
 
 _COLUMNS = 4

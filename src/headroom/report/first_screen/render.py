@@ -18,9 +18,9 @@ from headroom.analysis.results import StudyResult
 from headroom.experiment.study.paths import PAGE_NAME, results_folder
 from headroom.report.first_screen.decisive import decisive_table
 from headroom.report.first_screen.grid import chosen_rows, fitted
-from headroom.report.screen import Screen
 from headroom.report.sentences.answer.answer import AnswerWords, answer_words
 from headroom.report.sentences.answer.sentence import NO_BREAK
+from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun
 
 MAX_LINES = 24

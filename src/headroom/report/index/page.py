@@ -16,7 +16,7 @@ from headroom.report.figures.draw import HALF_PX, NARROW_PX, draw
 from headroom.report.figures.roles import page_rules
 from headroom.report.index.entries import Entry
 from headroom.report.layout import environment, template_text
-from headroom.report.measured_when import moment
+from headroom.report.notes.measured_when import moment
 from headroom.report.opening.drafts import COLUMN_WORDS, drafts_of
 from headroom.report.sentences.answer.answer import Chip, words_or_none
 from headroom.report.sentences.answer.cautions import caution_words

@@ -5,7 +5,7 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.report.figures.inputs import Figure
 from headroom.report.opening.curves import curve_of
 from headroom.report.opening.evidence import errors_of, predicted_of, printed_of, squares_of
-from headroom.report.opening.grids import cells_of, over_time_of
+from headroom.report.opening.grids import cells_of
 from headroom.report.opening.settings import bars_of, changes_of, rows_of, trade_off_of
 
 
@@ -35,6 +35,4 @@ def _of_experiment(
         return cells or curve_of(choice, experiment, published)
     if choice.kind == "curve":
         return curve_of(choice, experiment, published)
-    if choice.kind == "over_time":
-        return over_time_of(choice, experiment)
     return bars_of(choice, experiment) if choice.kind == "bars" else rows_of(choice, experiment)

@@ -14,6 +14,7 @@ from headroom.report.figures import inputs
 from headroom.report.figures.axes import level_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference
 from headroom.report.figures.roles import Role
+from headroom.report.notes.saturation import is_unbounded
 from headroom.report.opening.scales import (
     factor_scale,
     factor_title,
@@ -26,7 +27,6 @@ from headroom.report.opening.scales import (
     value_axis,
     where_of,
 )
-from headroom.report.saturation import is_unbounded
 from headroom.report.sentences.answer.names import applied_words
 from headroom.report.words import label_metric
 

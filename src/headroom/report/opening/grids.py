@@ -10,12 +10,9 @@ from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import (
     Cell,
     Cells,
-    Curve,
-    Dot,
     Figure,
     Lane,
     Lanes,
-    Line,
     Stack,
     Stacks,
 )
@@ -96,31 +93,6 @@ def _limiter(point: PointResult) -> str:
 def _limit_role(name: str, names: Sequence[str]) -> Role:
     roles: tuple[Role, ...] = ("data", "limit", "third", "better")
     return roles[min(names.index(name), len(roles) - 1)] if name else "context"
-
-
-def over_time_of(choice: FigureChoice, experiment: ExperimentResult) -> Curve | None:
-    """Return a metric of terminating runs over time, at the last point that has it."""
-    for point in reversed(experiment.points):
-        lines = point.over_time.lines if point.over_time else []
-        line = next((one for one in lines if one.metric in choice.metrics), None)
-        if line is None or point.over_time is None:
-            continue
-        known = [value for value in line.values if value is not None]
-        if len(set(known)) < 2:  # noqa: PLR2004
-            continue
-        scale = choose_scale(known, line.unit, metric=line.metric)
-        time = choose_scale(point.over_time.ends_s, "s")
-        dots = tuple(
-            Dot(x=end * time.factor, y=value * scale.factor)
-            for end, value in zip(point.over_time.ends_s, line.values, strict=True)
-            if value is not None
-        )
-        return Curve(
-            x=linear_axis([dot.x for dot in dots], f"time ({time.label})"),
-            y=value_axis([dot.y for dot in dots], title_of([line.metric], scale), scale),
-            lines=(Line(label=line.metric, role="data", dots=dots),),
-        )
-    return None
 
 
 def section_of(section: Section) -> Figure | None:

@@ -24,7 +24,6 @@ _QUESTIONS = {
     "printed": "Are the printed numbers met?",
     "predicts": "How good are the predictions?",
     "follows": "Where is the prediction right?",
-    "over_time": "How does it go over time?",
 }
 
 

@@ -2,9 +2,8 @@
 
 from headroom.analysis.answer_evidence import Caution, Sureness
 from headroom.quantities import format_levels
-from headroom.report.sentences.answer.names import setting_words
-from headroom.report.sentences.answer.sentence import brief, brief_percent_of, plain
-from headroom.report.sureness import percent, reach
+from headroom.report.notes.sureness import percent, reach
+from headroom.report.sentences.answer.sentence import brief_percent_of, plain
 from headroom.report.words import count_noun, label_metric
 
 _CAUSES = {
@@ -48,7 +47,6 @@ def caution_words(found: Caution) -> str:
         "unpaired": f"compared runs were not interleaved: {count} of {total} pairs",
         "assumed": _assumed(found),
         "fitted": _fitted(found),
-        "outlier": _outlier(found, metric),
     }[found.code]
 
 
@@ -69,17 +67,6 @@ def _fitted(found: Caution) -> str:
     numbers = count_noun(found.count, "number")
     claims = f"; {count_noun(found.total, 'claim')} rest on them" if found.total else ""
     return f"{numbers} of the model {'is' if found.count == 1 else 'are'} fitted{claims}"
-
-
-def _outlier(found: Caution, metric: str) -> str:
-    of_setting = f" of {setting_words(found.levels)}" if found.levels else ""
-    far, low, high = (
-        brief(one or 0.0, found.unit, metric=found.metric)
-        for one in (found.value, found.low, found.high)
-    )
-    return (
-        f"one of {found.total} runs{of_setting} took {far} of {metric}, the others {low} to {high}"
-    )
 
 
 def sureness_words(found: Sureness | None, *, has_results: bool = True) -> str:

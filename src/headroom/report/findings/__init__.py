@@ -1,0 +1,1 @@
+"""What the analysis found, each kind as sentences, tables and columns of the terminal."""

@@ -1,0 +1,123 @@
+"""Small charts of the profiles of a fit: a curve on the page, a sparkline in a terminal.
+
+Invariant: restates `FitProfile`; a value is refuted where the picture is above the line at 1.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from headroom.analysis.results import ExperimentResult, FitProfile
+from headroom.quantities import format_given
+from headroom.report.terminal.screen import Screen
+
+HIGHEST = 2.0
+"""Rise at which a picture ends: twice that which refutes a value."""
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_SIGNS = "_.:-=+*#"
+_COLUMNS = 32
+_WIDTH, _HEIGHT, _EDGE = 260, 96, 6
+
+
+def profiles_of(experiment: ExperimentResult) -> list[FitProfile]:
+    """Return the profiles of all sets of an experiment that are worth a picture."""
+    fit = experiment.fit
+    if fit is None:
+        return []
+    found = [*fit.profiles, *(profile for one in fit.sets for profile in one.profiles)]
+    return [one for one in found if len(one.values) > 1 and one.values[0] < one.values[-1]]
+
+
+def _shares(profile: FitProfile) -> list[float]:
+    """Return where each value lies between the ends of the picture, 0 to 1."""
+    is_log = profile.values[0] > 0.0
+    places = [math.log(value) if is_log else value for value in profile.values]
+    return [(place - places[0]) / (places[-1] - places[0]) for place in places]
+
+
+def _rise_at(profile: FitProfile, share: float) -> float:
+    """Return the rise at a place of the picture, between the scanned values on a straight line."""
+    pairs = zip(pairwise(_shares(profile)), pairwise(profile.rises), strict=True)
+    for (left, right), (low, high) in pairs:
+        if share <= right and right > left:
+            return low + (high - low) * (share - left) / (right - left)
+    return profile.rises[-1]
+
+
+def sparkline(profile: FitProfile, *, is_unicode: bool) -> str:
+    """Return a profile as a line of signs; the highest one marks refuted values.
+
+    Examples
+    --------
+    >>> curve = FitProfile(name="d", unit="s", values=[1.0, 2.0, 4.0], rises=[2.0, 0.0, 2.0])
+    >>> sparkline(curve, is_unicode=False)
+    '########*+==-:.__.:-==+*########'
+    """
+    signs = _BLOCKS if is_unicode else _SIGNS
+    rises = [_rise_at(profile, place / (_COLUMNS - 1)) for place in range(_COLUMNS)]
+    return "".join(signs[min(int(rise * (len(signs) - 1)), len(signs) - 1)] for rise in rises)
+
+
+def render_profiles(experiment: ExperimentResult, screen: Screen) -> None:
+    """Print one line for each profile: its ends, and how the fit gets worse between them."""
+    is_unicode = screen.console.encoding.lower().startswith("utf")
+    for number, profile in enumerate(profiles_of(experiment)):
+        low, high = _ends(profile)
+        text = f"{profile.name} {low} {sparkline(profile, is_unicode=is_unicode)} {high}"
+        screen.item("" if number else "Profile", text)
+
+
+def _ends(profile: FitProfile) -> tuple[str, str]:
+    low, high = (
+        format_given(float(f"{value:.2g}"), profile.unit, metric=profile.name)
+        for value in (profile.values[0], profile.values[-1])
+    )
+    return low, high
+
+
+def profile_pictures(experiment: ExperimentResult) -> list[tuple[str, Markup]]:
+    """Return the caption and the picture of each profile."""
+    return [(_caption(profile), _picture(profile)) for profile in profiles_of(experiment)]
+
+
+def _caption(profile: FitProfile) -> str:
+    low, high = _ends(profile)
+    return (
+        f"Profile of {profile.name}, {low} to {high}: how much worse the best fit is with each "
+        "value. Values above the dashed line are refuted."
+    )
+
+
+def _picture(profile: FitProfile) -> Markup:
+    """Return a curve with the line that refutes a value."""
+    points = " ".join(
+        f"{_EDGE + share * (_WIDTH - 2 * _EDGE):.1f},{_height(rise):.1f}"
+        for share, rise in _corners(profile)
+    )
+    line = _height(1.0)
+    return Markup(
+        '<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        'aria-label="profile of {name}"><line x1="{edge}" x2="{end}" y1="{line:.1f}" '
+        'y2="{line:.1f}" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="4 3"/>'
+        '<polyline points="{points}" fill="none" stroke="var(--accent)" stroke-width="2"/></svg>'
+    ).format(
+        width=_WIDTH,
+        height=_HEIGHT,
+        name=profile.name,
+        edge=_EDGE,
+        end=_WIDTH - _EDGE,
+        line=line,
+        points=points,
+    )
+
+
+def _corners(profile: FitProfile) -> Sequence[tuple[float, float]]:
+    """Return the places and rises of the scanned values, cut at the upper edge."""
+    places = [number / (4 * _COLUMNS) for number in range(4 * _COLUMNS + 1)]
+    return [(place, min(_rise_at(profile, place), HIGHEST)) for place in places]
+
+
+def _height(rise: float) -> float:
+    return _HEIGHT - _EDGE - rise / HIGHEST * (_HEIGHT - 2 * _EDGE)

@@ -1,0 +1,1 @@
+"""Notes on experiments and points: why their results may mislead."""

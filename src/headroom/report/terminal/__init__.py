@@ -1,0 +1,1 @@
+"""Results of a study in the terminal, and the console that prints them."""

@@ -1,0 +1,1 @@
+"""Approximations: mean value analysis, pools from the inside out, forks, unequal servers."""

@@ -1,0 +1,1 @@
+"""Solutions that follow from a theorem about exactly the given network."""

@@ -1,0 +1,72 @@
+"""Networks without product form that can still be solved exactly: M/G/1 and its relatives.
+
+An open network stays exact if its only violations are single queues at the very end of the routes.
+Such a queue is fed by Poisson flows (from outside, or out of the product-form part: Burke 1956,
+Kelly 1979), and jobs leave the network after it. For them the formulas of `open_network` are
+theorems: Pollaczek and Khinchine, Cobham, and M/M/c/K.
+"""
+
+import math
+
+from headroom.solvers.approximate.unequal import are_told_apart
+from headroom.solvers.exact.product_form import feeders, law_reasons, structure_reasons
+from headroom.solvers.network import INDIFFERENT, PRIORITY, Network
+from headroom.solvers.walk import OUTSIDE
+
+
+def exact_formula(network: Network) -> str:
+    """Return the name of the theorem that makes an open network exact, empty if none does."""
+    if (
+        network.reasons
+        or network.pools
+        or any(class_.arrivals.reason for class_ in network.classes)
+    ):
+        return ""
+    names: dict[str, str] = {}
+    for row, station in enumerate(network.stations):
+        structure, laws = structure_reasons(network, station), law_reasons(network, row)
+        if structure or laws:
+            names[station.name] = _formula(network, row, structure, laws)
+    if not all(names.values()):
+        return ""
+    rows = {station.name: row for row, station in enumerate(network.stations)}
+    if all(_is_last(network, rows[name], set(names)) for name in names):
+        return ", ".join(dict.fromkeys(names.values()))
+    return ""
+
+
+def _formula(network: Network, row: int, structure: list[str], laws: list[str]) -> str:
+    station = network.stations[row]
+    if structure:
+        is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
+        has_one_law = not laws and len(network.queues) == 1
+        if (
+            station.work_rates
+            and are_told_apart(station.speeds)
+            and not laws
+            and len(structure) == 1
+        ):
+            return "M/M/c with servers of different speed"
+        return "M/M/c/K" if is_loss and has_one_law and station.discipline in INDIFFERENT else ""
+    only_priority = all("different priority" in law for law in laws)
+    if station.discipline in PRIORITY and station.servers == 1:
+        is_preemptive = station.discipline == "priority_preempt"
+        return "M/G/1 with preemptive priorities" if is_preemptive else "Cobham's formula"
+    if station.discipline == "priority" and only_priority:
+        return "Cobham's formula for M/M/c"
+    if station.discipline in INDIFFERENT and station.servers == 1:
+        return "Pollaczek and Khinchine"
+    return ""
+
+
+def _is_last(network: Network, row: int, offenders: set[str]) -> bool:
+    """Return whether only Poisson flows come to a station and nothing continues from it."""
+    if any(origin in offenders for _, origin in feeders(network, row)):
+        return False
+    name = network.stations[row].name
+    return all(
+        target == OUTSIDE
+        for class_ in network.classes
+        for (origin, target), mass in class_.flows.items()
+        if origin == name and mass > 0
+    )
