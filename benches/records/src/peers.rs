@@ -147,7 +147,7 @@ impl Store for Places {
 
     fn scan(&self) -> u64 {
         let (mut user, guard) = (User::new(), self.tree.pin());
-        let mut found = vec![([0_u8; 8], 0_usize); 4096];
+        let mut found = vec![(0_usize, 0_usize); 4096];
         let mut from = 0;
         loop {
             let count = self.tree.range(&from, &usize::MAX, &mut found, &guard);
@@ -155,7 +155,7 @@ impl Store for Places {
             if count < found.len() {
                 return user.1;
             }
-            from = usize::from_be_bytes(found[count - 1].0) + 1;
+            from = found[count - 1].0 + 1;
         }
     }
 }

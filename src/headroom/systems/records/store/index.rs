@@ -182,7 +182,7 @@ impl Index {
     /// Return the child of an inner node that leads to `key`.
     #[inline]
     pub(super) fn child_of(&self, node: At, key: u32, touch: &mut impl Touch) -> At {
-        let place = self.rank(node, key + 1, touch);
+        let place = self.rank(node, key.saturating_add(1), touch);
         self.region.word(self.child_at(node, place), touch)
     }
 
@@ -262,7 +262,7 @@ impl Index {
     /// Return that entry, given the leaf of `key`.
     #[inline]
     pub(super) fn floor_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<(u32, u32)> {
-        let place = self.rank(leaf, key + 1, touch);
+        let place = self.rank(leaf, key.saturating_add(1), touch);
         if place == 0 {
             return self.last_before(key, touch);
         }
@@ -300,7 +300,7 @@ impl Index {
         let mut node = self.root;
         for depth in 0..path.depth {
             path.nodes[depth] = node;
-            path.places[depth] = self.rank(node, key + 1, touch);
+            path.places[depth] = self.rank(node, key.saturating_add(1), touch);
             node = self.child(node, path.places[depth], touch);
         }
         path.nodes[path.depth] = node;

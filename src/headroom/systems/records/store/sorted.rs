@@ -3,10 +3,11 @@
 //! A search reads the keys, which are few lines, and then one record. The index knows the smallest
 //! number that may be in each node; that of the first node is 0, so every number has a node.
 //!
-//! Words of a node: count; keys; records, at its end.
+//! Words of a node: count; keys; records, at its end. Keys that are not used are [`NO_KEY`], so that
+//! a search compares as many in every node, and need not know the count.
 
 use super::StoreError;
-use super::index::Index;
+use super::index::{Index, NO_KEY};
 use super::operation::Operation;
 use super::placement::Placer;
 use super::region::{At, Region, WORD_BYTES};
@@ -65,6 +66,9 @@ impl Sorted {
             capacity: self.capacity,
         })?;
         self.region.set_word(node, 0, touch);
+        self.region
+            .words_mut(node + KEYS, self.per_node as usize)
+            .fill(NO_KEY);
         self.directory.push(node);
         Ok(node)
     }
@@ -84,9 +88,9 @@ impl Sorted {
     #[inline]
     fn find(&self, node: At, key: u32, touch: &mut impl Touch) -> (u32, bool) {
         touch.work(Work::RecordNodes, 1);
-        let count = self.count(node, touch);
-        let place = rank(&self.region, node + KEYS, count as usize, key, touch) as u32;
-        (place, place < count && self.region.word(node + KEYS + place, touch) == key)
+        let place = rank(&self.region, node + KEYS, self.per_node as usize, key, touch) as u32;
+        let is_here = place < self.per_node && self.region.word(node + KEYS + place, touch) == key;
+        (place, is_here)
     }
 
     /// Return where the record of `key` is in its node.
@@ -146,7 +150,7 @@ impl Sorted {
             return Ok(true);
         }
         let right = self.new_node(touch)?;
-        let is_last = place == count && index.floor(super::index::NO_KEY - 1, touch).is_some_and(|(_, last)| last == node);
+        let is_last = place == count && index.floor(NO_KEY - 1, touch).is_some_and(|(_, last)| last == node);
         // Records in ascending order leave full nodes behind.
         let left_count = if is_last || place > count / 2 && count == 1 {
             count
@@ -213,6 +217,9 @@ impl Sorted {
         let words = (moved * self.record_words) as usize;
         let (from, to) = (self.record_at(node, left_count), self.record_at(right, 0));
         self.region.shift(from, to, words, touch);
+        self.region
+            .words_mut(node + KEYS + left_count, moved as usize)
+            .fill(NO_KEY);
         self.region.set_word(right, moved, touch);
         self.region.set_word(node, left_count, touch);
     }
@@ -230,6 +237,7 @@ impl Sorted {
         let moved = count - place - 1;
         let keys = node + KEYS + place;
         self.region.shift(keys + 1, keys, moved as usize, touch);
+        self.region.set_word(keys + moved, NO_KEY, touch);
         let at = self.record_at(node, place);
         let words = (moved * self.record_words) as usize;
         self.region.shift(at + self.record_words, at, words, touch);
