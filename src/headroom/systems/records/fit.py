@@ -110,7 +110,17 @@ def machine_of_probe(points: Sequence[SourcePoint], target: Target) -> list[Fitt
         for number in numbers[:-1]:
             kept += [parameters[f"{kind}{number}_bytes"], parameters[f"{kind}{number}_step_s"]]
         kept += _last(parameters, kind, numbers[-1])
-    return kept
+    return [_settled(one, target) for one in kept]
+
+
+def _settled(one: FittedParameter, target: Target) -> FittedParameter:
+    """Return a capacity as it was fitted to all replications, if some are left out.
+
+    The cells then count the same, and need not be simulated again.
+    """
+    if target.is_replicate and one.name.endswith("_bytes") and one.name in target.config:
+        return replace(one, value=float(target.config[one.name]))
+    return one
 
 
 def _last(
