@@ -67,11 +67,10 @@ def reason_text(advice: Advice) -> str:
     reason = advice.reason
     if reason is None:
         return ""
-    cause = CAUSES[reason.largest]
     return (
-        f"{cause[:1].upper()}{cause[1:]} take {reason.shares[reason.largest]:.0%} of the modelled "
-        f"time: {reason.lines:.2g} lines of memory and {reason.tlb_misses:.2g} TLB misses for each "
-        "operation."
+        f"{reason.shares[reason.largest]:.0%} of the modelled time goes to "
+        f"{CAUSES[reason.largest]}: {reason.lines:.2g} lines of memory and "
+        f"{reason.tlb_misses:.2g} TLB misses for each operation."
     )
 
 
@@ -100,9 +99,7 @@ def show(advice: Advice, cpu: int, console: Console) -> None:
     screen.line(margin_text(choice))
     if text := reason_text(advice):
         screen.line(text)
-    screen.line()
     screen.table(list(_columns(choice)))
-    screen.line()
     if question.mix.keys() & {"lookup"} and (alone := alone_s(choice)):
         screen.line(f"One look-up at a time: {format_quantity(alone, 's')} an operation.")
     possible = len(choice.space.all(question))
