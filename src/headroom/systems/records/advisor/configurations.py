@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from headroom.systems.records import native
-from headroom.systems.records.advisor.question import Question
+from headroom.systems.records.advisor.question import ANY, LAYOUTS, Question
 from headroom.systems.records.parameters import table_parameters, table_spec
 
-LAYOUTS = ("array", "slotted", "sorted")
 NODES = (256, 512, 1024, 2048, 4096, 8192, 16384, 65536)
 INDEXES = (64, 128, 256, 512, 1024, 4096)
 PAGES = ("small", "transparent", "huge")
@@ -163,7 +162,7 @@ def search_space(question: Question, mode_file: Path = _HUGE_MODE) -> Space:
             nodes.append(-(-size // 64) * 64)
     pages, reasons = _pages(question, sorted(nodes), mode_file)
     return Space(
-        layouts=LAYOUTS, nodes=sorted(nodes), indexes=INDEXES, pages=pages,
+        layouts=LAYOUTS if question.layout == ANY else (question.layout,), nodes=sorted(nodes), indexes=INDEXES, pages=pages,
         left_out=(*left_out, *reasons),
     )  # fmt: skip
 

@@ -6,12 +6,12 @@ model explains which part of the memory a mix waits for, and is not asked for th
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import Observed, SourcePoint, Target
 from headroom.experiment.protocol.system import Column, Value
 from headroom.memory import native as memory
@@ -29,20 +29,30 @@ _ENOUGH = 4.0
 """A table this many times the size of the last cache is larger than the caches."""
 
 
-class ProbeError(HeadroomError):
-    """The probe does not show the caches."""
+@dataclass(slots=True)
+class _Probed:
+    """The machine that this process has probed."""
+
+    config: dict[str, Value] | None = None
 
 
-def probed_machine(
-    *, is_quick: bool, say: Callable[[str, float], None]
-) -> tuple[RecordsModel, dict[str, Value]]:
-    """Return the model and its parameters for this machine.
+_PROBED = _Probed()
+
+
+def probed_machine(*, is_quick: bool, say: Callable[[str, float], None]) -> dict[str, Value]:
+    """Return the parameters of the model for this machine; a process probes once.
 
     Raises
     ------
     HeadroomError
         The probe shows no caches: the machine is too busy, or has none.
     """
+    if _PROBED.config is None:
+        _PROBED.config = _fitted(is_quick=is_quick, say=say)
+    return _PROBED.config
+
+
+def _fitted(*, is_quick: bool, say: Callable[[str, float], None]) -> dict[str, Value]:
     model = RecordsModel.load(ModelSetup(machine="fitted"), base=Path())
     config: dict[str, Value] = {
         one.name: one.default for one in model.parameters() if one.default is not None
@@ -50,7 +60,7 @@ def probed_machine(
     points = list(_probe(_QUICK_LARGEST if is_quick else _LARGEST, say))
     target = Target(system=model, config=config)
     fitted = {one.name: one.value for one in machine_of_probe(points, target)}
-    return model, {**config, **fitted}
+    return {**config, **fitted}
 
 
 def last_cache_bytes(config: Mapping[str, Value]) -> float:
