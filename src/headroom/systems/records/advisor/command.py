@@ -84,7 +84,8 @@ def advise(
 
     question = Question(
         record_bytes=record_bytes, records=_count(records), mix=parse_mix(mix),
-        scan_records=scan_records, most_batch=most_batch, layout=_one_of(layout, "--layout", (ANY, *LAYOUTS)),
+        scan_records=scan_records, most_batch=most_batch,
+        layout=_one_of(layout, "--layout", (ANY, *LAYOUTS)),
         placement=_one_of(placement, "--placement", PLACEMENTS),
     )  # fmt: skip
     limit_s = time_s or (advice.QUICK_TIME_S if quick else advice.TIME_S)

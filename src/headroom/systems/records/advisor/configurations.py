@@ -162,7 +162,8 @@ def search_space(question: Question, mode_file: Path = _HUGE_MODE) -> Space:
             nodes.append(-(-size // 64) * 64)
     pages, reasons = _pages(question, sorted(nodes), mode_file)
     return Space(
-        layouts=LAYOUTS if question.layout == ANY else (question.layout,), nodes=sorted(nodes), indexes=INDEXES, pages=pages,
+        layouts=LAYOUTS if question.layout == ANY else (question.layout,),
+        nodes=sorted(nodes), indexes=INDEXES, pages=pages,
         left_out=(*left_out, *reasons),
     )  # fmt: skip
 

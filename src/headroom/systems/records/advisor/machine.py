@@ -5,7 +5,7 @@ model explains which part of the memory a mix waits for, and is not asked for th
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ _LARGEST = 128 << 20
 _QUICK_LARGEST = 64 << 20
 _PAGE_STRIDE = 4096 + 64
 """Bytes (B) from line to line in chases over pages: another set of the cache each time."""
-_MOST_PAGES = 1 << 13
+_FEWEST_PAGES, _MOST_PAGES = 16, 1 << 13
 _CHAINS = (4, 16)
 _ENOUGH = 4.0
 """A table this many times the size of the last cache is larger than the caches."""
@@ -57,7 +57,7 @@ def _fitted(*, is_quick: bool, say: Callable[[str, float], None]) -> dict[str, V
     config: dict[str, Value] = {
         one.name: one.default for one in model.parameters() if one.default is not None
     }
-    points = list(_probe(_QUICK_LARGEST if is_quick else _LARGEST, say))
+    points = list(_probe(is_quick=is_quick, say=say))
     target = Target(system=model, config=config)
     fitted = {one.name: one.value for one in machine_of_probe(points, target)}
     return {**config, **fitted}
@@ -73,14 +73,12 @@ def sweep_bytes(config: Mapping[str, Value]) -> float:
     return min(max(_ENOUGH * last_cache_bytes(config), float(32 << 20)), float(128 << 20))
 
 
-def _probe(largest: int, say: Callable[[str, float], None]) -> Iterator[SourcePoint]:
-    sizes = [
-        size
-        for octave in range(24)
-        for size in (_SMALLEST << octave, (_SMALLEST << octave) * 3 // 2)
-    ]
-    sizes = [size for size in sizes if size <= largest]
-    counts = [count for count in _page_counts() if count * _PAGE_STRIDE <= 4 * largest]
+def _probe(*, is_quick: bool, say: Callable[[str, float], None]) -> Iterator[SourcePoint]:
+    # A quick probe takes one size for each doubling.
+    steps = (2,) if is_quick else (2, 3)
+    largest = _QUICK_LARGEST if is_quick else _LARGEST
+    sizes = _doublings(_SMALLEST // 2, steps, largest)
+    counts = _doublings(_FEWEST_PAGES // 2, steps, _MOST_PAGES)
     for size in sizes:
         say("the caches", 0.0)
         yield _chase(size, 64, 1)
@@ -91,9 +89,16 @@ def _probe(largest: int, say: Callable[[str, float], None]) -> Iterator[SourcePo
         yield _chase(sizes[-1], 64, chains)
 
 
-def _page_counts() -> list[int]:
-    octaves = [16 << octave for octave in range(10)]
-    return sorted(count for one in octaves for count in (one, one * 3 // 2) if count <= _MOST_PAGES)
+def _doublings(first: int, steps: Sequence[int], most: int) -> list[int]:
+    """Return `first` times each step, and the doublings of these, up to `most`.
+
+    Examples
+    --------
+    >>> _doublings(4, (2, 3), 32)
+    [8, 12, 16, 24, 32]
+    """
+    found = (step * (first << octave) for octave in range(40) for step in steps)
+    return sorted(size for size in found if size <= most)
 
 
 def _chase(size: int, stride: int, chains: int) -> SourcePoint:

@@ -1,7 +1,7 @@
 """The system `records_advisor`: a search as a replication, so that a study can repeat it.
 
-Invariant: a replication is one whole search, with new tables. The points of a block share a process,
-which probes the machine once.
+Invariant: a replication is one whole search, with new tables. The points of a block share a
+process, which probes the machine once.
 """
 
 import os
