@@ -25,9 +25,9 @@ def answer_text(choice: Choice) -> str:
     if choice.paper is None or choice.paper.configuration == best.configuration:
         return f"{text}."
     node = size_text(choice.paper.configuration.node_bytes)
-    return (
-        f"{text}, {ratio_text(choice.paper.ratio)} faster than the paper's array of {node} nodes."
-    )
+    gain = ratio_text(choice.paper.ratio)
+    alone = ", asked one by one" if "lookup" in choice.question.mix else ""
+    return f"{text}, {gain} faster than the paper's array of {node} nodes{alone}."
 
 
 def ratio_text(ratio: Interval) -> str:
@@ -68,8 +68,9 @@ def reason_text(advice: Advice) -> str:
     if reason is None:
         return ""
     return (
-        f"{reason.shares[reason.largest]:.0%} of the modelled time goes to "
-        f"{CAUSES[reason.largest]}: {reason.lines:.2g} lines of memory and "
+        f"{reason.shares[reason.largest]:.0%} of the modelled "
+        f"{format_quantity(reason.operation_s, 's')} go to {CAUSES[reason.largest]}: "
+        f"{reason.lines:.2g} lines of memory and "
         f"{reason.tlb_misses:.2g} TLB misses for each operation."
     )
 
