@@ -74,8 +74,7 @@ def advise(
     missing: list[str] = []
     machine: dict[str, Any] = {}
     try:
-        _, found = probed_machine(is_quick=is_quick, say=say)
-        machine = dict(found)
+        machine = dict(probed_machine(is_quick=is_quick, say=say))
     except (HeadroomError, OSError) as error:
         missing.append(f"the reason: {getattr(error, 'message', error)}")
     searcher = Searcher(

@@ -1,5 +1,6 @@
 """`headroom records advise`: the fastest layout of a user's records on this processor."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -7,8 +8,11 @@ import typer
 from headroom.cli import options
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import StudyError
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.systems.records.advisor.question import (
+    ANY,
     DEFAULT_MIX,
+    LAYOUTS,
     MOST_BATCH,
     PLACEMENTS,
     Question,
@@ -58,6 +62,9 @@ def advise(
         str,
         typer.Option("--placement", help=f"Where nodes are put: {', '.join(PLACEMENTS)}."),
     ] = "arena",
+    layout: Annotated[
+        str, typer.Option("--layout", help=f"Search one alone: {', '.join(LAYOUTS)}.")
+    ] = ANY,
     time_s: Annotated[
         float | None, typer.Option("--time", min=1.0, help="Time (s) of the search. [default: 90]")
     ] = None,
@@ -77,7 +84,9 @@ def advise(
 
     question = Question(
         record_bytes=record_bytes, records=_count(records), mix=parse_mix(mix),
-        scan_records=scan_records, most_batch=most_batch, placement=_placement(placement),
+        scan_records=scan_records, most_batch=most_batch,
+        layout=_one_of(layout, "--layout", (ANY, *LAYOUTS)),
+        placement=_one_of(placement, "--placement", PLACEMENTS),
     )  # fmt: skip
     limit_s = time_s or (advice.QUICK_TIME_S if quick else advice.TIME_S)
     console = error_console(color)
@@ -121,9 +130,7 @@ def _count(text: str) -> int:
     return int(number)
 
 
-def _placement(text: str) -> str:
-    if text not in PLACEMENTS:
-        raise StudyError(
-            f"`--placement {text}` is unknown", cure=f"choose one of {', '.join(PLACEMENTS)}"
-        )
+def _one_of(text: str, option: str, choices: Sequence[str]) -> str:
+    if text not in choices:
+        raise StudyError(f"`{option} {text}` is unknown", cure=suggestion(text, choices))
     return text

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from headroom.systems.records import native
-from headroom.systems.records.advisor.question import Question
+from headroom.systems.records.advisor.question import ANY, LAYOUTS, Question
 from headroom.systems.records.parameters import table_parameters, table_spec
 
-LAYOUTS = ("array", "slotted", "sorted")
 NODES = (256, 512, 1024, 2048, 4096, 8192, 16384, 65536)
 INDEXES = (64, 128, 256, 512, 1024, 4096)
 PAGES = ("small", "transparent", "huge")
 _KIB = 1024
+_HUGE_BYTES = 2 << 20
 _HUGE_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _DEFAULTS = {one.name: one.default for one in table_parameters()}
 
@@ -160,14 +160,17 @@ def search_space(question: Question, mode_file: Path = _HUGE_MODE) -> Space:
         size = records * (question.record_bytes + 4) + 64
         if not nodes or size > max(nodes):
             nodes.append(-(-size // 64) * 64)
-    pages, reasons = _pages(question, mode_file)
+    pages, reasons = _pages(question, sorted(nodes), mode_file)
     return Space(
-        layouts=LAYOUTS, nodes=sorted(nodes), indexes=INDEXES, pages=pages,
+        layouts=LAYOUTS if question.layout == ANY else (question.layout,),
+        nodes=sorted(nodes), indexes=INDEXES, pages=pages,
         left_out=(*left_out, *reasons),
     )  # fmt: skip
 
 
-def _pages(question: Question, mode_file: Path) -> tuple[list[str], list[str]]:
+def _pages(
+    question: Question, nodes: Sequence[int], mode_file: Path
+) -> tuple[list[str], list[str]]:
     if question.placement == "malloc":
         return ["small"], ["huge pages: the system's allocator chooses its pages itself"]
     pages, reasons = ["small"], []
@@ -178,7 +181,7 @@ def _pages(question: Question, mode_file: Path) -> tuple[list[str], list[str]]:
         )
     else:
         pages.append("transparent")
-    needed = _set_aside_needed(question)
+    needed = _set_aside_needed(question, nodes)
     free = free_huge_pages()
     if free >= needed:
         pages.append("huge")
@@ -189,11 +192,20 @@ def _pages(question: Question, mode_file: Path) -> tuple[list[str], list[str]]:
     return pages, reasons
 
 
-def _set_aside_needed(question: Question) -> int:
-    """Return the huge pages that the largest table of the search takes, with room to alternate."""
-    # The index is reserved twice, see `Index::most_bytes`; sorted nodes may be half full.
-    each = 2 * (question.record_bytes + 4) + 4 * 16
-    return 2 + question.records * each // (2 << 20)
+def _set_aside_needed(question: Question, nodes: Sequence[int]) -> int:
+    """Return the huge pages that the largest table of the search takes."""
+    needed = 0
+    for layout, node, index in product(LAYOUTS, (nodes[0], nodes[-1]), (INDEXES[0], INDEXES[-1])):
+        try:
+            taken = footprint(question, Configuration(layout, node, index, "huge"))
+        except ValueError:
+            continue
+        # Each region takes whole pages, and that of the index is twice as large as its content.
+        pages = (
+            -(-size // _HUGE_BYTES) for size in (taken["area_bytes"], 2 * taken["index_bytes"])
+        )
+        needed = max(needed, sum(pages))
+    return needed
 
 
 def free_huge_pages(path: Path = Path("/proc/meminfo")) -> int:

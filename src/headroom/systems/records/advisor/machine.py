@@ -5,13 +5,13 @@ model explains which part of the memory a mix waits for, and is not asked for th
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import Observed, SourcePoint, Target
 from headroom.experiment.protocol.system import Column, Value
 from headroom.memory import native as memory
@@ -23,34 +23,44 @@ _LARGEST = 128 << 20
 _QUICK_LARGEST = 64 << 20
 _PAGE_STRIDE = 4096 + 64
 """Bytes (B) from line to line in chases over pages: another set of the cache each time."""
-_MOST_PAGES = 1 << 13
+_FEWEST_PAGES, _MOST_PAGES = 16, 1 << 13
 _CHAINS = (4, 16)
 _ENOUGH = 4.0
 """A table this many times the size of the last cache is larger than the caches."""
 
 
-class ProbeError(HeadroomError):
-    """The probe does not show the caches."""
+@dataclass(slots=True)
+class _Probed:
+    """The machine that this process has probed."""
+
+    config: dict[str, Value] | None = None
 
 
-def probed_machine(
-    *, is_quick: bool, say: Callable[[str, float], None]
-) -> tuple[RecordsModel, dict[str, Value]]:
-    """Return the model and its parameters for this machine.
+_PROBED = _Probed()
+
+
+def probed_machine(*, is_quick: bool, say: Callable[[str, float], None]) -> dict[str, Value]:
+    """Return the parameters of the model for this machine; a process probes once.
 
     Raises
     ------
     HeadroomError
         The probe shows no caches: the machine is too busy, or has none.
     """
+    if _PROBED.config is None:
+        _PROBED.config = _fitted(is_quick=is_quick, say=say)
+    return _PROBED.config
+
+
+def _fitted(*, is_quick: bool, say: Callable[[str, float], None]) -> dict[str, Value]:
     model = RecordsModel.load(ModelSetup(machine="fitted"), base=Path())
     config: dict[str, Value] = {
         one.name: one.default for one in model.parameters() if one.default is not None
     }
-    points = list(_probe(_QUICK_LARGEST if is_quick else _LARGEST, say))
+    points = list(_probe(is_quick=is_quick, say=say))
     target = Target(system=model, config=config)
     fitted = {one.name: one.value for one in machine_of_probe(points, target)}
-    return model, {**config, **fitted}
+    return {**config, **fitted}
 
 
 def last_cache_bytes(config: Mapping[str, Value]) -> float:
@@ -63,14 +73,12 @@ def sweep_bytes(config: Mapping[str, Value]) -> float:
     return min(max(_ENOUGH * last_cache_bytes(config), float(32 << 20)), float(128 << 20))
 
 
-def _probe(largest: int, say: Callable[[str, float], None]) -> Iterator[SourcePoint]:
-    sizes = [
-        size
-        for octave in range(24)
-        for size in (_SMALLEST << octave, (_SMALLEST << octave) * 3 // 2)
-    ]
-    sizes = [size for size in sizes if size <= largest]
-    counts = [count for count in _page_counts() if count * _PAGE_STRIDE <= 4 * largest]
+def _probe(*, is_quick: bool, say: Callable[[str, float], None]) -> Iterator[SourcePoint]:
+    # A quick probe takes one size for each doubling.
+    steps = (2,) if is_quick else (2, 3)
+    largest = _QUICK_LARGEST if is_quick else _LARGEST
+    sizes = _doublings(_SMALLEST // 2, steps, largest)
+    counts = _doublings(_FEWEST_PAGES // 2, steps, _MOST_PAGES)
     for size in sizes:
         say("the caches", 0.0)
         yield _chase(size, 64, 1)
@@ -81,9 +89,16 @@ def _probe(largest: int, say: Callable[[str, float], None]) -> Iterator[SourcePo
         yield _chase(sizes[-1], 64, chains)
 
 
-def _page_counts() -> list[int]:
-    octaves = [16 << octave for octave in range(10)]
-    return sorted(count for one in octaves for count in (one, one * 3 // 2) if count <= _MOST_PAGES)
+def _doublings(first: int, steps: Sequence[int], most: int) -> list[int]:
+    """Return `first` times each step, and the doublings of these, up to `most`.
+
+    Examples
+    --------
+    >>> _doublings(4, (2, 3), 32)
+    [8, 12, 16, 24, 32]
+    """
+    found = (step * (first << octave) for octave in range(40) for step in steps)
+    return sorted(size for size in found if size <= most)
 
 
 def _chase(size: int, stride: int, chains: int) -> SourcePoint:

@@ -10,6 +10,8 @@ from headroom.experiment.protocol.suggestions import suggestion
 OPERATIONS = ("lookup", "scan", "insert", "update", "delete")
 DEFAULT_MIX = "lookup=0.9,scan=0.05,insert=0.05"
 PLACEMENTS = ("arena", "scattered", "size_classes", "malloc")
+LAYOUTS = ("array", "slotted", "sorted")
+ANY = "any"
 MOST_BATCH = 64
 
 
@@ -29,6 +31,8 @@ class Question:
         Look-ups that the program can ask for at once, 1 to 64.
     placement
         Where the program's memory puts nodes, see `headroom.systems.records.parameters`.
+    layout
+        The only layout that is searched; ``any``: all of them.
     """
 
     record_bytes: int
@@ -37,6 +41,7 @@ class Question:
     scan_records: int = 100
     most_batch: int = MOST_BATCH
     placement: str = "arena"
+    layout: str = "any"
 
     @property
     def changes_keys(self) -> bool:

@@ -6,7 +6,7 @@ fastest dozen are timed twice more, since a neighbour may have disturbed one of 
 run counts. The fastest few are the *finalists*. They are timed in rounds; in each round every
 finalist gets a new table, in random order, with a seed that all of them share. Ratios within rounds
 are compared by signed ranks. The table of a finalist has all records if the time allows; otherwise
-as many as it does allow, which the answer says.
+as many as it does allow, which the answer says. Who is surely slower drops out.
 
 Invariant: the choice was timed, and so was everything that it is compared with.
 """
@@ -16,6 +16,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from headroom.systems.records.advisor.timing import Effort, Timing, time_mix
 ALIKE = 0.02
 """Relative difference that does not matter: configurations within it are alike."""
 MOST_ROUNDS = 18
-MOST_FINALISTS = 5
+MOST_FINALISTS = 6
 NEAR = 0.25
 """Configurations that the search saw within this share of the fastest may be finalists."""
 _AGAIN = 12
@@ -49,7 +50,9 @@ _FINAL = Effort(visits=20_000, rounds=3)
 _QUICK_SWEEP = Effort(visits=5_000, rounds=3, batches=(16, 32), aheads=(0, 8))
 _QUICK_FINAL = Effort(visits=10_000, rounds=3)
 
-Say = Callable[[str, float], None]
+Timings: TypeAlias = Mapping[Configuration, Timing]
+"""A round: what was timed in it."""
+Say: TypeAlias = Callable[[str, float], None]
 """Called with what is being done, and the share of the time that is over."""
 
 
@@ -184,7 +187,7 @@ class Searcher:
         best, *others = self._compared(finalists, rounds)
         return Choice(
             question=self.question, space=self.space, best=best, others=others,
-            paper=_against_paper(paper, rounds, best), sweep_records=sweep_records,
+            paper=_against_paper(paper, rounds, best.configuration), sweep_records=sweep_records,
             seen={one: self._fastest_s(one) for one in self.seen},
             final_records=records, rounds=len(rounds), taken_s=self.clock() - self._start,
         )  # fmt: skip
@@ -254,55 +257,53 @@ class Searcher:
 
     def _rounds(
         self, question: Question, finalists: list[Configuration], paper: Configuration
-    ) -> list[dict[Configuration, Timing]]:
-        """Time the finalists in turn until the margin is known; drop those that are slower."""
+    ) -> list[Timings]:
+        """Time the finalists in turn until the margin is known; the slower ones drop out."""
         order = random.Random(self.seed)  # noqa: S311 - the order of a measurement
         effort = _QUICK_FINAL if self.is_quick else _FINAL
-        rounds: list[dict[Configuration, Timing]] = []
         fewest = fewest_pairs(_confidence(len(finalists)))
+        rounds: list[Timings] = []
+        racing = list(dict.fromkeys([*finalists, paper]))
         while len(rounds) < MOST_ROUNDS:
-            configurations = list(dict.fromkeys([*finalists, paper]))
-            order.shuffle(configurations)
-            number = len(rounds)
-            self.say(f"round {number + 1} of the finalists", self._share_over())
-            seed = self.seed + 1 + number
+            order.shuffle(racing)
+            self.say(f"round {len(rounds) + 1} of the finalists", self._share_over())
+            seed = self.seed + 1 + len(rounds)
             rounds.append(
                 {
                     one: time_mix(question, one, effort, seed=seed, clock=self.clock)
-                    for one in configurations
+                    for one in racing
                 }
             )
-            if len(rounds) >= fewest and (self._is_over(1.0) or self._is_known(finalists, rounds)):
+            if len(rounds) < fewest:
+                continue
+            best, *others = self._compared(finalists, rounds)
+            undecided = [one.configuration for one in others if one.verdict == "undecided"]
+            if not undecided or self._is_over(1.0):
                 break
+            racing = [best.configuration, *undecided]
         return rounds
 
     def _share_over(self) -> float:
         return min((self.clock() - self._start) / self.time_s, 1.0)
 
-    def _is_known(
-        self, finalists: Sequence[Configuration], rounds: Sequence[Mapping[Configuration, Timing]]
-    ) -> bool:
-        _, *others = self._compared(finalists, rounds)
-        return all(other.verdict != "undecided" for other in others)
-
     def _compared(
-        self, finalists: Sequence[Configuration], rounds: Sequence[Mapping[Configuration, Timing]]
+        self, finalists: Sequence[Configuration], rounds: Sequence[Timings]
     ) -> list[Compared]:
-        """Return the finalists against the fastest of them, which is the first."""
-
-        def median_s(one: Configuration) -> float:
-            return float(np.median([timings[one].operation_s for timings in rounds]))
-
-        ordered = sorted(finalists, key=median_s)
-        times = {one: [timings[one].operation_s for timings in rounds] for one in ordered}
+        """Return the finalists against the fastest of the last round, which comes first."""
+        racing = [one for one in finalists if one in rounds[-1]]
+        best = min(racing, key=lambda one: float(np.median(_seconds(one, rounds))))
         confidence = _confidence(len(finalists))
-        return [
-            Compared(
-                configuration=one, timings=[timings[one] for timings in rounds],
-                ratio=paired_ratio(times[one], times[ordered[0]], confidence),
-            )
-            for one in ordered
-        ]  # fmt: skip
+        found = []
+        for one in finalists:
+            shared = [timings for timings in rounds if one in timings and best in timings]
+            ratio = paired_ratio(_seconds(one, shared), _seconds(best, shared), confidence)
+            timed = [timings[one] for timings in rounds if one in timings]
+            found.append(Compared(configuration=one, timings=timed, ratio=ratio))
+        return sorted(found, key=lambda one: (one.configuration != best, one.ratio.value))
+
+
+def _seconds(one: Configuration, rounds: Sequence[Timings]) -> list[float]:
+    return [timings[one].operation_s for timings in rounds if one in timings]
 
 
 def _confidence(finalists: int) -> float:
@@ -326,13 +327,14 @@ def paired_ratio(
 
 
 def _against_paper(
-    paper: Configuration, rounds: Sequence[Mapping[Configuration, Timing]], best: Compared
+    paper: Configuration, rounds: Sequence[Timings], best: Configuration
 ) -> Compared:
     """Return the paper's configuration, which asks for one record at a time."""
-    timings = [timings[paper] for timings in rounds]
-    alone = [one.alone_s or one.operation_s for one in timings]
-    ratio = paired_ratio(alone, [one.operation_s for one in best.timings])
+    shared = [timings for timings in rounds if paper in timings and best in timings]
+    alone = [timings[paper].alone_s or timings[paper].operation_s for timings in shared]
     single = [
-        replace(one, operation_s=taken, batch=1) for one, taken in zip(timings, alone, strict=True)
+        replace(timings[paper], operation_s=taken, batch=1)
+        for timings, taken in zip(shared, alone, strict=True)
     ]
+    ratio = paired_ratio(alone, _seconds(best, shared))
     return Compared(configuration=paper, timings=single, ratio=ratio)

@@ -25,9 +25,9 @@ def answer_text(choice: Choice) -> str:
     if choice.paper is None or choice.paper.configuration == best.configuration:
         return f"{text}."
     node = size_text(choice.paper.configuration.node_bytes)
-    return (
-        f"{text}, {ratio_text(choice.paper.ratio)} faster than the paper's array of {node} nodes."
-    )
+    gain = ratio_text(choice.paper.ratio)
+    alone = ", asked one by one" if "lookup" in choice.question.mix else ""
+    return f"{text}, {gain} faster than the paper's array of {node} nodes{alone}."
 
 
 def ratio_text(ratio: Interval) -> str:
@@ -67,11 +67,11 @@ def reason_text(advice: Advice) -> str:
     reason = advice.reason
     if reason is None:
         return ""
-    cause = CAUSES[reason.largest]
     return (
-        f"{cause[:1].upper()}{cause[1:]} take {reason.shares[reason.largest]:.0%} of the modelled "
-        f"time: {reason.lines:.2g} lines of memory and {reason.tlb_misses:.2g} TLB misses for each "
-        "operation."
+        f"{reason.shares[reason.largest]:.0%} of the modelled "
+        f"{format_quantity(reason.operation_s, 's')} go to {CAUSES[reason.largest]}: "
+        f"{reason.lines:.2g} lines of memory and "
+        f"{reason.tlb_misses:.2g} TLB misses for each operation."
     )
 
 
@@ -100,9 +100,7 @@ def show(advice: Advice, cpu: int, console: Console) -> None:
     screen.line(margin_text(choice))
     if text := reason_text(advice):
         screen.line(text)
-    screen.line()
     screen.table(list(_columns(choice)))
-    screen.line()
     if question.mix.keys() & {"lookup"} and (alone := alone_s(choice)):
         screen.line(f"One look-up at a time: {format_quantity(alone, 's')} an operation.")
     possible = len(choice.space.all(question))

@@ -1,6 +1,7 @@
 """The system `records_advisor`: a search as a replication, so that a study can repeat it.
 
-Invariant: a replication is one whole search in a separate process, with new tables.
+Invariant: a replication is one whole search, with new tables. The points of a block share a
+process, which probes the machine once.
 """
 
 import os
@@ -17,7 +18,9 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
 from headroom.systems.records.advisor.question import (
+    ANY,
     DEFAULT_MIX,
+    LAYOUTS,
     MOST_BATCH,
     PLACEMENTS,
     Question,
@@ -54,6 +57,8 @@ _PARAMETERS = (
               source="declared", description="Look-ups that the program asks for at once"),
     Parameter(name="placement", type="str", unit="", default="arena", choices=PLACEMENTS,
               source="declared", description="Where nodes are put"),
+    Parameter(name="layout", type="str", unit="", default=ANY, choices=(ANY, *LAYOUTS),
+              source="declared", description="The only layout that is searched; any: all"),
 )  # fmt: skip
 _METRICS = (
     Metric(name="operation_s", unit="s", better="low", description="Time of an operation, chosen"),
@@ -82,6 +87,7 @@ def question_of(config: Mapping[str, Value]) -> Question:
         record_bytes=int(config["record_bytes"]), records=int(config["records"]),
         mix=parse_mix(str(config["mix"])), scan_records=int(config["scan_records"]),
         most_batch=int(config["most_batch"]), placement=str(config["placement"]),
+        layout=str(config["layout"]),
     )  # fmt: skip
 
 
@@ -132,8 +138,8 @@ class RecordsAdvisor:
         checked_space(question_of(config))
 
     def own_process(self, config: Mapping[str, Value]) -> OwnProcess:  # noqa: ARG002
-        """Return a process on one processor for each search."""
-        return OwnProcess(per="replication", cpus=(min(os.sched_getaffinity(0)),))
+        """Return a process on one processor for the searches of a block."""
+        return OwnProcess(per="group", group="advisor", cpus=(min(os.sched_getaffinity(0)),))
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Search once."""

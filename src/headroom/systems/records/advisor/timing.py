@@ -91,7 +91,8 @@ def time_mix(
     try:
         table = native.Table(spec)
     except MemoryError as error:
-        raise EnvironmentUnfitError(str(error), cure="ask about fewer records") from error
+        cure = "set more huge pages aside" if configuration.pages == "huge" else "free some memory"
+        raise EnvironmentUnfitError(f"{error} for {configuration}", cure=cure) from error
     build_s = clock() - start
     each: dict[str, float] = {}
     batches: dict[int, float] = {}
