@@ -8,6 +8,7 @@ from headroom.audit.result import Checked, Finding, Level, Loop, Result, Uncheck
 
 CHECKS: Mapping[str, Callable[[Result], Checked]] = {
     "completions": laws.completions,
+    "failures": laws.failures,
     "Little's law": laws.population,
     "utilization": laws.utilization,
     "order of percentiles": distribution.order,
@@ -70,15 +71,14 @@ class Audit:
     unchecked: tuple[Unchecked, ...]
     result_count: int
 
+    def of(self, level: Level) -> tuple[Finding, ...]:
+        """Return the findings of a level."""
+        return tuple(one for one in self.findings if one.level is level)
+
     @property
     def contradictions(self) -> tuple[Finding, ...]:
         """The findings that break a law."""
-        return tuple(one for one in self.findings if one.level is Level.CONTRADICTION)
-
-    @property
-    def doubts(self) -> tuple[Finding, ...]:
-        """The findings that break none."""
-        return tuple(one for one in self.findings if one.level is Level.DOUBTFUL)
+        return self.of(Level.CONTRADICTION)
 
 
 def audit(results: Sequence[Result]) -> Audit:
@@ -100,7 +100,7 @@ def audit(results: Sequence[Result]) -> Audit:
     answers.append(_named(ceiling.ceiling(results), "ceiling", "all"))
     findings = [one for found, _ in answers if isinstance(found, list) for one in found]
     return Audit(
-        findings=tuple(sorted(findings, key=lambda one: one.level is Level.DOUBTFUL)),
+        findings=tuple(sorted(findings, key=lambda one: list(Level).index(one.level))),
         done=tuple(dict.fromkeys(name for found, name in answers if isinstance(found, list))),
         unchecked=tuple(found for found, _ in answers if isinstance(found, Unchecked)),
         result_count=len(results),

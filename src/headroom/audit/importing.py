@@ -2,7 +2,8 @@
 
 Factors are what differs: levels that files state (clients, block size, command), parts NAME=VALUE
 of file names, and levels that the user gives. Names that say no more than other factors are left
-out. Equal levels make replications; the times of a program's runs are one replication each.
+out. Parameters with one level are fixed; all else that a file says is kept with its runs. Equal
+levels make replications; the times of a program's runs are one replication each.
 """
 
 import hashlib
@@ -124,7 +125,7 @@ def imported(
         label = kind if kind not in files else f"{kind}-{len(files)}"
         experiments.append(_experiment(label, members))
         files[label] = {"format": 1, "metrics": _metrics(members), "runs": [
-            {key: run[key] for key in ("levels", "values", "source")} for run in members
+            {key: run[key] for key in ("levels", "values", "source", "settings")} for run in members
         ]}  # fmt: skip
     study = {
         "schema": 1,
@@ -139,9 +140,11 @@ def imported(
 def _runs(source: Source) -> Iterator[dict[str, Any]]:
     digest = hashlib.sha256(source.path.read_bytes()).hexdigest()[:12]
     for result in source.results:
+        tool = f"{source.kind} {result.version}".strip()
         base: dict[str, Any] = {
-            "kind": source.kind, "source": f"{source.path.name} ({source.kind}, sha256 {digest})",
+            "kind": source.kind, "source": f"{source.path.name} ({tool}, sha256 {digest})",
             "levels": {**result.levels, **source.levels},
+            "settings": {**result.settings, **{k: str(v) for k, v in result.levels.items()}},
         }  # fmt: skip
         for values in _values(result):
             yield {**base, "levels": dict(base["levels"]), "values": values}
@@ -194,14 +197,18 @@ def _experiment(kind: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         rest = [factor for factor in factors if factor != key]
         if key in factors and len(_levels(runs, rest)) == len(_levels(runs, factors)):
             factors = rest
+    fixed = {
+        key: runs[0]["levels"][key] for key in runs[0]["levels"]
+        if key in shared - set(factors) and key not in NAMES and not _levels(runs, [key])[1:]
+    }  # fmt: skip
     for run in runs:
-        for key in set(run["levels"]) - set(factors):
-            del run["levels"][key]
+        run["levels"] = {key: run["levels"][key] for key in (*fixed, *factors)}
     points = _levels(runs, factors)
     counts = [sum(_key(run, factors) == point for run in runs) for point in points]
     return {
         "name": kind, "system": {"name": "imported", "file": f"recorded/{kind}.json"},
-        **_design(factors, points), "replications": {"count": max(counts)},
+        **({"fixed": fixed} if fixed else {}), **_design(factors, points),
+        "replications": {"count": max(counts)},
     }  # fmt: skip
 
 

@@ -63,8 +63,8 @@ class Result:
 
     Parameters
     ----------
-    tool, source, name
-        Format of the file, its name, and the name of the result in it.
+    tool, version, source, name
+        Format of the file, the tool's version, the file's name, and the result's name in it.
     loop
         Closed: a client sends its next request after the reply. Open: at times set in advance.
     from_schedule
@@ -83,6 +83,8 @@ class Result:
         Mean pause (s) of a client between reply and next request; None if unknown.
     duration_s, count, throughput, offered
         Measured time, completed requests, completions (1/s), scheduled arrivals (1/s).
+    failed
+        Completed requests that failed; None if unknown.
     samples
         Responses that the distribution is made of; None for `count`.
     mean, stdev, low, high, percentiles
@@ -108,6 +110,7 @@ class Result:
     tool: str
     source: str
     name: str
+    version: str = ""
     loop: Loop = ""
     from_schedule: bool = False
     fills_in: bool = False
@@ -120,6 +123,7 @@ class Result:
     count: int | None = None
     throughput: Stated | None = None
     offered: float | None = None
+    failed: float | None = None
     samples: int | None = None
     mean: Stated | None = None
     stdev: Stated | None = None
@@ -146,6 +150,7 @@ class Level(StrEnum):
     """How bad a finding is."""
 
     CONTRADICTION = "contradiction"
+    MISLEADING = "misleading"
     DOUBTFUL = "doubtful"
 
 
@@ -187,8 +192,13 @@ def contradiction(figure: str, law: str, cure: str) -> Finding:
     return Finding(level=Level.CONTRADICTION, figure=figure, law=law, cure=cure)
 
 
+def misleading(figure: str, law: str, cure: str) -> Finding:
+    """Return a finding that breaks no law, but that the file itself proves."""
+    return Finding(level=Level.MISLEADING, figure=figure, law=law, cure=cure)
+
+
 def doubt(figure: str, law: str, cure: str) -> Finding:
-    """Return a finding that misleads and breaks no law."""
+    """Return a finding that the numbers suggest."""
     return Finding(level=Level.DOUBTFUL, figure=figure, law=law, cure=cure)
 
 

@@ -4,8 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headroom.audit.audit import Audit
-from headroom.audit.result import Finding, Unchecked
+from headroom.audit.result import Finding, Level, Unchecked
 
+_TITLES = {
+    Level.CONTRADICTION: ("Contradictions", "bold red"),
+    Level.MISLEADING: ("Misleading", "bold red"),
+    Level.DOUBTFUL: ("Doubtful", "bold yellow"),
+}
 _MAX_RESULTS = 3
 """Names of results that a line lists before it counts the rest."""
 
@@ -18,24 +23,25 @@ def verdict(audit: Audit) -> str:
     >>> verdict(Audit(findings=(), done=("mean", "samples"), unchecked=(), result_count=1))
     'Possible: no contradiction found in 2 checks'
     """
-    found, doubts, checks = (
-        audit.contradictions,
-        len(audit.doubts),
-        _counted(len(audit.done), "check"),
-    )
-    if found:
-        rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return f"Not possible as stated: {found[0].result}: {found[0].figure}{rest}"
-    text = f"Possible: no contradiction found in {checks}"
+    contradictions, doubts = audit.contradictions, len(audit.of(Level.DOUBTFUL))
+    for word, found in (
+        ("Not possible as stated", contradictions),
+        ("Possible, but misleading", audit.of(Level.MISLEADING)),
+    ):
+        if found:
+            rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            return f"{word}: {found[0].result}: {found[0].figure}{rest}"
+    text = f"Possible: no contradiction found in {_counted(len(audit.done), 'check')}"
     return f"{text}, but {_counted(doubts, 'doubt')}" if doubts else text
 
 
 def lines(audit: Audit) -> Iterator[tuple[str, str]]:
     """Yield the lines below the verdict, each with its style."""
-    for title, findings in (("Contradictions", audit.contradictions), ("Doubtful", audit.doubts)):
+    for level, (title, style) in _TITLES.items():
+        findings = audit.of(level)
         if findings:
             yield "", ""
-            yield title, "bold red" if findings is audit.contradictions else "bold yellow"
+            yield title, style
         for figure, same in _grouped(findings):
             yield f"- {_names([one.result for one in same])}: {figure}", ""
             yield f"  law: {same[0].law}", "dim"
@@ -72,8 +78,9 @@ def _counted(number: int, noun: str) -> str:
 
 def data(audit: Audit) -> dict[str, Any]:
     """Return an audit as a JSON document's content."""
+    worst = audit.findings[0].level if audit.findings else Level.DOUBTFUL
     return {
-        "verdict": "contradiction" if audit.contradictions else "possible",
+        "verdict": "possible" if worst is Level.DOUBTFUL else worst,
         "sentence": verdict(audit),
         "results": audit.result_count,
         "checks": list(audit.done),

@@ -53,7 +53,7 @@ def test_a_number_that_is_given_makes_a_law_checkable() -> None:
     answer = call("audit", SOUND / "vegeta.json", "--json", "--rate", "900", "--clients", "100")
     content = json.loads(answer.stdout)["content"]
     assert {one["check"] for one in content["findings"]} == {"offered load"}
-    assert content["verdict"] == "possible"
+    assert content["verdict"] == "misleading"
 
 
 def test_an_unreadable_file_exits_with_2_and_prints_no_result() -> None:
@@ -118,3 +118,25 @@ def test_import_overwrites_nothing_and_names_what_is_wrong() -> None:
         assert answer.exit_code == ExitCode.USAGE
         assert message in answer.stderr
         assert not Path("other").exists()
+
+
+def test_parameters_version_and_settings_come_with_an_import_and_decide_what_is_comparable() -> (
+    None
+):
+    text = (SOUND / "fio.json").read_text(encoding="utf-8")
+    Path("again.json").write_text(text)
+    Path("large.json").write_text(text.replace('"bs" : "4k"', '"bs" : "8k"'))
+    for name, file in (("a", SOUND / "fio.json"), ("b", "again.json"), ("c", "large.json")):
+        assert call("import", file, "--to", name).exit_code == ExitCode.DONE
+    study = Path("a/study.toml").read_text(encoding="utf-8")
+    assert 'bs = "4k"' in study
+    assert "iodepth = 8" in study
+    run = json.loads(Path("a/recorded/fio.json").read_text(encoding="utf-8"))["runs"][0]
+    assert run["source"].startswith("fio.json (fio 3.33, sha256 ")
+    assert (run["settings"]["runtime"], run["settings"]["job"]) == ("10", "randread")
+    same = call("compare", "a", "b")
+    assert same.exit_code == ExitCode.DONE, same.stderr
+    assert "14.7 k/s" in same.stdout
+    other = call("compare", "a", "c")
+    assert other.exit_code == ExitCode.USAGE
+    assert "parameter fio.bs differs: 4k against 8k" in other.stderr

@@ -189,12 +189,14 @@ def compare_results(
 def differences_of(base: Stored, other: Stored) -> list[Difference]:
     """Return the differences between two results apart from their metrics."""
     one, two = base.result, other.result
+    # Imported results have the name of their folder, and the machine of nobody's choice.
+    has_identity = not (_is_imported(one) and _is_imported(two))
     found = [
-        _difference("study", one.name, two.name, forbids=True),
+        _difference("study", one.name, two.name, forbids=has_identity),
         _difference("variant", _variant(one), _variant(two), forbids=True),
         *_parameters(one, two),
     ]
-    if any(experiment.column == "measure" for experiment in two.experiments):
+    if has_identity and any(experiment.column == "measure" for experiment in two.experiments):
         here, there = Machine.of(base.facts), Machine.of(other.facts)
         gap = here.difference(there)
         found.append(Difference(what="machine", base=here.cpu_model or "base", other=gap,
@@ -231,6 +233,10 @@ def _drift(stored: Sequence[Stored], noise: Sequence[Noise]) -> list[str]:
             "lies next to the results. `headroom run STUDY --fresh` adds a session."
         )
     return found
+
+
+def _is_imported(result: StudyResult) -> bool:
+    return all(experiment.system == "imported" for experiment in result.experiments)
 
 
 def _variant(result: StudyResult) -> str:

@@ -17,6 +17,7 @@ from headroom.audit.result import (
     doubt,
     in_words,
     lacking,
+    misleading,
     rate_in_words,
 )
 
@@ -26,6 +27,7 @@ over length, and no run is worth a table that is shorter than twenty of its resp
 IDLE_CLIENTS = 0.8
 """Share of the clients' time in requests below which the generator itself costs too much."""
 ALWAYS_BUSY = 0.98
+FAILURES_MATTER = 0.01
 SPREAD_OF_PAUSES = 4.0
 """Standard errors that the mean pause of a run may differ from the stated one."""
 LONG_PAUSE = 10.0
@@ -45,6 +47,18 @@ def completions(result: Result) -> Checked:
     law = "requests completed = throughput x time"
     cure = "find the interval or the requests that the throughput leaves out"
     return [contradiction(figure, law, cure)]
+
+
+def failures(result: Result) -> Checked:
+    """Hold the number of failed requests against that of all."""
+    if result.failed is None or not result.count:
+        return None
+    share = result.failed / result.count
+    if share < FAILURES_MATTER:
+        return []
+    figure = f"{share:.1%} of {result.count} requests failed, and are in throughput and times"
+    law = "an error is not the work that was asked for; it is often the quicker answer"
+    return [misleading(figure, law, "fix the cause, or state throughput and times of successes")]
 
 
 def population(result: Result) -> Checked:
@@ -83,6 +97,10 @@ def _in_flight(
             yield doubt(figure, law, "give more connections, or lower the rate")
     elif low > 1.0 + _end_effect(result, response, result.think_s or 0.0):
         cure = "check clients, units and intervals: one of the three is of another run"
+        if result.tool == "hammerdb":
+            cure = (
+                "take `jobs ID timing VU`: HammerDB up to 5.0 counts each call of its summary twice"
+            )
         yield contradiction(f"{figure}, but {n:g} clients can have {n:g} at most", _LITTLE, cure)
     elif result.think_s is None or result.clients_vary or result.loop == "open":
         return

@@ -9,6 +9,7 @@ Source: Tene, *How NOT to Measure Latency* (2013); Poisson arrivals see time ave
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from headroom.audit.result import (
     doubt,
     in_words,
     lacking,
+    misleading,
     rate_in_words,
 )
 
@@ -31,6 +33,8 @@ FAR_ABOVE = 4.0
 """How far the stall must be above the stated percentile, so that omission misleads."""
 FEW = 0.2
 """Responses that record a stall, of the arrivals that it would have met."""
+PROVES = 0.1
+"""Share of a pause that may pass before the request was sent that lasts until its end."""
 SHORTFALL = 0.02
 ERRORS = 5.0
 
@@ -68,7 +72,7 @@ def _by_rate(reached: Stated | None, rate: float) -> Checked:
 
 def _missing(figure: str) -> Finding:
     law = "requests due = rate x time; those that were not sent are in no percentile"
-    return doubt(figure, law, "give the generator more clients, or state the rate it reached")
+    return misleading(figure, law, "give the generator more clients, or state the rate it reached")
 
 
 def stall(result: Result) -> Checked:
@@ -94,7 +98,11 @@ def stall(result: Result) -> Checked:
     least, most = 2.0, FEW * x.value * m.value
     if result.clients is not None:
         least, most = 0.5 * result.clients, min(2.0 * result.clients, most)
-    return _stalled(result, m.value, m.low / t.high, stalled) if least <= stalled <= most else []
+    return (
+        _stalled(result, m.value, m.low / t.high, stalled, doubt)
+        if least <= stalled <= most
+        else []
+    )
 
 
 def _in_log(result: Result, log: Log) -> list[Finding]:
@@ -111,10 +119,19 @@ def _in_log(result: Result, log: Log) -> list[Finding]:
     if sent > FEW * expected or expected < ERRORS**2:
         return []
     stalled = int(np.sum(log.response_s > gap_s / 2.0))
-    return _stalled(result, gap_s, gap_s / span_s, max(sent, stalled))
+    # A response as long as the pause proves that the system, not the load, paused.
+    spans = (waited_s < PROVES * gap_s) & (log.ends_s > log.ends_s[place])
+    level = misleading if np.any(spans) else doubt
+    return _stalled(result, gap_s, gap_s / span_s, max(sent, stalled), level)
 
 
-def _stalled(result: Result, stall_s: float, share: float, stalled: float) -> list[Finding]:
+def _stalled(
+    result: Result,
+    stall_s: float,
+    share: float,
+    stalled: float,
+    level: Callable[[str, str, str], Finding],
+) -> list[Finding]:
     for p, stated in sorted(result.percentiles.items()):
         met_s = stall_s * (1.0 - (1.0 - p) / share)
         if met_s > FAR_ABOVE * stated.value:
@@ -127,4 +144,4 @@ def _stalled(result: Result, stall_s: float, share: float, stalled: float) -> li
     figure += f": p{100 * p:g} {in_words(stated)} is {in_words(met_s)} or more for steady arrivals"
     law = "coordinated omission: who waits for replies sends nothing while the system stalls"
     cure = "use a schedule, and count from the due time: wrk2, pgbench --rate, k6 arrival rate"
-    return [doubt(figure, law, cure)]
+    return [level(figure, law, cure)]

@@ -1,4 +1,4 @@
-"""Summaries of BenchBase, read by its documentation: no file could be made to test it."""
+"""Summaries of BenchBase (`*.summary.json`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from headroom.audit.result import Result, Stated
 
 _SHARES = {"25th Percentile": 0.25, "Median": 0.5, "75th Percentile": 0.75,
            "90th Percentile": 0.9, "95th Percentile": 0.95, "99th Percentile": 0.99}  # fmt: skip
+_SETTINGS = ("DBMS Type", "DBMS Version", "isolation", "scalefactor")
 
 
 def is_benchbase(document: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -16,26 +17,27 @@ def is_benchbase(document: Any) -> bool:  # noqa: ANN401 - any JSON
 
 
 def read_benchbase(document: Mapping[str, Any], source: str) -> Sequence[Result]:
-    """Return the result of a `*.summary.json`."""
-    times = document["Latency Distribution"]
+    """Return the result of a summary. With a rate, arrivals wait in a queue that no time counts."""
+    times, clients = document["Latency Distribution"], document.get("terminals")
 
     def time(name: str) -> Stated | None:
-        return exact(times.get(f"{name} Latency (microseconds)"), scale=1e-6)
+        # Cut to whole microseconds, also the mean.
+        value = times.get(f"{name} Latency (microseconds)")
+        return None if value is None else Stated((value + 0.5) * 1e-6, 0.5e-6)
 
-    clients = document.get("terminals")
+    rates = [document.get(f"{kind} (requests/second)") for kind in ("Throughput", "Goodput")]
+    has_rates, count = all(rates), document.get("Measured Requests")
     percentiles = {share: time(name) for name, share in _SHARES.items()}
     return [
         Result(
-            tool="benchbase",
-            source=source,
-            name=str(document.get("Benchmark Type", source)),
+            tool="benchbase", source=source, name=str(document.get("Benchmark Type", source)),
             clients=None if clients is None else float(clients),
-            mean=time("Average"),
-            low=time("Minimum"),
-            high=time("Maximum"),
-            count=document.get("Measured Requests"),
-            throughput=exact(document.get("Throughput (requests/second)")),
+            duration_s=exact(document.get("Elapsed Time (nanoseconds)"), scale=1e-9),
+            mean=time("Average"), low=time("Minimum"), high=time("Maximum"),
+            count=count, throughput=exact(rates[0]),
+            failed=count * max(1.0 - rates[1] / rates[0], 0.0) if count and has_rates else None,
             percentiles={share: one for share, one in percentiles.items() if one is not None},
+            settings={key: str(document[key]) for key in _SETTINGS if document.get(key)},
             levels={} if clients is None else {"clients": int(clients)},
         )
-    ]
+    ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headroom.audit.result import Log, Stated
+from headroom.audit.result import Log, Result, Stated
 from headroom.errors import HeadroomError
 from headroom.experiment.protocol.run import FloatArray
 
@@ -43,7 +43,7 @@ def timed(text: str) -> Stated:
     return Stated.printed(match[1], scale=UNITS_S[match[2]])
 
 
-def moments(values: FloatArray, *, error: float) -> Mapping[str, Any]:
+def _moments(values: FloatArray, *, error: float) -> Mapping[str, Any]:
     """Return the distribution of single responses, each known within `error` (s)."""
     ordered = np.sort(values)
     shares = [share for share in (0.5, 0.9, 0.95, 0.99) if values.size * (1.0 - share) >= 5]  # noqa: PLR2004
@@ -56,7 +56,40 @@ def moments(values: FloatArray, *, error: float) -> Mapping[str, Any]:
     }
 
 
-def rates_of(log: Log) -> FloatArray:
+def of_responses(
+    ends_s: FloatArray,
+    response_s: FloatArray,
+    *,
+    tick_s: float,
+    is_coarse: bool = False,
+    **more: Any,  # noqa: ANN401 - fields
+) -> Result:
+    """Return the result of single responses, in any order.
+
+    Parameters
+    ----------
+    ends_s, response_s
+        Ends (s, any origin) and response times (s), shape (n,).
+    tick_s
+        Resolution (s) of the response times.
+    is_coarse
+        True if ends are whole seconds, too coarse for a course.
+    more
+        Other fields of the result.
+    """
+    order = np.argsort(ends_s, kind="stable")
+    start_s = float(np.min(ends_s - response_s))
+    log = Log(ends_s=ends_s[order] - start_s, response_s=response_s[order])
+    span_s = max(float(log.ends_s[-1]), 1e-9)
+    return Result(
+        count=ends_s.size, duration_s=Stated(span_s, tick_s + is_coarse),
+        throughput=Stated(ends_s.size / span_s, 1.0 / span_s), log=None if is_coarse else log,
+        rates=np.empty(0) if is_coarse else _rates(log), **_moments(response_s, error=tick_s),
+        **more,
+    )  # fmt: skip
+
+
+def _rates(log: Log) -> FloatArray:
     """Return the throughput (1/s) of up to 60 equal intervals, none of fewer than 600 responses."""
     span_s = float(log.ends_s[-1] - log.ends_s[0])
     bins = min(log.ends_s.size // 30, 60)
@@ -64,10 +97,3 @@ def rates_of(log: Log) -> FloatArray:
         return np.empty(0)
     counts, _ = np.histogram(log.ends_s, bins=bins)
     return counts / (span_s / bins)
-
-
-def rate_of(log: Log) -> Stated:
-    """Return the mean throughput (1/s): responses over the time from first start to last end."""
-    start_s = float(np.min(log.ends_s - log.response_s))
-    span_s = max(float(log.ends_s[-1]) - start_s, 1e-9)
-    return Stated(log.ends_s.size / span_s, 1.0 / span_s)

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headroom.audit.readers.fields import exact
+from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
 
 DIRECTIONS = ("read", "write", "trim")
@@ -24,14 +26,18 @@ def read_fio(document: Mapping[str, Any], source: str) -> Sequence[Result]:
     """Return one result for each job and direction that has completed requests."""
     shared = document.get("global options") or {}
     rows = Counter(_key(job) for job in document["jobs"])
+    version = str(document["fio version"]).removeprefix("fio-")
     return [
-        _result(
-            job, {**shared, **(job.get("job options") or {})}, direction, source, rows[_key(job)]
+        replace(
+            _result(
+                job, {**shared, **(job.get("job options") or {})}, direction, source,
+                rows[_key(job)],
+            ), version=version,
         )
         for job in document["jobs"]
         for direction in DIRECTIONS
         if (job.get(direction) or {}).get("total_ios")
-    ]
+    ]  # fmt: skip
 
 
 def _key(job: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -50,12 +56,8 @@ def _result(
     jobs = _number(options.get("numjobs"), 1.0) if rows == 1 else 1.0
     depth = _number(options.get("iodepth"), 1.0) if is_async else 1.0
     directions = sum(bool((job.get(one) or {}).get("total_ios")) for one in DIRECTIONS)
-    levels = {name: options[name] for name in _OPTIONS if name in options}
-    settings = {
-        **options,
-        "is_async": str(is_async),
-        "run_s": str(part.get("runtime", 0) / 1e3),
-    }
+    levels = {name: level(options[name]) for name in _OPTIONS if name in options}
+    settings = {**options, "is_async": str(is_async), "run_s": str(part["runtime"] / 1e3)}
     return Result(
         tool="fio", source=source, name=f"{job['jobname']} {direction}",
         loop="open" if "rate_iops" in options else "closed", think_s=None if "thinktime" in options

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from headroom.audit.readers.fields import UnreadableError, exact, moments, rate_of, rates_of
-from headroom.audit.result import Log, Result, Stated
+from headroom.audit.readers.fields import UnreadableError, exact, of_responses
+from headroom.audit.result import Result, Stated
 
 _REQUESTS = "http_req_duration"
 CSV_HEADER = "metric_name,timestamp,metric_value"
@@ -37,10 +37,14 @@ def read_summary(document: Mapping[str, Any], source: str) -> Sequence[Result]:
         "settings": {"dropped": str(dropped)},
     }  # fmt: skip
     pairs = (("iterations", "iteration_duration", 0.0), ("http_reqs", _REQUESTS, None))
+    failed = metrics.get("http_req_failed", {})
+    share = failed.get("value", failed.get("rate"))
     levels = {} if users is None else {"clients": int(users)}
     return [
         Result(
             name=counter, think_s=think_s, count=int(metrics[counter]["count"]),
+            failed=None if share is None or think_s is not None
+            else share * metrics[counter]["count"],
             throughput=exact(metrics[counter]["rate"]), levels={"metric": counter, **levels},
             duration_s=_duration(metrics[counter]), **_trend(metrics[trend]), **shared,
         )
@@ -106,13 +110,8 @@ def _stream(
             f"{source}: no response (`{_REQUESTS}`) in the stream",
             cure="give a stream with requests",
         )
-    order = np.argsort(table[:, 0], kind="stable")
-    log = Log(ends_s=table[order, 0] - table[:, 0].min(), response_s=table[order, 1])
     is_coarse = bool(np.all(table[:, 0] == np.floor(table[:, 0])))
-    return Result(
-        tool="k6-stream", source=source, name=_REQUESTS, count=table.shape[0],
-        throughput=rate_of(log),
-        log=None if is_coarse else log, rates=np.empty(0) if is_coarse else rates_of(log),
-        duration_s=Stated(float(log.ends_s[-1]), float(log.response_s.max()) + is_coarse),
-        **moments(log.response_s, error=1e-9),
+    return of_responses(
+        table[:, 0], table[:, 1], tick_s=1e-9, is_coarse=is_coarse,
+        tool="k6-stream", source=source, name=_REQUESTS,
     )  # fmt: skip

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headroom.audit.readers.fields import UnreadableError, moments, rate_of, rates_of
-from headroom.audit.result import Log, Result, Stated
+from headroom.audit.readers.fields import UnreadableError, of_responses
+from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.run import FloatArray
 
 _PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps", re.MULTILINE)
@@ -37,11 +37,12 @@ def read_pgbench(text: str, source: str) -> Sequence[Result]:
     seconds = re.match(r"(\d+) s", facts.get("duration", ""))
     lag = re.search(r"rate limit schedule lag: avg ([\d.]+)", text)
     offered = re.search(r"--rate[= ]([\d.]+)|\s-R\s*([\d.]+)", text)
+    version = re.search(r"^pgbench \(([\d.]+)", text, re.MULTILINE)
     # Connecting and the last transactions are outside of the stated duration: it is nominal.
     stdev = _milliseconds(facts.get("latency stddev"))
     return [
         Result(
-            tool="pgbench", source=source, name=workload,
+            tool="pgbench", version=version[1] if version else "", source=source, name=workload,
             loop="closed" if lag is None else "open", from_schedule=lag is not None,
             clients=clients,
             think_s=0.0 if "builtin" in facts["transaction type"] else None,
@@ -103,17 +104,11 @@ def read_log(text: str, source: str) -> Sequence[Result]:
         ) from error
     if not timed:
         raise UnreadableError(f"{source}: no transaction has a time", cure="give a longer log")
-    ends_s = table[:, 2] + table[:, 3] * _TICK_S
-    order = np.argsort(ends_s, kind="stable")
-    log = Log(ends_s=ends_s[order] - ends_s.min(), response_s=table[order, 1] * _TICK_S)
-    span_s = float(log.ends_s[-1])
     has_lag = len(rows[0]) > _LOG_COLUMNS[0]
     return [
-        Result(
+        of_responses(
+            table[:, 2] + table[:, 3] * _TICK_S, table[:, 1] * _TICK_S, tick_s=_TICK_S,
             tool="pgbench-log", source=source, name=source, loop="open" if has_lag else "closed",
             from_schedule=has_lag, clients=float(np.unique(table[:, 0]).size),
-            count=len(timed), log=log, throughput=rate_of(log), rates=rates_of(log),
-            duration_s=Stated(span_s + float(log.response_s[0]), float(log.response_s.max())),
-            **moments(log.response_s, error=_TICK_S),
         )
     ]  # fmt: skip

@@ -7,7 +7,17 @@ from typing import Any
 
 import msgspec
 
-from headroom.audit.readers import benchbase, fio, hyperfine, k6, pgbench, tidy, vegeta, wrk
+from headroom.audit.readers import (
+    benchbase,
+    fio,
+    hammerdb,
+    hyperfine,
+    k6,
+    pgbench,
+    tidy,
+    vegeta,
+    wrk,
+)
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.result import Result
 
@@ -43,6 +53,12 @@ FORMATS = {
                   fits=wrk.is_wrk, read=wrk.read_wrk),
     "pgbench": Format(kind="text", expected='lines "transaction type:" and "tps ="',
                       fits=pgbench.is_pgbench, read=pgbench.read_pgbench),
+    "hammerdb": Format(kind="text", expected='a line "TEST RESULT :" or `jobs ID timing`',
+                       fits=hammerdb.is_hammerdb, read=hammerdb.read_hammerdb),
+    "vegeta-json": Format(kind="lines", expected="rows of `vegeta encode`",
+                          fits=vegeta.is_encoded_json, read=vegeta.read_encoded_json),
+    "vegeta-hdrplot": Format(kind="lines", expected="rows of `vegeta report -type=hdrplot`",
+                             fits=vegeta.is_hdrplot, read=vegeta.read_hdrplot),
     "k6-json": Format(kind="lines", expected='lines of JSON, with `"type":"Point"`',
                       fits=_has_point, read=k6.read_json_lines),
     "k6-csv": Format(kind="lines", expected=f"a header {k6.CSV_HEADER}...",

@@ -1,20 +1,30 @@
-"""JSON reports and encoded results of vegeta; its binary results have no stable format."""
+"""Reports (JSON, HDR plot) and encoded results (CSV, JSON) of vegeta.
+
+Its binary results have no stable format.
+"""
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from headroom.audit.readers.fields import UnreadableError, exact, moments, rate_of, rates_of
-from headroom.audit.result import Log, Result, Stated
+from headroom.audit.readers.fields import exact, of_responses
+from headroom.audit.result import Result, Stated
 
 _NS = 1e-9
 _SHARES = {"50th": 0.5, "90th": 0.9, "95th": 0.95, "99th": 0.99}
 RANK_ERROR = 0.01
 """vegeta estimates percentiles with a t-digest: ranks within 1% of the samples."""
+_PLOTTED = {0.5, 0.9, 0.95, 0.9875}
+"""Shares that are read: a plot has all of them up to 1, also of few responses."""
 _LOG_COLUMNS = 12
+_HDRPLOT = ["Value(ms)", "Percentile", "TotalCount", "1/(1-Percentile)"]
+_HDRPLOT_ROW = re.compile(r"^([\d.]+) +([\d.]+) +(\d+) +[\d.]+ *$", re.MULTILINE)
 
 
 def is_vegeta(document: Any) -> bool:  # noqa: ANN401 - any JSON
@@ -37,6 +47,7 @@ def read_vegeta(document: Mapping[str, Any], source: str) -> Sequence[Result]:
             low=exact(times.get("min"), scale=_NS), throughput=exact(count / (sent_s + wait_s))
             if sent_s + wait_s else None,
             percentiles={share: one for share, one in percentiles.items() if one is not None},
+            failed=None if "success" not in document else count * (1.0 - document["success"]),
             settings={"sent_s": str(sent_s), "rate": str(document["rate"])},
             levels={"rate": round(float(document["rate"]), 3)},
         )
@@ -52,23 +63,52 @@ def is_encoded(lines: Sequence[str]) -> bool:
     )
 
 
+def is_encoded_json(lines: Sequence[str]) -> bool:
+    """Return whether lines are of `vegeta encode`, which writes JSON unless told otherwise."""
+    return bool(lines) and lines[0].startswith('{"attack":') and '"latency":' in lines[0]
+
+
 def read_encoded(text: str, source: str) -> Sequence[Result]:
-    """Return the result of encoded attacks: single responses of an open load."""
-    try:
-        table = np.array([[int(r[0]), int(r[2])] for r in csv.reader(io.StringIO(text)) if r])
-    except (ValueError, IndexError) as error:
-        raise UnreadableError(
-            f"{source}: not results of vegeta: {error}", cure="use `vegeta encode --to csv`"
-        ) from error
-    start_s = (table[:, 0] - table[:, 0].min()) * _NS
-    response_s = table[:, 1] * _NS
-    order = np.argsort(start_s + response_s, kind="stable")
-    log = Log(ends_s=(start_s + response_s)[order], response_s=response_s[order])
+    """Return the result of attacks encoded as CSV: single responses of an open load."""
+    return _log(
+        [(int(row[0]), int(row[2])) for row in csv.reader(io.StringIO(text)) if row], source
+    )
+
+
+def read_encoded_json(text: str, source: str) -> Sequence[Result]:
+    """Return the result of attacks encoded as JSON."""
+    rows = [msgspec.json.decode(line) for line in text.splitlines() if line.strip()]
+    return _log(
+        [(datetime.fromisoformat(row["timestamp"]).timestamp() * 1e9, row["latency"])
+         for row in rows], source,
+    )  # fmt: skip
+
+
+def _log(rows: Sequence[tuple[float, float]], source: str) -> Sequence[Result]:
+    first = rows[0][0]
+    table = np.array([(start - first, response) for start, response in rows]) * _NS
+    return [
+        of_responses(
+            table.sum(axis=1), table[:, 1], tick_s=_NS,
+            tool="vegeta-log", source=source, name=source, loop="open",
+        )
+    ]  # fmt: skip
+
+
+def is_hdrplot(lines: Sequence[str]) -> bool:
+    """Return whether lines are of `vegeta report -type=hdrplot`."""
+    return bool(lines) and lines[0].split() == _HDRPLOT
+
+
+def read_hdrplot(text: str, source: str) -> Sequence[Result]:
+    """Return the distribution of a plot: percentiles without the time or the rate of the run."""
+    rows = [(float(v) * 1e-3, float(p), int(n)) for v, p, n in _HDRPLOT_ROW.findall(text)]
+    (low, _, _), (high, _, count) = rows[0], rows[-1]
+    percentiles = {share: Stated(value, _NS) for value, share, _ in rows if share in _PLOTTED}
     return [
         Result(
-            tool="vegeta-log", source=source, name=source, loop="open", log=log,
-            count=table.shape[0], throughput=rate_of(log),
-            duration_s=Stated(float(log.ends_s[-1]), 1e-6),
-            rates=rates_of(log), **moments(response_s, error=_NS),
+            tool="vegeta-plot", source=source, name=source, loop="open", count=count,
+            low=Stated(low, _NS), high=Stated(high, _NS), percentiles=percentiles,
+            rank_error=RANK_ERROR,
         )
     ]  # fmt: skip

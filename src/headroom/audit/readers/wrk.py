@@ -37,6 +37,7 @@ def read_wrk(text: str, source: str) -> Sequence[Result]:
     is_wrk2 = "Thread calibration" in text or "HdrHistogram" in text
     mean, stdev, high = (timed(latency[at]) for at in (1, 2, 3))
     offered = re.search(r"(?:-R|--rate)[ =]?(\d+)", text)
+    failed = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
     count = _TOTAL_COUNT.search(text)
     bins = _HDR_BIN if is_wrk2 else 0.0
     return [
@@ -45,6 +46,7 @@ def read_wrk(text: str, source: str) -> Sequence[Result]:
             loop="open" if is_wrk2 else "closed", from_schedule=is_wrk2, fills_in=not is_wrk2,
             clients=float(load[2]), think_s=0.0, count=int(done[1]),
             duration_s=Stated.printed(done[2], scale=UNITS_S[done[3]]),
+            failed=float(failed[1]) if failed else 0.0,
             throughput=Stated.printed(rate[1]), mean=_wider(mean, bins), stdev=_wider(stdev, bins),
             high=_wider(high, bins), samples=None if count is None else int(count[1]),
             percentiles=dict(_percentiles(text, bins)),

@@ -4,7 +4,7 @@ import msgspec
 
 from headroom.analysis.results import Factor
 from headroom.report.charts.figure import Spec
-from headroom.report.charts.tradeoff import tradeoff_figures
+from headroom.report.charts.tradeoff import _named, tradeoff_figures
 from tests.support.example_results import estimate, model_experiment
 
 
@@ -17,7 +17,7 @@ def test_points_of_one_series_are_filled_by_a_channel_and_say_what_is_beside_the
     figure, *_ = tradeoff_figures(experiment, marks=100)
     (marks,) = [one for one in figure.spec["layer"] if one["mark"]["type"] == "point"]
     assert marks["encoding"]["fill"]["field"] == "series"
-    assert "Beside each point: depth and size." in figure.caption
+    assert "where there is room: depth and size." in figure.caption
 
 
 def _axis_of(*values: float) -> Spec:
@@ -42,3 +42,20 @@ def test_an_axis_near_zero_begins_there() -> None:
     assert _axis_of(1.0, 5.0)["domain"][0] == 0
     assert "domain" not in _axis_of(100.0, 105.0)
     assert _axis_of(1.0, 1000.0)["type"] == "log"
+
+
+def test_names_of_close_points_do_not_overlap() -> None:
+    """Cause: the names of two systems of a table, with nearly the same figures, covered each other.
+
+    Of three points at one place, two have a name (above and below); a far one has its own.
+    """
+    rows = [
+        {"x": x, "y": y, "place": place, "name": f"system {place}", "is_best": place == 1}
+        for place, (x, y) in enumerate([(5.0, 5.0), (5.01, 5.0), (5.0, 5.01), (9.0, 1.0)])
+    ]
+    axes = [{"field": name, "scale": {"type": "linear"}} for name in "xy"]
+    for width in (240, 520):
+        named = _named(rows, *axes)
+        above, below = named["above", width], named.get(("below", width), [])
+        assert {1, 3} <= {*above, *below}
+        assert len(above) + len(below) == 3

@@ -1,7 +1,8 @@
 """Scatter plot of two metrics of one experiment: cost against benefit."""
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
@@ -20,6 +21,7 @@ from headroom.report.charts.figure import (
 from headroom.report.charts.sweep import scale_of
 from headroom.report.dimensions import is_log_like
 from headroom.report.extent import fair_shares
+from headroom.report.figures.placing import Box, Placer, Words, box_of
 from headroom.report.numbers import format_estimate
 from headroom.report.words import (
     axis_title,
@@ -34,6 +36,10 @@ Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
 _FIGURES_AT_MOST = 2
 _LABELS_AT_MOST = 30
 _SERIES_AT_MOST = 7
+_SIDES = {"above": -10, "below": 18}
+"""Base lines (px) of names, from the point down."""
+_WIDTHS_PX = (240, 520)
+"""Plots, on a phone and wide, in which names were placed; a wider one has more room."""
 _EDGE_PX = 24
 """Room at the ends of the axes, for the names next to the points."""
 _ONE_SERIES: Spec = {"color": {"field": "series", "type": "nominal", "legend": None}}
@@ -150,7 +156,7 @@ def _names_words(experiment: ExperimentResult, count: int) -> str:
     names = [factor.name for factor in experiment.factors]
     if count > _LABELS_AT_MOST or len(names) < 2:  # noqa: PLR2004 - one name is the series or axis
         return ""
-    return f"Beside each point: {join_words(names)}."
+    return f"Beside the points, where there is room: {join_words(names)}."
 
 
 def _row(
@@ -194,7 +200,8 @@ def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -
         _marks(x, y, titles, channels),
     ]
     if len(rows) <= _LABELS_AT_MOST:
-        layers.append(_names(x, y))
+        named = _named(rows, x, y)
+        layers += [_names(x, y, side, named) for side in _SIDES]
     return {
         "description": f"{titles[1]} against {titles[0]}",
         "width": "container",
@@ -260,8 +267,46 @@ def _marks(x: Spec, y: Spec, titles: tuple[str, str], channels: Spec) -> Spec:
     }
 
 
-def _names(x: Spec, y: Spec) -> Spec:
-    return {
-        "mark": {"type": "text", "style": "guide-text", "dy": -11, "clip": False},
-        "encoding": {"x": x, "y": y, "text": {"field": "name"}},
-    }
+def _named(rows: Sequence[Row], x: Spec, y: Spec) -> dict[tuple[str, int], list[int]]:
+    """Return the places of the points with a name on a side, by side and width (px) of the plot.
+
+    No name covers another or a mark; unbeaten points get theirs first.
+    """
+    named: dict[tuple[str, int], list[int]] = {}
+    order = sorted(rows, key=lambda row: not row["is_best"])
+    for width in _WIDTHS_PX:
+        across, up = _pixels(rows, x, width), _pixels(rows, y, HEIGHT_PX)
+        dots = {row["place"]: (left, HEIGHT_PX - high)
+                for row, left, high in zip(rows, across, up, strict=True)}  # fmt: skip
+        placer = Placer(frame=Box(-_EDGE_PX, -_EDGE_PX, width + _EDGE_PX, HEIGHT_PX + _EDGE_PX))
+        for left, top in dots.values():
+            placer.take(Box(left - 4.0, top - 4.0, left + 4.0, top + 4.0))
+        for row in order:
+            left, top = dots[row["place"]]
+            for side, offset in _SIDES.items():
+                box = box_of(Words(text=row["name"]), left, top + offset, "middle")
+                if placer.is_free(box):
+                    placer.take(box)
+                    named.setdefault((side, width), []).append(row["place"])
+                    break
+    return named
+
+
+def _pixels(rows: Sequence[Row], axis: Spec, length_px: int) -> list[float]:
+    """Return the places (px) of points along an axis."""
+    values = [float(row[axis["field"]]) for row in rows]
+    scale = axis["scale"]
+    if scale.get("type") == "log":
+        values = [math.log(value) for value in values]
+    low, high = min([*values, *([0.0] if "domain" in scale else [])]), max(values)
+    step = (length_px - 2 * _EDGE_PX) / ((high - low) or 1.0)
+    return [_EDGE_PX + (value - low) * step for value in values]
+
+
+def _names(x: Spec, y: Spec, side: str, named: Mapping[tuple[str, int], list[int]]) -> Spec:
+    tests = [json.dumps(named.get((side, width), [])) for width in _WIDTHS_PX]
+    has_name = f"indexof(width < {_WIDTHS_PX[1]} ? {tests[0]} : {tests[1]}, datum.place) >= 0"
+    text = {"condition": {"test": has_name, "field": "name"}, "value": ""}
+    # The offset is of the base line, as in the boxes that were kept free.
+    mark = {"type": "text", "style": "guide-text", "dy": _SIDES[side], "clip": False}
+    return {"mark": {**mark, "baseline": "alphabetic"}, "encoding": {"x": x, "y": y, "text": text}}

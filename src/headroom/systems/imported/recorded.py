@@ -23,11 +23,12 @@ class RecordedMetric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class RecordedRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run: levels by factor, values by metric, and what it comes from."""
+    """One run: levels by parameter, values by metric, its source, and what else the source says."""
 
     levels: dict[str, Value]
     values: dict[str, float]
     source: str
+    settings: dict[str, str] = {}
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
