@@ -1,13 +1,12 @@
 """A Dask cluster of separate processes: same rows as here, whatever dies."""
 
-import itertools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from headroom.experiment.runner.tasks import Recipe
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from tests.support.dask_processes import DaskProcesses
 from tests.support.model_study import write_model_study
-from tests.support.study_sessions import Rows, run_study
+from tests.support.study_sessions import after_commits, run_study
 
 STUDY = """
 [[experiment]]
@@ -222,17 +221,6 @@ def test_a_finished_study_needs_no_cluster(plan_of: MakePlan) -> None:
     run_study(plan)
     with Cluster(parse_address("dask://nowhere.invalid:1"), print) as cluster:
         assert run_study(plan, place=cluster).done == 0
-
-
-def after_commits(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], None]]) -> None:
-    """Let something happen after some commits of rows, counted from 1."""
-    original, counter = Journal.append_encoded, itertools.count(1)
-
-    def append_encoded(journal: Journal, rows: Rows) -> None:
-        original(journal, rows)
-        acts.get(next(counter), lambda: None)()
-
-    monkeypatch.setattr(Journal, "append_encoded", append_encoded)
 
 
 def _kill_a_worker(cluster: DaskProcesses) -> None:
