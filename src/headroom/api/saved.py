@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from html import escape
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from rich.console import Console
 
 from headroom.api.results import View
-from headroom.api.tables import frame_of, tidy
+from headroom.api.tables import Tabular, tidy
 from headroom.errors import StudyError
 from headroom.experiment.study.study import SAME_WITHIN
 from headroom.gate.compare import Question
@@ -21,11 +21,8 @@ from headroom.gate.result import ComparisonResult, Row
 from headroom.gate.stored import Stored, compare_results
 from headroom.report.compared.terminal import render_comparison
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class Compared:
+class Compared(Tabular):
     """A comparison of saved results with the first one, point by point.
 
     Parameters
@@ -64,16 +61,6 @@ class Compared:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return tidy rows: factors, metric, both values, ratio, low, high, verdict."""
         return tidy(_flat(row) for row in self.data.rows)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the rows of `to_rows` as a pandas DataFrame.
-
-        Raises
-        ------
-        EnvironmentUnfitError
-            pandas is not installed.
-        """
-        return frame_of(self.to_rows())
 
 
 def _flat(row: Row) -> dict[str, Any]:

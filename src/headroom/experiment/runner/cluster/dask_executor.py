@@ -140,7 +140,7 @@ class DaskExecutor:
             return  # a lost scheduler has no tasks
 
     def close(self) -> None:
-        """Wait for the ends of chunks whose results are there: their workers are busy until then."""
+        """Wait for the ends of chunks whose results are there: until then workers are busy."""
         self._unsubscribe()
         with suppress(OSError, TimeoutError, CommClosedError, CancelledError):
             for chunk in self._open.values():

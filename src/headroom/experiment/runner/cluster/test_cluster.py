@@ -21,6 +21,7 @@ from headroom.experiment.runner.cluster import connection, on_worker
 from headroom.experiment.runner.cluster.address import parse_address
 from headroom.experiment.runner.cluster.connection import Cluster
 from headroom.experiment.runner.executors import InlineExecutor
+from headroom.experiment.runner.hosts import Host
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.tasks import Recipe
 from headroom.experiment.study.plan import Plan, PlannedExperiment
@@ -201,6 +202,10 @@ class Resting:
         """Return an executor of this process."""
         self.asked.append(f"executor of {', '.join(recipes)}")
         return InlineExecutor({one.spec.name: one.system for one in experiments})
+
+    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> Host:
+        """Fail: nothing names a host."""
+        raise AssertionError(name, experiments, folder)
 
     def close(self) -> None:
         """Note whether anything was measured before."""
