@@ -145,8 +145,9 @@ def print_kills(folder: Path, replications: int, *, kills: int, seconds: float) 
                     if sum(done.values()) == kills:
                         run.wait()
                     elif random_moments.random() < WORKER_SHARE:
-                        os.kill(cluster.worker_pids()[0], signal.SIGKILL)
-                        done["worker"] += 1
+                        for pid in cluster.worker_pids()[:1]:  # none while they start again
+                            os.kill(pid, signal.SIGKILL)
+                            done["worker"] += 1
                     else:
                         cluster.kill_scheduler()
                         done["scheduler"] += 1

@@ -35,16 +35,16 @@ class DaskProcesses:
         Folder for their files.
     worker_count
         Workers, each with a nanny.
-    options
-        Further options of the workers.
+    hosts
+        Hosts that one further worker each announces: all are this machine.
     """
 
-    def __init__(self, folder: Path, *, worker_count: int = 2, options: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, *, worker_count: int = 2, hosts: Sequence[str] = ()) -> None:
         self.folder = folder
         self._worker_count = worker_count
-        self._options = options
+        self._hosts = hosts
         self._scheduler: subprocess.Popen[bytes] | None = None
-        self._workers: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
         self.address = ""
 
     def __enter__(self) -> Self:
@@ -66,8 +66,9 @@ class DaskProcesses:
 
     @property
     def pids(self) -> list[int]:
-        """The scheduler and the command that starts the workers."""
-        return [process.pid for process in (self._scheduler, self._workers) if process is not None]
+        """The scheduler and the commands that start the workers."""
+        started = [self._scheduler, *self._workers]
+        return [process.pid for process in started if process is not None]
 
     def start(self) -> None:
         """Start all processes, and wait until every worker is known."""
@@ -83,17 +84,22 @@ class DaskProcesses:
             assert self._scheduler.poll() is None
             sleep(0.05)
         self.address = json.loads(file.read_text())["address"]
-        self._workers = self._started(
-            "worker", self.address, "--nthreads", "1", "--nworkers", str(self._worker_count),
-            "--no-dashboard", "--memory-limit", "0", "--host", "127.0.0.1",
-            "--local-directory", str(self.folder), *self._options,
-        )  # fmt: skip
+        options = [["--nworkers", str(self._worker_count)]]
+        options += [["--resources", f"{name}=1"] for name in self._hosts]
+        self._workers = [
+            self._started(
+                "worker", self.address, "--nthreads", "1", "--no-dashboard", "--memory-limit", "0",
+                "--host", "127.0.0.1", "--local-directory", str(self.folder), *one,
+            )
+            for one in options
+        ]  # fmt: skip
         self.await_workers()
 
     def await_workers(self) -> None:
         """Wait until every worker is known to the scheduler."""
         with self.client() as client:
-            client.wait_for_workers(self._worker_count, timeout=_START_S)
+            count = self._worker_count + len(self._hosts)
+            client.wait_for_workers(count, timeout=_START_S)
 
     def client(self) -> Client:
         """Return a new connection."""
@@ -112,8 +118,9 @@ class DaskProcesses:
 
     def kill_workers(self) -> None:
         """Kill the workers and their nannies: they have a session of their own."""
-        _kill_session(self._workers)
-        self._workers = None
+        for leader in self._workers:
+            _kill_session(leader)
+        self._workers = []
 
     def stop(self) -> None:
         """Kill what still runs."""

@@ -10,11 +10,12 @@ import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
+import pytest
 from rich.console import Console
 
 from headroom.experiment.journal.journal import Journal, ReplicationRow
@@ -100,6 +101,17 @@ def kill_at_row(number: int, stage: Stage) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     Journal.append_encoded = append_encoded  # type: ignore[assignment,method-assign]  # fault
+
+
+def after_commits(monkeypatch: pytest.MonkeyPatch, acts: Mapping[int, Callable[[], None]]) -> None:
+    """Let something happen after some commits of rows, counted from 1."""
+    original, counter = Journal.append_encoded, itertools.count(1)
+
+    def append_encoded(journal: Journal, rows: Rows) -> None:
+        original(journal, rows)
+        acts.get(next(counter), lambda: None)()
+
+    monkeypatch.setattr(Journal, "append_encoded", append_encoded)
 
 
 def _kill_at_commit(statement: str) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from headroom.analysis.results import Effect, ExperimentResult, FitResult, StudyResult
 from headroom.api.results import View
-from headroom.api.tables import frame_of
+from headroom.api.tables import Tabular, frame_of
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
@@ -26,20 +26,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Answer:
+class Answer(Tabular):
     """Base of the answers: text, card, rows, frame."""
 
     def summary(self, width: int = 80) -> str:
         """Return the output of the command, at a width of that many columns."""
         raise NotImplementedError
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return tidy rows."""
-        raise NotImplementedError
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the rows as a pandas DataFrame."""
-        return frame_of(self.to_rows())
 
     def __repr__(self) -> str:
         return self.summary().rstrip("\n")

@@ -17,7 +17,7 @@ from headroom.analysis import export
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.results import ClaimResult, ExperimentResult, LevelsCompared, StudyResult
 from headroom.api.estimates import Estimate, Point
-from headroom.api.tables import frame_of, tidy
+from headroom.api.tables import Tabular, frame_of, tidy
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
@@ -49,7 +49,7 @@ _PAGE = re.compile(r"Report: |Page    ")
 """The line of a summary that names the page."""
 
 
-class View:
+class View(Tabular):
     """Base of results and sweeps.
 
     Parameters
@@ -121,13 +121,15 @@ class View:
         return tidy(_ROWS[what](self.data))
 
     def to_frame(self, what: What = "points") -> "pd.DataFrame":
-        """Return the rows of `to_rows` as a pandas DataFrame.
+        """Return the rows of `to_rows` as a pandas DataFrame, without pandas as a pyarrow Table.
+
+        polars, DuckDB and pyarrow take the result itself (``polars.DataFrame(result)``), with the
+        rows of its points; pyarrow must be installed for that.
 
         Raises
         ------
         EnvironmentUnfitError
-            pandas is not installed; `to_rows` needs no library, and polars, pyarrow and DuckDB
-            take its rows as well.
+            Neither pandas nor pyarrow is installed; `to_rows` needs no library.
         """
         return frame_of(self.to_rows(what))
 

@@ -8,13 +8,13 @@ from html import escape
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from rich.console import Console
 
 from headroom.api.results import View
-from headroom.api.tables import frame_of, tidy
+from headroom.api.tables import Tabular, tidy
 from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
 from headroom.experiment.study.study import SAME_WITHIN
@@ -24,11 +24,8 @@ from headroom.gate.result import ComparisonResult, Gate, Row
 from headroom.gate.stored import Stored
 from headroom.report.compared.terminal import render_comparison
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-class Compared:
+class Compared(Tabular):
     """A comparison of saved results with the first one, point by point.
 
     Parameters
@@ -72,16 +69,6 @@ class Compared:
     def to_rows(self) -> list[dict[str, Any]]:
         """Return tidy rows: factors, metric, both values, ratio, low, high, verdict."""
         return tidy(_flat(row) for row in self.data.rows)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return the rows of `to_rows` as a pandas DataFrame.
-
-        Raises
-        ------
-        EnvironmentUnfitError
-            pandas is not installed.
-        """
-        return frame_of(self.to_rows())
 
 
 def _flat(row: Row) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""Tidy tables: rows as dictionaries, and as a pandas DataFrame where that is installed."""
+"""Tidy tables: rows as dictionaries, as a frame of pandas, as Arrow for every other library."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from headroom.errors import EnvironmentUnfitError
@@ -37,19 +38,56 @@ def _short(name: str, taken: set[str]) -> str:
     return _RENAMED.get(name, short)
 
 
-def frame_of(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
-    """Return rows as a pandas DataFrame.
+class Tabular:
+    """What has rows is a frame too, and a stream of Arrow that polars, DuckDB and pyarrow take."""
 
-    Raises
-    ------
-    EnvironmentUnfitError
-        pandas is not installed.
-    """
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return tidy rows, one dictionary each."""
+        raise NotImplementedError
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows as a pandas DataFrame; without pandas as a pyarrow Table.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            Neither is installed; `to_rows` needs no library.
+        """
+        return frame_of(self.to_rows())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the rows by Arrow's PyCapsule interface; pyarrow makes it."""
+        return _arrow_table(self.to_rows()).__arrow_c_stream__(requested_schema)
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":
+    """Return rows as a pandas DataFrame, without pandas as a pyarrow Table."""
     try:
         import pandas as pd  # noqa: PLC0415 - heavy, and not everyone has it
+    except ImportError:
+        frame: pd.DataFrame = _arrow_table(rows)
+        return frame
+    return pd.DataFrame.from_records(list(rows))
+
+
+def _arrow_table(rows: Sequence[Mapping[str, Any]]) -> Any:  # noqa: ANN401 - pyarrow has no types
+    try:
+        arrow = import_module("pyarrow")
     except ImportError as error:
         raise EnvironmentUnfitError(
-            "a frame needs pandas, which is not installed",
-            cure="install it: pip install 'headroom-lab[notebook]'; or take to_rows()",
+            "a frame needs pandas or pyarrow, and neither is installed",
+            cure="pip install 'headroom-lab[notebook]', or pyarrow; to_rows() needs no library",
         ) from error
-    return pd.DataFrame.from_records(list(rows))
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return arrow.table({name: _of_one_type([row.get(name) for row in rows]) for name in names})
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return the values of a column as Arrow wants them: numbers, or texts."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} or kinds <= {int, float} or kinds <= {str}:
+        return [
+            float(value) if kinds == {int, float} and value is not None else value
+            for value in values
+        ]
+    return [None if value is None else str(value) for value in values]

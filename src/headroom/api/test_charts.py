@@ -1,10 +1,14 @@
 """Figures of the report as Altair charts: valid specifications, the metric and axis asked for."""
 
 import json
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import headroom as hr
+from headroom.api.tables import frame_of
 from headroom.errors import EnvironmentUnfitError, StudyError
 
 
@@ -63,12 +67,24 @@ def test_what_cannot_be_drawn_is_refused_with_a_hint(grid: hr.Sweep) -> None:
 def test_without_pandas_and_altair_the_hint_says_what_to_install(
     grid: hr.Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("altair", "pandas"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+    for name in ("altair", "pandas", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(EnvironmentUnfitError, match="needs Altair") as chart:
         grid.chart()
-    with pytest.raises(EnvironmentUnfitError, match="needs pandas") as frame:
+    with pytest.raises(EnvironmentUnfitError, match="needs pandas or pyarrow") as frame:
         grid.to_frame()
     assert "[notebook]" in chart.value.cure
     assert "to_rows" in frame.value.cure
     assert grid.to_rows()
+
+
+def test_arrow_gets_columns_of_one_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factor may have words and numbers as levels; a column of Arrow holds one type."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    arrow = SimpleNamespace(table=lambda columns: columns)
+    monkeypatch.setitem(sys.modules, "pyarrow", arrow)
+    rows: list[dict[str, Any]] = [
+        {"size": 1, "kind": "all", "ok": True},
+        {"size": 0.5, "kind": 3, "ok": None},
+    ]
+    assert frame_of(rows) == {"size": [1.0, 0.5], "kind": ["all", "3"], "ok": [True, None]}

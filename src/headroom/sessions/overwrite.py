@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.machine.shell import one_spaced, quoted
 from headroom.experiment.protocol.system import Confirmation, Destructive, Foresees
+from headroom.experiment.runner.hosts import host_of
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 
@@ -16,7 +17,7 @@ def foresight(plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return the planned consumption of the run of each point, by key of the point."""
     return {
         point.key: experiment.system.foresight(point.config)
-        for experiment in plan.experiments
+        for experiment in _here(plan)
         if isinstance(experiment.system, Foresees)
         for point in experiment.points
     }
@@ -37,7 +38,7 @@ def needed(plan: Plan) -> list[Confirmation]:
     """Return the confirmations that a plan needs, each once."""
     found = (
         one
-        for experiment in plan.experiments
+        for experiment in _here(plan)
         for point in experiment.points
         for one in confirmations(experiment, point)
     )
@@ -79,6 +80,11 @@ def confirmations(experiment: PlannedExperiment, point: Point) -> tuple[Confirma
     """Return the confirmations that the run of one point needs."""
     system = experiment.system
     return system.confirmations(point.config) if isinstance(system, Destructive) else ()
+
+
+def _here(plan: Plan) -> list[PlannedExperiment]:
+    """Return the experiments that run on this machine; other hosts overwrite nothing."""
+    return [experiment for experiment in plan.experiments if not host_of(experiment)]
 
 
 def _described(one: Confirmation) -> str:

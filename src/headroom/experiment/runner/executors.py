@@ -83,9 +83,7 @@ class Place(Protocol):
         """Return an executor for those of the `experiments` that have a recipe."""
         ...
 
-    def host(
-        self, name: str, experiments: Sequence[PlannedExperiment], folder: Path
-    ) -> "Host":
+    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> "Host":
         """Return the machine that `name` stands for, to measure experiments of a study there."""
         ...
 

@@ -9,9 +9,8 @@ import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -21,6 +20,7 @@ from headroom.experiment.machine.machine_watch import busy_words
 from headroom.experiment.protocol.system import (
     ChecksPoints,
     Column,
+    Destructive,
     KeepsThings,
     Located,
     Replays,
@@ -41,6 +41,9 @@ from headroom.experiment.runner.tasks import (
 )
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.window_checks import time_windows
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 Configs: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Value]]]
 """Config of each point, by experiment and key."""
@@ -159,9 +162,7 @@ class ThisHost:
         return notes
 
 
-def _prepared(
-    system: System, configs: Iterable[Mapping[str, Value]]
-) -> dict[str, float | str]:
+def _prepared(system: System, configs: Iterable[Mapping[str, Value]]) -> dict[str, float | str]:
     facts = dict(system.prepare())
     for config in configs:
         if isinstance(system, ChecksPoints):
@@ -175,7 +176,7 @@ def host_of(experiment: PlannedExperiment) -> str:
     return "" if name in _names_here() else name
 
 
-def hosts_of(plan: Plan, place: Place | None, say: Callable[[str], None]) -> dict[str, Host]:
+def hosts_of(plan: Plan, place: Place | None) -> dict[str, Host]:
     """Return the hosts of a plan that can be asked: this machine under an empty name, always."""
     by_host: dict[str, list[PlannedExperiment]] = {"": []}
     for experiment in plan.experiments:
@@ -263,7 +264,7 @@ def serve(connection: "Connection[bytes, bytes]", visit: Visit) -> None:
                 _answer(reply, host, executor, request)
             except HeadroomError as error:
                 reply.error, reply.cure = error.message, error.cure
-            except Exception as unknown:  # noqa: BLE001 - the driver reports it
+            except Exception as unknown:
                 reply.error = describe_exception(unknown)
             reply.said += said
             said.clear()
@@ -277,6 +278,13 @@ def serve(connection: "Connection[bytes, bytes]", visit: Visit) -> None:
 
 def _host(visit: Visit) -> ThisHost:
     systems = {name: load_system(recipe) for name, recipe in visit.recipes.items()}
+    for name, system in systems.items():
+        configs = visit.configs[name].values()
+        if isinstance(system, Destructive) and any(map(system.confirmations, configs)):
+            raise EnvironmentUnfitError(
+                f"experiment {name!r} would overwrite what is on a target",
+                cure="run it on that machine, where --overwrite can confirm it",
+            )
     return ThisHost(systems, visit.recipes, folder=Path(visit.folder), configs=visit.configs)
 
 

@@ -201,7 +201,7 @@ class _Session:
         self._progress = progress
         self._interrupt = interrupt
         self._stop_on_failure = stop_on_failure
-        self._hosts = hosts_of(plan, place, progress.say)
+        self._hosts = hosts_of(plan, place)
         self._looks: dict[str, Looked] = {}
         self._schedules: dict[tuple[str, Column], Schedule] = {}
         self._running: dict[int, Planned] = {}

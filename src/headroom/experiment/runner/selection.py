@@ -3,9 +3,10 @@
 The same rule decides which points run and which rows are shown: a row counts if experiment, point
 key, replication, seed and fingerprint agree. A measurement must also come from the machine in
 question, must have found the present contents there, and must not be older than the last
-`run --fresh`. The machine in question is normally this one, or the experiment's host. Only if no session ever measured the
-experiment here, for example after copying results to a reader's machine, or if the host was not
-asked, it is the machine of the newest measurement, with the contents of that time.
+`run --fresh`. The machine in question is normally this one, or the experiment's host. Only if no
+session ever measured the experiment here, for example after copying results to a reader's machine,
+or if the host was not asked, it is the machine of the newest measurement, with the contents of that
+time.
 
 Rows that do not count stay in the journal.
 """
@@ -109,15 +110,11 @@ class Site:
     places: Mapping[str, str]
 
 
-def criteria_of_run(
-    plan: Plan, journal: Journal, sites: Mapping[str, Site]
-) -> dict[str, Criteria]:
+def criteria_of_run(plan: Plan, journal: Journal, sites: Mapping[str, Site]) -> dict[str, Criteria]:
     """Return the criteria for reusing a stored row of each experiment at its host's site."""
     environments = journal.environments()
     return {
-        one.spec.name: criteria_of(
-            plan, journal, one, environments, site=sites.get(one.spec.host)
-        )
+        one.spec.name: criteria_of(plan, journal, one, environments, site=sites.get(one.spec.host))
         for one in plan.experiments
     }
 

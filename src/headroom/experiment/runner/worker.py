@@ -45,7 +45,6 @@ def _serve(connection: "Connection[bytes, bytes]") -> None:
             from headroom.experiment.runner.hosts import serve  # noqa: PLC0415 - measurements only
 
             sys.path[:] = message.sys_path
-            connection.send_bytes(READY)
             serve(connection, message)
             return
         if isinstance(message, Start):

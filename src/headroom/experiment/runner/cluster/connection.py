@@ -135,9 +135,7 @@ class Cluster:
             self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
         )
 
-    def host(
-        self, name: str, experiments: Sequence[PlannedExperiment], folder: Path
-    ) -> "FarHost":
+    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> "FarHost":
         """Return the machine that a worker announces as `name`."""
         from headroom.experiment.runner.cluster.host import FarHost  # noqa: PLC0415 - a few studies
 
@@ -168,7 +166,7 @@ class Cluster:
 
     @property
     def simulating(self) -> list[str]:
-        """Workers that simulate: those that announce no host, or all if each does."""
+        """Workers that simulate, as they announce no host; empty if all may, or none is there."""
         if monotonic() - self._looked_at > _LOOK_S:
             self._look()
         return self._simulating
@@ -241,7 +239,7 @@ class Cluster:
         """Find the workers that simulate, and count their threads."""
         workers = self._workers()
         free = {address: one for address, one in workers.items() if not one["resources"]}
-        self._simulating = sorted(free or workers)
+        self._simulating = sorted(free) if len(free) < len(workers) else []
         self._count = sum(one["nthreads"] for one in (free or workers).values())
         self._looked_at = monotonic()
 

@@ -8,6 +8,7 @@ Invariant: every submitted task comes back exactly once, or the session ends wit
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -46,11 +47,11 @@ _FETCH_S = 5.0
 
 @dataclass(slots=True)
 class _Chunk:
-    """Tasks on their way to one of some workers; `deaths` counts those that died with them."""
+    """Tasks on their way to any of some workers; `deaths` counts the workers that they outlived."""
 
     future: "Future"
     tasks: list[Task]
-    workers: list[str]
+    wanted: list[str]
     deaths: int
 
 
@@ -133,22 +134,30 @@ class DaskExecutor:
         futures = [chunk.future for chunk in self._open.values()]
         self._open.clear()
         try:
-            self.close()
+            self._unsubscribe()
             self._client.cancel(futures, force=True)
         except (OSError, TimeoutError, CommClosedError, CancelledError):
             return  # a lost scheduler has no tasks
 
     def close(self) -> None:
-        """Listen no more: every chunk has come back."""
+        """Wait for the ends of chunks whose results are there: until then workers are busy."""
+        self._unsubscribe()
+        with suppress(OSError, TimeoutError, CommClosedError, CancelledError):
+            for chunk in self._open.values():
+                chunk.future.exception(timeout=_FETCH_S)
+        self._open.clear()
+
+    def _unsubscribe(self) -> None:
         for topic in (TOPIC, _OF_WORKERS):
             self._client.unsubscribe_topic(topic)
 
     def _send(self, tasks: list[Task], *, deaths: int = 0, with_parcel: bool = False) -> None:
         """Send tasks to any worker that simulates, with the parcel if one lacked it.
 
-        They are not bound to that worker: Dask would not move them if it died.
+        They are not bound to a worker: Dask would not move them if it died. If some workers
+        announce hosts, the others are a wish, which Dask drops unless all workers have died.
         """
-        workers = self._cluster.simulating
+        wanted = self._cluster.simulating
         order = Order(
             session=self._cluster.session,
             code=code_here(),
@@ -160,8 +169,15 @@ class DaskExecutor:
         key = f"{self._prefix}-{self._count}"
         self._count += 1
         encoded = msgspec.msgpack.encode(order)
-        future = self._client.submit(run_chunk, encoded, key=key, workers=workers, pure=False)
-        self._open[key] = _Chunk(future, tasks, workers, deaths)
+        future = self._client.submit(
+            run_chunk,
+            encoded,
+            key=key,
+            workers=wanted or None,
+            allow_other_workers=bool(wanted),
+            pure=False,
+        )
+        self._open[key] = _Chunk(future, tasks, wanted, deaths)
         future.add_done_callback(self._arrived.put)
 
     def _next_arrived(self) -> list["Future | Mapping[str, Any]"]:
@@ -258,7 +274,7 @@ class DaskExecutor:
             raise lost(self._cluster)
         if not self._cluster.is_empty:
             self._alone_since = None
-            self._move()
+            self._send_stranded()
             return
         if self._alone_since is None:
             self._alone_since = monotonic()
@@ -266,12 +282,13 @@ class DaskExecutor:
         elif monotonic() - self._alone_since > self._cluster.wait_s:
             raise no_workers(self._cluster)
 
-    def _move(self) -> None:
-        """Send chunks again whose workers have all left, which Dask would keep for them."""
-        there = set(self._cluster.simulating)
-        for key in [key for key, one in self._open.items() if there.isdisjoint(one.workers)]:
-            chunk = self._drop(key)
-            self._send_again(self._left(chunk), deaths=chunk.deaths)
+    def _send_stranded(self) -> None:
+        """Send chunks again of which no wanted worker is left, as Dask may keep them for ever."""
+        there = self._cluster.simulating
+        for key, chunk in list(self._open.items()):
+            if chunk.wanted and there and set(there).isdisjoint(chunk.wanted):
+                self._drop(key)
+                self._send_again(self._left(chunk), deaths=chunk.deaths)
 
 
 def _killed(task: Task, count: int) -> Result:

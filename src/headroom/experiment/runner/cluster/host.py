@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 _ASK_S = 0.2
 _SAY_S = 2.0
+_END_S = 20.0
+"""Time (s) in which the process there should have ended."""
 
 
 class FarHost:
@@ -85,7 +87,9 @@ class FarHost:
                         cure="keep what it reads in the study's folder, under 34 MB and in files "
                         "whose names do not begin with a dot; absolute paths are those of the host",
                     )
-        facts = {**looked.facts, "repository": repository_state(self._folder)}
+        facts = dict(looked.facts)
+        if state := repository_state(self._folder):
+            facts["repository"] = state
         facts["host"] = {**looked.facts["host"], "measured_as": self._name}
         return msgspec.structs.replace(looked, facts=facts)
 
@@ -109,8 +113,14 @@ class FarHost:
 
     def close(self) -> Sequence[str]:
         """Let the systems close, and leave the host to others."""
+        if not self._is_held or self._future is None:
+            return []
         try:
-            return self._asked(Request(what="close")).notes if self._is_held else []
+            notes = self._asked(Request(what="close")).notes
+            self._cluster.client.run(on_host.leave, self._session, workers=[self._address])
+            with suppress(TimeoutError):
+                self._future.result(timeout=_END_S)
+            return notes
         finally:
             self._leave()
 
@@ -126,9 +136,7 @@ class FarHost:
             tasks=[],
             content=parcel.encoded,
         )
-        encoded = msgspec.msgpack.encode(
-            {"order": order, "configs": configs_of(self._experiments)}
-        )
+        encoded = msgspec.msgpack.encode({"order": order, "configs": configs_of(self._experiments)})
         self._future = client.submit(
             on_host.hold,
             encoded,

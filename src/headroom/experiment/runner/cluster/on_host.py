@@ -24,11 +24,10 @@ from headroom.experiment.runner.cluster.on_worker import Here, Order, code_here,
 from headroom.experiment.runner.cluster.parcel import unpack
 from headroom.experiment.runner.fork_server import Forked
 from headroom.experiment.runner.tasks import Visit
-from headroom.experiment.runner.worker import READY
 
 _LOOK_S = 0.2
-_END_S = 10.0
-"""Time (s) in which systems may close what they keep."""
+_END_S, _SOON_S = 10.0, 2.0
+"""Time (s) in which a process may end; it is shorter without a driver, as it may be busy."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +53,7 @@ def _held(asked: Hold, here: Here) -> str:
             pass
     finally:
         del _SEATS[asked.order.session]
-        seat.end()
+        seat.end(_END_S if seat.is_left.is_set() else _SOON_S)
         shutil.rmtree(folder, ignore_errors=True)
     return ""
 
@@ -85,7 +84,6 @@ class _Seat:
             sys_path=sys.path, recipes=recipes, configs=asked.configs, folder=os.fspath(folder)
         )
         self._connection.send_bytes(msgspec.msgpack.encode(visit))
-        assert self._connection.recv_bytes() == READY
 
     def ask(self, request: bytes) -> bytes:
         try:
@@ -94,11 +92,11 @@ class _Seat:
         except (EOFError, OSError):
             return b""
 
-    def end(self) -> None:
+    def end(self, within_s: float) -> None:
         """Let the process close what it keeps, or kill it with all that it has started."""
         self._connection.close()
         with suppress(TimeoutError):
-            self._process.wait(_END_S)
+            self._process.wait(within_s)
         self._process.kill()
         self._process.release()
 

@@ -1,13 +1,12 @@
 """A Dask cluster of separate processes: same rows as here, whatever dies."""
 
-import itertools
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ from headroom.experiment.runner.cluster import connection, on_worker
 from headroom.experiment.runner.cluster.address import parse_address
 from headroom.experiment.runner.cluster.connection import Cluster
 from headroom.experiment.runner.executors import InlineExecutor
+from headroom.experiment.runner.hosts import Host
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.tasks import Recipe
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from tests.support.dask_processes import DaskProcesses
 from tests.support.model_study import write_model_study
-from tests.support.study_sessions import Rows, run_study
+from tests.support.study_sessions import after_commits, run_study
 
 STUDY = """
 [[experiment]]
@@ -203,6 +203,10 @@ class Resting:
         self.asked.append(f"executor of {', '.join(recipes)}")
         return InlineExecutor({one.spec.name: one.system for one in experiments})
 
+    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> Host:
+        """Fail: nothing names a host."""
+        raise AssertionError(name, experiments, folder)
+
     def close(self) -> None:
         """Note whether anything was measured before."""
         self.asked.append(f"close, measured: {self._log.exists()}")
@@ -222,17 +226,6 @@ def test_a_finished_study_needs_no_cluster(plan_of: MakePlan) -> None:
     run_study(plan)
     with Cluster(parse_address("dask://nowhere.invalid:1"), print) as cluster:
         assert run_study(plan, place=cluster).done == 0
-
-
-def after_commits(monkeypatch: pytest.MonkeyPatch, acts: dict[int, Callable[[], None]]) -> None:
-    """Let something happen after some commits of rows, counted from 1."""
-    original, counter = Journal.append_encoded, itertools.count(1)
-
-    def append_encoded(journal: Journal, rows: Rows) -> None:
-        original(journal, rows)
-        acts.get(next(counter), lambda: None)()
-
-    monkeypatch.setattr(Journal, "append_encoded", append_encoded)
 
 
 def _kill_a_worker(cluster: DaskProcesses) -> None:

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from headroom.analysis.statistics.intervals import Interval
 from headroom.quantities import format_quantity
-from headroom.report.columns import Column
-from headroom.report.screen import Screen
+from headroom.report.terminal.columns import Column
+from headroom.report.terminal.screen import Screen
 from headroom.systems.records.advisor.advice import Advice
 from headroom.systems.records.advisor.configurations import chosen, size_text
 from headroom.systems.records.advisor.question import Question, mix_text
