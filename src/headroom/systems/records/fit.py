@@ -141,7 +141,7 @@ def _costs(
 ) -> list[FittedParameter]:
     """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
     rows = np.array([_row(point, model, config) for point in cells])
-    is_met: list[bool] = (rows[:, len(WORK) :] > 0.0).any(axis=0).tolist()
+    is_met = [bool(column.max() > 0.0) for column in rows[:, len(WORK) :].T]
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
     found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x

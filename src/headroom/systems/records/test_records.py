@@ -14,7 +14,6 @@ from headroom.experiment.protocol.fit_method import FitError, Observed, SourcePo
 from headroom.experiment.protocol.system import Column, Value
 from headroom.systems.records import native
 from headroom.systems.records import system as system_module
-from headroom.systems.records.derived import weighted
 from headroom.systems.records.fit import MachineOptions, RecordsMachine
 from headroom.systems.records.machine_file import MACHINES, read_machine
 from headroom.systems.records.model import ModelSetup, RecordsModel, time_of
@@ -37,7 +36,9 @@ def records(**more: Value) -> tuple[RecordsSystem, dict[str, Value]]:
     return system, config_of(system, **{"records": 2000, **more})
 
 
-def model(machine: str = "ultrasparc", **more: Value) -> tuple[RecordsModel, dict[str, Value]]:
+def model(
+    machine: str = "ultrasparc", /, **more: Value
+) -> tuple[RecordsModel, dict[str, Value]]:
     system = RecordsModel.load(ModelSetup(machine=machine), base=Path())
     return system, config_of(system, **{"records": 2000, **more})
 
@@ -301,8 +302,3 @@ def test_too_few_cells_are_refused() -> None:
             [*probe_points(), *timed_cells()[:3]], Target(system=system, config=config),
             MachineOptions(),
         )  # fmt: skip
-
-
-def test_weights_are_those_of_the_named_levels() -> None:
-    levels: list[Mapping[str, Value]] = [{"mode": "idx_ran"}, {"mode": "phy_seq"}]
-    assert weighted([2.0, 3.0], levels, {"mode": {"idx_ran": 4}}) == [8.0, 3.0]
