@@ -362,14 +362,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--table", "--print", action="store_true", help="print the stored tables")
     parser.add_argument("--real", type=int, default=0, metavar="GATES", help="run real gates")
     chosen = parser.parse_args(arguments)
+    gated, series, real = load()  # First: an unreadable file fails here, not after the work.
     if chosen.real:
-        measured = [real_gates(chosen.real, 25), real_gates(max(chosen.real // 10, 1))]
-        gated, series, _ = load()
-        store(gated, series, measured)
+        real = [real_gates(chosen.real, 25), real_gates(max(chosen.real // 10, 1))]
     elif not chosen.table:
-        found = simulated()
-        store(*found, load()[2] if RESULTS.exists() else [])
-    gated, series, real = load()
+        gated, series = simulated()
+    if not chosen.table:
+        store(gated, series, real)
     print(f"{gate_table(gated)}\n\n{real_table(real)}\n\n{series_table(series)}")
     return 0
 

@@ -43,7 +43,7 @@ READING = """## How to read it
 - **Power** depends on the scatter within blocks. A machine that is slow or fast for a while
   (*autocorrelated*) scatters little within a block, and shows a slowdown of 3% nearly always. One
   that changes from run to run (*bimodal*, 7% in all) hides it: the gate takes more blocks by
-  itself, and at its 100 still misses more than one in ten. `--max-runs 400` finds them.
+  itself, up to `--max-runs`, and still misses more than one slowdown in ten.
 - **Slowdowns below the threshold** pass if their interval excludes it, else they may fail.
 """
 
