@@ -163,6 +163,7 @@ def analyse(
         failed=failed,
         planned=sum(one.planned for one in analysed),
         full_planned=plan.full_planned,
+        full_most=plan.full_most,
         experiments=[_result(one, environments, selection) for one in analysed],
         claims=[_claim(claim, analysed, plan) for claim in plan.study.claims],
         environments=[

@@ -500,7 +500,7 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     unit: str = "1"
     name: str = ""
     """Of `disturbed`: the cause, as `Disturbed.cause`; of `assumed`: ``assumed``, ``unsourced`` or
-    ``both``."""
+    ``both``; of `quick`: ``at_least`` if `total` is the least that the full variant runs."""
     message: str = ""
     """Of `remark`: the words of the system."""
     levels: Setting = {}

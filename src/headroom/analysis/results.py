@@ -998,5 +998,7 @@ class StudyResult(_Result, frozen=True, kw_only=True):
     headroom_version: str
     full_planned: int = 0
     """Replications of the full variant, at least; 0 in results of older versions."""
+    full_most: int = 0
+    """The most of them; more than `full_planned` if they stop at a precision."""
     answer: Answer | None = None
     """Made of all the rest; None in results of older versions."""

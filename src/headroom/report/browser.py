@@ -171,7 +171,7 @@ class Browser:
     ) -> list[Visit]:
         """Open `page` once and run `action` on screens of several widths (CSS px) and schemes."""
         tab = self._open_tab()
-        visits = []
+        visits: list[Visit] = []
         for width, scheme in screens:
             self._show(scheme=scheme, width=width, height=height, session=tab)
             if not visits:

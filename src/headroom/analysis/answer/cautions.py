@@ -130,7 +130,8 @@ def _unpaired(experiment: ExperimentResult) -> Iterator[Caution]:
 
 def _quick(study: StudyResult) -> Iterator[Caution]:
     if study.is_quick:
-        yield Caution(code="quick", count=study.done, total=study.full_planned)
+        name = "at_least" if study.full_most > study.full_planned else ""
+        yield Caution(code="quick", count=study.done, total=study.full_planned, name=name)
 
 
 def _fitted(study: StudyResult) -> Iterator[Caution]:

@@ -5,6 +5,8 @@ Invariant: no figure has a single point, and no metric of a curve is constant ov
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from headroom.analysis.answer.changes import changes_among, changes_at, values_at
 from headroom.analysis.answer.claims import (
     factor_of_pairs,
@@ -319,12 +321,16 @@ def _claim_questions(study: StudyResult, decisive: FigureChoice | None) -> Itera
     for claim in predictions_of(study):
         if len(claim.pairs) < _MIN_POINTS:
             continue
-        chosen = {"experiment": claim.experiment, "metrics": [claim.metric]}
+        chosen = FigureChoice(
+            kind="errors",
+            question="predicts",
+            experiment=claim.experiment,
+            metrics=[claim.metric],
+        )
         if decisive is None or decisive.kind != "errors":
-            yield FigureChoice(kind="errors", question="predicts", **chosen)
-        factor = factor_of_pairs(claim)
-        if factor:
-            yield FigureChoice(kind="predicted", question="follows", factor=factor, **chosen)
+            yield chosen
+        if factor := factor_of_pairs(claim):
+            yield replace(chosen, kind="predicted", question="follows", factor=factor)
         return
 
 

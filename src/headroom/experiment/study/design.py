@@ -7,7 +7,7 @@ shuffles them.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -104,10 +104,13 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
         experiments=tuple(chosen),
         settings=loaded.settings,
         command=loaded.command,
-        full_planned=sum(
-            one.replications_at(point, first=True) for one in whole for point in one.points
-        ),
+        full_planned=_replications(whole, first=True),
+        full_most=_replications(whole, first=False),
     )
+
+
+def _replications(experiments: Iterable[PlannedExperiment], *, first: bool) -> int:
+    return sum(one.replications_at(p, first=first) for one in experiments for p in one.points)
 
 
 def _quick_drafts(

@@ -273,8 +273,8 @@ class Plan:
         Settings from outside, see `headroom.experiment.study.settings`.
     command
         What repeats a study that a program built; empty for one of a file.
-    full_planned
-        Replications of the full variant, before the first check of a stopping rule.
+    full_planned, full_most
+        Replications of the full variant: before the first check of a stopping rule, and at most.
     """
 
     study: Study
@@ -285,6 +285,7 @@ class Plan:
     settings: tuple[str, ...] = ()
     command: str = ""
     full_planned: int = 0
+    full_most: int = 0
 
     def only(self, names: Sequence[str]) -> "Plan":
         """Return the plan with the named experiments only.

@@ -157,10 +157,11 @@ def _side(
     pairs: Sequence[PredictedPair], at: Sequence[float], side: str, scale: Scale
 ) -> tuple[Dot, ...]:
     """Return the predicted or the measured values of pairs with their intervals."""
-    values = [[getattr(pair, f"{side}{end}") for end in ("", "_low", "_high")] for pair in pairs]
-    scaled = [[None if v is None else v * scale.factor for v in row] for row in values]
+    ends = [(getattr(pair, f"{side}_low"), getattr(pair, f"{side}_high")) for pair in pairs]
+    bounds = [[None if v is None else v * scale.factor for v in pair] for pair in ends]
     return tuple(
-        Dot(x=x, y=y, low=low, high=high) for x, (y, low, high) in zip(at, scaled, strict=True)
+        Dot(x=x, y=getattr(pair, side) * scale.factor, low=low, high=high)
+        for x, pair, (low, high) in zip(at, pairs, bounds, strict=True)
     )
 
 

@@ -24,11 +24,12 @@ def caution_words(found: Caution) -> str:
     'all 9 numbers of the model are assumed'
     """
     count, total = found.count, found.total
+    of = "of at least" if found.name == "at_least" else "of"
     of_points = f"{count} of {count_noun(total, 'point')}"
     metric = label_metric(found.metric) if found.metric else ""
     of_runs = f"{count:,} of {count_noun(total, 'run')}" if total else count_noun(count, "run")
     return {
-        "quick": f"quick variant: {of_runs}",
+        "quick": f"quick variant: {of_runs.replace('of', of)}",
         "runs_left": f"{of_runs} are left",
         "failed": f"{of_runs} failed",
         "no_results": f"{of_points} have no results",
