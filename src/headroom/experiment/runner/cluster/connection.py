@@ -35,7 +35,7 @@ WAIT_S = 60.0
 """Time (s) that a command waits for the first worker, and for another one once all are gone."""
 CONNECT_S = 30.0
 """Time (s) that a scheduler may take to answer: job scripts start it just before."""
-_CALL_S = 10.0
+_CALL_S = 30.0
 _LOOK_S = 2.0
 _SETTINGS = {
     "logging": {"distributed": "critical", "distributed.client": "critical"},
