@@ -6,29 +6,10 @@ The results are of simulated systems whose truth is known, written as tools writ
 
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.support.simulated_benchmarks import (
-    FORMATS,
-    Truth,
-    as_csv,
-    audited,
-    in_wrong_unit,
-    simulated,
-    stalled,
-    with_fewer_clients,
-    with_mean_of_another_run,
-)
-
-SPOILT: dict[str, Callable[[Truth], str]] = {
-    "half of the clients": lambda truth: as_csv(with_fewer_clients(truth)),
-    "times in a wrong unit": lambda truth: as_csv(in_wrong_unit(truth)),
-    "a stalled server, in a table": lambda truth: as_csv(stalled(truth)),
-    "a stalled server, in a log": lambda truth: FORMATS["log"](stalled(truth)),
-    "mean of another run": lambda truth: with_mean_of_another_run(as_csv(truth)),
-}
+from tests.support.simulated_benchmarks import FORMATS, SPOILT, audited, simulated
 
 
 def main(benchmarks: int) -> None:

@@ -153,6 +153,15 @@ def with_mean_of_another_run(text: str) -> str:
     return f"{','.join(header)}\n{','.join(row)}\n"
 
 
+SPOILT: Mapping[str, Callable[[Truth], str]] = {
+    "half of the clients": lambda truth: as_csv(with_fewer_clients(truth)),
+    "times in a wrong unit": lambda truth: as_csv(in_wrong_unit(truth)),
+    "a stalled server, in a table": lambda truth: as_csv(stalled(truth)),
+    "a stalled server, in a log": lambda truth: as_log(stalled(truth)),
+    "mean of another run": lambda truth: with_mean_of_another_run(as_csv(truth)),
+}
+
+
 def audited(text: str, folder: Path) -> Audit:
     """Return the audit of a file with this text."""
     path = folder / "result"

@@ -189,7 +189,7 @@ def _metrics(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
-def _experiment(kind: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _experiment(kind: str, runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the table of an experiment; runs keep only the levels of its factors."""
     shared = set.intersection(*(set(run["levels"]) for run in runs))
     factors = [key for key in runs[0]["levels"] if key in shared and _levels(runs, [key])[1:]]

@@ -25,8 +25,12 @@ def read_benchbase(document: Mapping[str, Any], source: str) -> Sequence[Result]
         value = times.get(f"{name} Latency (microseconds)")
         return None if value is None else Stated((value + 0.5) * 1e-6, 0.5e-6)
 
-    rates = [document.get(f"{kind} (requests/second)") for kind in ("Throughput", "Goodput")]
-    has_rates, count = all(rates), document.get("Measured Requests")
+    throughput, good = (
+        exact(document.get(f"{kind} (requests/second)")) for kind in ("Throughput", "Goodput")
+    )
+    count, failed = document.get("Measured Requests"), None
+    if count and throughput is not None and good is not None:
+        failed = count * max(1.0 - good.value / throughput.value, 0.0)
     percentiles = {share: time(name) for name, share in _SHARES.items()}
     return [
         Result(
@@ -34,8 +38,7 @@ def read_benchbase(document: Mapping[str, Any], source: str) -> Sequence[Result]
             clients=None if clients is None else float(clients),
             duration_s=exact(document.get("Elapsed Time (nanoseconds)"), scale=1e-9),
             mean=time("Average"), low=time("Minimum"), high=time("Maximum"),
-            count=count, throughput=exact(rates[0]),
-            failed=count * max(1.0 - rates[1] / rates[0], 0.0) if count and has_rates else None,
+            count=count, throughput=throughput, failed=failed,
             percentiles={share: one for share, one in percentiles.items() if one is not None},
             settings={key: str(document[key]) for key in _SETTINGS if document.get(key)},
             levels={} if clients is None else {"clients": int(clients)},

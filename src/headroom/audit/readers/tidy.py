@@ -81,7 +81,7 @@ def _result(row: Mapping[str, str], source: str, number: int) -> Result:
             f"{source}:{number}: {error}", cure="write numbers with a decimal point, without units"
         ) from error
     name = filled.get("system") or f"row {number}"
-    return Result(tool="csv", source=source, name=name, levels=levels, **given)
+    return Result(tool="csv", source=source, name=name, levels=levels, settings=filled, **given)
 
 
 def _fields(row: Mapping[str, str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from headroom.audit.readers.fields import exact, of_responses
+from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
 
 _NS = 1e-9
@@ -49,7 +50,8 @@ def read_vegeta(document: Mapping[str, Any], source: str) -> Sequence[Result]:
             percentiles={share: one for share, one in percentiles.items() if one is not None},
             failed=None if "success" not in document else count * (1.0 - document["success"]),
             settings={"sent_s": str(sent_s), "rate": str(document["rate"])},
-            levels={"rate": round(float(document["rate"]), 3)},
+            # Measured: it differs between runs of one rate.
+            levels={"rate": level(f"{float(document['rate']):.3g}")},
         )
     ]  # fmt: skip
 
