@@ -8,6 +8,11 @@
 //! key `i - 1` and below key `i`; a node is freed when it is empty, never merged before (Johnson
 //! and Shasha, JCSS 47, 1993, show that this costs little space and saves most of the work).
 
+#![allow(
+    clippy::inline_always,
+    reason = "searches are compiled once for each kind of vectors, with the batch that calls them"
+)]
+
 use super::StoreError;
 use super::region::{At, NOWHERE, Region};
 use super::search::rank;
@@ -158,14 +163,14 @@ impl Index {
     }
 
     /// Return the rank of `key` in a node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rank(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
         touch.work(Work::IndexNodes, 1);
         rank(&self.region, node + KEYS, self.capacity as usize, key, touch) as u32
     }
 
     /// Return the child of an inner node that leads to `key`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn child_of(&self, node: At, key: u32, touch: &mut impl Touch) -> At {
         let place = self.rank(node, key.saturating_add(1), touch);
         self.region.word(self.child_at(node, place), touch)
@@ -230,7 +235,7 @@ impl Index {
     }
 
     /// Return the value of `key` in its leaf.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<u32> {
         let place = self.rank(leaf, key, touch);
         (place < self.capacity && self.key(leaf, place, touch) == key)
@@ -245,7 +250,7 @@ impl Index {
     }
 
     /// Return that entry, given the leaf of `key`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn floor_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<(u32, u32)> {
         let place = self.rank(leaf, key.saturating_add(1), touch);
         if place == 0 {
