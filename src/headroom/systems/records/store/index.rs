@@ -214,7 +214,8 @@ impl Index {
         const LINE_WORDS: u32 = 16;
         let lines = (self.words / LINE_WORDS).min(4);
         for line in 0..lines {
-            self.region.prefetch(node + line * LINE_WORDS);
+            // A node that is nowhere may be asked for: nothing comes of it.
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -238,7 +239,8 @@ impl Index {
     #[inline(always)]
     pub(super) fn get_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<u32> {
         let place = self.rank(leaf, key, touch);
-        (place < self.capacity && self.key(leaf, place, touch) == key)
+        // What is not used has the reserved key, which may be asked for and is nobody's.
+        (place < self.capacity && self.key(leaf, place, touch) == key && key != NO_KEY)
             .then(|| self.value(leaf, place, touch))
     }
 

@@ -93,7 +93,8 @@ impl Sorted {
     fn find(&self, node: At, key: u32, touch: &mut impl Touch) -> (u32, bool) {
         touch.work(Work::RecordNodes, 1);
         let place = rank(&self.region, node + KEYS, self.per_node as usize, key, touch) as u32;
-        let is_here = place < self.per_node && self.region.word(node + KEYS + place, touch) == key;
+        let is_here = key != NO_KEY
+            && place < self.per_node && self.region.word(node + KEYS + place, touch) == key;
         (place, is_here)
     }
 
@@ -109,7 +110,7 @@ impl Sorted {
     pub(super) fn prefetch_keys(&self, node: At) {
         let lines = (KEYS + self.per_node).div_ceil(LINE_WORDS).min(4);
         for line in 0..lines {
-            self.region.prefetch(node + line * LINE_WORDS);
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -117,7 +118,7 @@ impl Sorted {
     #[inline]
     pub(super) fn prefetch_node(&self, node: At) {
         for line in 0..(self.words / LINE_WORDS).min(LINES_AHEAD) {
-            self.region.prefetch(node + line * LINE_WORDS);
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -126,7 +127,7 @@ impl Sorted {
     pub(super) fn prefetch_record(&self, at: At) {
         let lines = self.record_words.div_ceil(LINE_WORDS);
         for line in 0..lines.min(4) {
-            self.region.prefetch(at + line * LINE_WORDS);
+            self.region.prefetch(at.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -261,6 +262,14 @@ impl Sorted {
     /// Return the place of the first record of a node that is not below `key`.
     pub(super) fn seek_in(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
         self.find(node, key, touch).0
+    }
+
+    /// Return whether the keys that a node does not use are [`NO_KEY`].
+    pub(super) fn is_padded(&self, node: At) -> bool {
+        let keys = self.region.words(node + KEYS, self.per_node as usize);
+        keys[self.keys_of(node).len()..]
+            .iter()
+            .all(|&key| key == NO_KEY)
     }
 
     /// Return the numbers in a node.

@@ -227,7 +227,7 @@ impl Table {
                     let end = entries.get(number + 1).map_or(NO_KEY, |next| next.0);
                     let is_sorted = keys.is_sorted_by(|one, other| one < other);
                     let is_inside = keys.iter().all(|&key| (separator..end).contains(&key));
-                    if !is_sorted || !is_inside {
+                    if !is_sorted || !is_inside || !sorted.is_padded(node) {
                         return Err(format!("node {node} has numbers that are not its own"));
                     }
                     for (&key, place) in keys.iter().zip(0..) {
