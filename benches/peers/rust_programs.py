@@ -1,6 +1,7 @@
 """Programs in Rust: the workloads in NeXosim, and bare loops as ceiling and floor.
 
-Their crate, `benches/nexosim`, is a separate workspace that only the benchmark builds.
+Their crates, `benches/nexosim` and `benches/records`, are separate workspaces that only the
+benchmarks build.
 """
 
 import re
@@ -27,8 +28,8 @@ BARE_LOOP = "bare loop in Rust, without statistics"
 BARE_LOOP_VISITS = {"central-server": 10_000_000}
 
 
-def build(*names: str) -> None:
-    """Build the programs `names`, all of them without names.
+def build(*names: str, crate: Path = CRATE) -> None:
+    """Build the programs `names` of a crate, all of them without names.
 
     Raises
     ------
@@ -45,7 +46,7 @@ def build(*names: str) -> None:
             "--quiet",
         ),
         *(word for name in names for word in ("--bin", name)),
-        *("--manifest-path", str(CRATE / "Cargo.toml"), "--target-dir", str(TARGET)),
+        *("--manifest-path", str(crate / "Cargo.toml"), "--target-dir", str(TARGET)),
     ]
     try:
         done = subprocess.run(

@@ -20,7 +20,10 @@ impl Floor {
     /// Return the floor of `bytes` of records.
     pub fn new(bytes: usize, pages: Pages) -> Self {
         let buffer = Buffer::new(bytes, pages).expect("memory").into();
-        Self { buffer, lines: bytes / 64 }
+        Self {
+            buffer,
+            lines: bytes / 64,
+        }
     }
 
     /// Read one random line for each key, 32 of them at once; return how many.

@@ -37,12 +37,22 @@ impl Asked {
             "small" => Pages::Small,
             _ => return None,
         };
-        let (folder, rounds) = (all.next()?, all.next()?.parse().ok().filter(|&one| one > 0)?);
+        let (folder, rounds) = (
+            all.next()?,
+            all.next()?.parse().ok().filter(|&one| one > 0)?,
+        );
         let rest: Vec<String> = all.collect();
         let mut parts = rest.split(|word| word == "only");
         let shapes = parts.next()?.to_vec();
         let only = parts.next().map(<[String]>::to_vec).unwrap_or_default();
-        Some(Self { records, pages, folder, rounds, shapes, only })
+        Some(Self {
+            records,
+            pages,
+            folder,
+            rounds,
+            shapes,
+            only,
+        })
     }
 }
 
@@ -55,7 +65,11 @@ fn number(place: u32) -> u32 {
     number = number.wrapping_mul(0x85EB_CA6B);
     number ^= number >> 13;
     // The largest number is reserved.
-    if number == u32::MAX { 0x7FFF_FFFF } else { number }
+    if number == u32::MAX {
+        0x7FFF_FFFF
+    } else {
+        number
+    }
 }
 
 fn record(place: u32) -> Record {
@@ -77,7 +91,10 @@ fn timed(work: &str, store: &str, round: usize, work_of: &mut dyn FnMut() -> u64
 
 /// Return the processor time (s) of this thread.
 fn thread_s() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the kernel fills the time that is lent to it.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     assert_eq!(done, 0, "the clock of the thread");

@@ -17,7 +17,9 @@ type Make = fn(&str) -> Box<dyn Store>;
 /// The peers by name.
 pub const ALL: [(&str, Make); 5] = [
     ("BTreeMap", |_| Box::new(BTreeMap::<u32, Record>::new())),
-    ("sweep-bptree", |_| Box::new(BPlusTreeMap::<u32, Record>::new())),
+    ("sweep-bptree", |_| {
+        Box::new(BPlusTreeMap::<u32, Record>::new())
+    }),
     ("blart", |_| Box::new(TreeMap::<[u8; 4], Record>::new())),
     ("congee", |_| Box::new(Places::default())),
     ("LMDB", |folder| Box::new(Lmdb::new(folder))),
@@ -53,7 +55,9 @@ impl Store for BTreeMap<u32, Record> {
 
     fn look_up(&self, keys: &[u32]) -> u64 {
         let mut user = User::new();
-        keys.iter().filter_map(|key| self.get(key)).for_each(|record| user.take(record));
+        keys.iter()
+            .filter_map(|key| self.get(key))
+            .for_each(|record| user.take(record));
         user.1
     }
 
@@ -78,7 +82,9 @@ impl Store for BPlusTreeMap<u32, Record> {
 
     fn look_up(&self, keys: &[u32]) -> u64 {
         let mut user = User::new();
-        keys.iter().filter_map(|key| self.get(key)).for_each(|record| user.take(record));
+        keys.iter()
+            .filter_map(|key| self.get(key))
+            .for_each(|record| user.take(record));
         user.1
     }
 
@@ -132,7 +138,9 @@ impl Store for Places {
         let guard = self.tree.pin();
         for record in records {
             let place = self.records.len();
-            self.tree.insert(record[0] as usize, place, &guard).expect("memory");
+            self.tree
+                .insert(record[0] as usize, place, &guard)
+                .expect("memory");
             self.records.push(*record);
         }
         records.len() as u64
@@ -140,7 +148,9 @@ impl Store for Places {
 
     fn look_up(&self, keys: &[u32]) -> u64 {
         let (mut user, guard) = (User::new(), self.tree.pin());
-        let places = keys.iter().filter_map(|&key| self.tree.get(&(key as usize), &guard));
+        let places = keys
+            .iter()
+            .filter_map(|&key| self.tree.get(&(key as usize), &guard));
         places.for_each(|place| user.take(&self.records[place]));
         user.1
     }
@@ -151,7 +161,9 @@ impl Store for Places {
         let mut from = 0;
         loop {
             let count = self.tree.range(&from, &usize::MAX, &mut found, &guard);
-            found[..count].iter().for_each(|one| user.take(&self.records[one.1]));
+            found[..count]
+                .iter()
+                .for_each(|one| user.take(&self.records[one.1]));
             if count < found.len() {
                 return user.1;
             }
@@ -191,7 +203,9 @@ impl Store for Lmdb {
         let mut writing = self.env.write_txn().expect("a transaction");
         for record in records {
             let (key, bytes) = (record[0].to_be_bytes(), record.map(u32::to_ne_bytes));
-            self.records.put(&mut writing, &key, bytes.as_flattened()).expect("room");
+            self.records
+                .put(&mut writing, &key, bytes.as_flattened())
+                .expect("room");
         }
         writing.commit().expect("room");
         records.len() as u64
@@ -200,7 +214,10 @@ impl Store for Lmdb {
     fn look_up(&self, keys: &[u32]) -> u64 {
         let (mut user, reading) = (User::new(), self.env.read_txn().expect("a transaction"));
         for key in keys {
-            let found = self.records.get(&reading, &key.to_be_bytes()).expect("a sound file");
+            let found = self
+                .records
+                .get(&reading, &key.to_be_bytes())
+                .expect("a sound file");
             found.into_iter().for_each(|bytes| user.take(&words(bytes)));
         }
         user.1

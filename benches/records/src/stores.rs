@@ -54,7 +54,12 @@ impl Ours {
     fn new(shape: &str, records: usize, pages: Pages) -> Self {
         let (spec, batch, ahead) = shapes::read(shape, records as u64, pages);
         let table = Table::new(spec).expect("memory");
-        Self { name: format!("headroom {shape}"), table, batch, ahead }
+        Self {
+            name: format!("headroom {shape}"),
+            table,
+            batch,
+            ahead,
+        }
     }
 }
 
@@ -78,13 +83,15 @@ impl Store for Ours {
 
     fn scan(&self) -> u64 {
         let mut user = Retrieve::new(self.table.spec().stride_bytes(), 1);
-        self.table.scan_index(0, self.table.len(), self.ahead, &mut user, &mut Silent);
+        self.table
+            .scan_index(0, self.table.len(), self.ahead, &mut user, &mut Silent);
         self.table.len()
     }
 
     fn sum(&self) -> Option<u64> {
         let mut sum = Sum::default();
-        self.table.scan_physical(0.0, self.table.len(), &mut sum, &mut Silent);
+        self.table
+            .scan_physical(0.0, self.table.len(), &mut sum, &mut Silent);
         Some(sum.total)
     }
 }

@@ -1,5 +1,11 @@
 //! Look-ups in batches: each step is done for all of them, so that their misses overlap.
 
+#![allow(unsafe_code, reason = "code for vectors that not every processor has")]
+#![allow(
+    clippy::inline_always,
+    reason = "compiled once for each kind of vectors, with the caller"
+)]
+
 use super::index::Index;
 use super::operation::Operation;
 use super::region::{At, NOWHERE};
@@ -25,6 +31,36 @@ impl Table {
         touch: &mut impl Touch,
     ) -> u64 {
         assert!((1..=MOST).contains(&batch), "a batch of {batch}");
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+            // SAFETY: the processor has what the function is compiled for.
+            return unsafe { self.look_up_wide(keys, batch, operation, touch) };
+        }
+        self.look_up_here(keys, batch, operation, touch)
+    }
+
+    /// Look up with vectors of eight keys, where a build for all processors has four: `rank` takes
+    /// half of the time of a look-up whose lines are in the caches, as `perf record` shows.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[target_feature(enable = "avx2,bmi2")]
+    fn look_up_wide(
+        &self,
+        keys: &[u32],
+        batch: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> u64 {
+        self.look_up_here(keys, batch, operation, touch)
+    }
+
+    #[inline(always)]
+    fn look_up_here(
+        &self,
+        keys: &[u32],
+        batch: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> u64 {
         if batch == 1 {
             let found = keys
                 .iter()
@@ -48,7 +84,7 @@ impl Table {
     }
 
     /// Replace the leaves of keys by their records.
-    #[inline]
+    #[inline(always)]
     fn find_records(&self, keys: &[u32], ats: &mut [At], touch: &mut impl Touch) {
         match &self.body {
             Body::Dense(nodes) => {
@@ -81,7 +117,7 @@ impl Table {
 }
 
 /// Find the leaf of each key, level by level.
-#[inline]
+#[inline(always)]
 fn descend(index: &Index, keys: &[u32], leaves: &mut [At], touch: &mut impl Touch) {
     leaves.fill(index.root);
     for _ in 1..index.height {

@@ -8,6 +8,11 @@
 //! key `i - 1` and below key `i`; a node is freed when it is empty, never merged before (Johnson
 //! and Shasha, JCSS 47, 1993, show that this costs little space and saves most of the work).
 
+#![allow(
+    clippy::inline_always,
+    reason = "searches are compiled once for each kind of vectors, with the batch that calls them"
+)]
+
 use super::StoreError;
 use super::region::{At, NOWHERE, Region};
 use super::search::rank;
@@ -173,14 +178,14 @@ impl Index {
     }
 
     /// Return the rank of `key` in a node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn rank(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
         touch.work(Work::IndexNodes, 1);
         rank(&self.region, node + KEYS, self.capacity as usize, key, touch) as u32
     }
 
     /// Return the child of an inner node that leads to `key`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn child_of(&self, node: At, key: u32, touch: &mut impl Touch) -> At {
         let place = self.rank(node, key.saturating_add(1), touch);
         self.region.word(self.child_at(node, place), touch)
@@ -224,7 +229,8 @@ impl Index {
         const LINE_WORDS: u32 = 16;
         let lines = (self.words / LINE_WORDS).min(4);
         for line in 0..lines {
-            self.region.prefetch(node + line * LINE_WORDS);
+            // A node that is nowhere may be asked for: nothing comes of it.
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -245,10 +251,11 @@ impl Index {
     }
 
     /// Return the value of `key` in its leaf.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<u32> {
         let place = self.rank(leaf, key, touch);
-        (place < self.capacity && self.key(leaf, place, touch) == key)
+        // What is not used has the reserved key, which may be asked for and is nobody's.
+        (place < self.capacity && self.key(leaf, place, touch) == key && key != NO_KEY)
             .then(|| self.value(leaf, place, touch))
     }
 
@@ -260,7 +267,7 @@ impl Index {
     }
 
     /// Return that entry, given the leaf of `key`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn floor_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<(u32, u32)> {
         let place = self.rank(leaf, key.saturating_add(1), touch);
         if place == 0 {

@@ -10,8 +10,10 @@ pub mod nodes;
 pub mod operation;
 pub mod placement;
 pub mod region;
+mod scan;
 pub mod search;
 pub mod sorted;
+mod sorted_scan;
 pub mod spec;
 pub mod table;
 #[cfg(test)]

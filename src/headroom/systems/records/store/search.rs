@@ -7,7 +7,11 @@ use super::touch::{Touch, Work};
 const AT_ONCE: usize = 32;
 
 /// Return how many of `count` sorted keys at `at` are below `key`.
-#[inline]
+#[allow(
+    clippy::inline_always,
+    reason = "compiled once for each kind of vectors, with its caller: a call would keep to one"
+)]
+#[inline(always)]
 pub fn rank(region: &Region, at: At, count: usize, key: u32, touch: &mut impl Touch) -> usize {
     let keys = region.words(at, count);
     let (mut first, mut left) = (0, count);
@@ -34,7 +38,11 @@ pub fn rank(region: &Region, at: At, count: usize, key: u32, touch: &mut impl To
 }
 
 /// Count the keys below `key`, eight at once: as many steps for every key, so nothing to mispredict.
-#[inline]
+#[allow(
+    clippy::inline_always,
+    reason = "compiled once for each kind of vectors, with its caller: a call would keep to one"
+)]
+#[inline(always)]
 fn below(keys: &[u32], key: u32) -> usize {
     let (eights, rest) = keys.as_chunks::<8>();
     let mut counts = [0_u32; 8];

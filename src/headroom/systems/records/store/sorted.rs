@@ -6,9 +6,13 @@
 //! Words of a node: count; keys; records, at its end. Keys that are not used are [`NO_KEY`], so that
 //! a search compares as many in every node, and need not know the count.
 
+#![allow(
+    clippy::inline_always,
+    reason = "searches are compiled once for each kind of vectors, with the batch that calls them"
+)]
+
 use super::StoreError;
 use super::index::{Index, NO_KEY};
-use super::operation::Operation;
 use super::placement::Placer;
 use super::region::{At, Region, WORD_BYTES};
 use super::search::rank;
@@ -26,8 +30,8 @@ const LINES_AHEAD: u32 = 20;
 pub struct Sorted {
     pub(super) region: Region,
     placer: Placer,
-    words: u32,
-    record_words: u32,
+    pub(super) words: u32,
+    pub(super) record_words: u32,
     per_node: u32,
     capacity: u64,
     /// Nodes in the order in which they were begun.
@@ -85,16 +89,17 @@ impl Sorted {
     }
 
     /// Return the rank of `key` in a node, and whether the record there has this number.
-    #[inline]
+    #[inline(always)]
     fn find(&self, node: At, key: u32, touch: &mut impl Touch) -> (u32, bool) {
         touch.work(Work::RecordNodes, 1);
         let place = rank(&self.region, node + KEYS, self.per_node as usize, key, touch) as u32;
-        let is_here = place < self.per_node && self.region.word(node + KEYS + place, touch) == key;
+        let is_here = key != NO_KEY
+            && place < self.per_node && self.region.word(node + KEYS + place, touch) == key;
         (place, is_here)
     }
 
     /// Return where the record of `key` is in its node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_in(&self, node: At, key: u32, touch: &mut impl Touch) -> Option<At> {
         let (place, is_here) = self.find(node, key, touch);
         is_here.then(|| self.record_at(node, place))
@@ -105,7 +110,7 @@ impl Sorted {
     pub(super) fn prefetch_keys(&self, node: At) {
         let lines = (KEYS + self.per_node).div_ceil(LINE_WORDS).min(4);
         for line in 0..lines {
-            self.region.prefetch(node + line * LINE_WORDS);
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -113,7 +118,7 @@ impl Sorted {
     #[inline]
     pub(super) fn prefetch_node(&self, node: At) {
         for line in 0..(self.words / LINE_WORDS).min(LINES_AHEAD) {
-            self.region.prefetch(node + line * LINE_WORDS);
+            self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -122,7 +127,7 @@ impl Sorted {
     pub(super) fn prefetch_record(&self, at: At) {
         let lines = self.record_words.div_ceil(LINE_WORDS);
         for line in 0..lines.min(4) {
-            self.region.prefetch(at + line * LINE_WORDS);
+            self.region.prefetch(at.wrapping_add(line * LINE_WORDS));
         }
     }
 
@@ -140,6 +145,8 @@ impl Sorted {
     ) -> Result<bool, StoreError> {
         let key = record[0];
         let node = self.node_of(index, key, touch);
+        // The records behind the place will move: their misses overlap with those of the keys.
+        self.prefetch_node(node);
         let (place, is_here) = self.find(node, key, touch);
         if is_here {
             return Ok(false);
@@ -252,49 +259,17 @@ impl Sorted {
         true
     }
 
-    /// Hand `count` records to `operation`, node by node in physical order, from node `number` on.
-    pub fn scan(
-        &self,
-        number: usize,
-        count: u64,
-        operation: &mut impl Operation,
-        touch: &mut impl Touch,
-    ) {
-        let (mut left, mut number, mut empty) = (count, number, 0);
-        while left > 0 && empty <= self.directory.len() {
-            number %= self.directory.len();
-            touch.read(Area::Directory, number as u64 * WORD_BYTES, WORD_BYTES);
-            let taken = self.scan_node(self.directory[number], 0, left, operation, touch);
-            left -= taken;
-            number += 1;
-            empty = if taken == 0 { empty + 1 } else { 0 };
-        }
-    }
-
-    /// Hand the records of a node to `operation`, at most `most` from `place` on; return how many.
-    #[inline]
-    pub(super) fn scan_node(
-        &self,
-        node: At,
-        place: u32,
-        most: u64,
-        operation: &mut impl Operation,
-        touch: &mut impl Touch,
-    ) -> u64 {
-        touch.work(Work::RecordNodes, 1);
-        let count = self.count(node, touch).saturating_sub(place);
-        let taken = most.min(u64::from(count)) as u32;
-        let mut at = self.record_at(node, place);
-        for _ in 0..taken {
-            operation.take(&self.region, at, touch);
-            at += self.record_words;
-        }
-        u64::from(taken)
-    }
-
     /// Return the place of the first record of a node that is not below `key`.
     pub(super) fn seek_in(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
         self.find(node, key, touch).0
+    }
+
+    /// Return whether the keys that a node does not use are [`NO_KEY`].
+    pub(super) fn is_padded(&self, node: At) -> bool {
+        let keys = self.region.words(node + KEYS, self.per_node as usize);
+        keys[self.keys_of(node).len()..]
+            .iter()
+            .all(|&key| key == NO_KEY)
     }
 
     /// Return the numbers in a node.

@@ -4,7 +4,7 @@ use super::StoreError;
 use super::index::{Index, NO_KEY};
 use super::nodes::Nodes;
 use super::operation::{Operation, Sum};
-use super::region::{At, NOWHERE, Region};
+use super::region::{At, Region};
 use super::sorted::Sorted;
 use super::spec::{Layout, Spec};
 use super::touch::{Silent, Touch};
@@ -229,128 +229,6 @@ impl Table {
         is_removed
     }
 
-    /// Hand `count` records to `operation` in physical order, from a share (0 to 1) of the table
-    /// on, and from its beginning on after its end.
-    pub fn scan_physical(
-        &self,
-        from: f64,
-        count: u64,
-        operation: &mut impl Operation,
-        touch: &mut impl Touch,
-    ) {
-        let start = |all: u64| ((from * all as f64) as u64).min(all.saturating_sub(1));
-        match &self.body {
-            Body::Dense(nodes) => {
-                nodes.scan(start(nodes.place_count()), count, operation, touch);
-            }
-            Body::Sorted(sorted) => {
-                let first = start(sorted.directory().len() as u64) as usize;
-                sorted.scan(first, count.min(self.count), operation, touch);
-            }
-        }
-    }
-
-    /// Hand `count` records to `operation` in the order of their numbers, from `key` on, and from
-    /// the smallest on after the largest. `ahead` records or nodes are asked for early.
-    pub fn scan_index(
-        &self,
-        key: u32,
-        count: u64,
-        ahead: usize,
-        operation: &mut impl Operation,
-        touch: &mut impl Touch,
-    ) {
-        let mut left = count.min(self.count);
-        left -= self.scan_from(key, left, ahead, operation, touch);
-        if left > 0 {
-            self.scan_from(0, left, ahead, operation, touch);
-        }
-    }
-
-    /// Scan to the largest number at most; return how many records there were.
-    fn scan_from(
-        &self,
-        key: u32,
-        most: u64,
-        ahead: usize,
-        operation: &mut impl Operation,
-        touch: &mut impl Touch,
-    ) -> u64 {
-        match &self.body {
-            Body::Dense(nodes) => {
-                let (leaf, place) = self.index.seek(key, touch);
-                self.each_value(leaf, place, most, ahead, touch, &mut |found, touch| {
-                    match found {
-                        Found::Soon(handle) => nodes.region.prefetch(handle),
-                        Found::Now(handle) => {
-                            let at = nodes.record(handle, touch);
-                            operation.take(&nodes.region, at, touch);
-                            return 1;
-                        }
-                    }
-                    0
-                })
-            }
-            Body::Sorted(sorted) => {
-                let (separator, node) = self
-                    .index
-                    .floor(key, touch)
-                    .expect("the first node has separator 0");
-                let mut first = sorted.seek_in(node, key, touch);
-                let mut left = most;
-                let (leaf, place) = self.index.seek(separator, touch);
-                self.each_value(leaf, place, most, ahead, touch, &mut |found, touch| {
-                    match found {
-                        Found::Soon(node) => sorted.prefetch_node(node),
-                        Found::Now(node) => {
-                            let taken = sorted.scan_node(node, first, left, operation, touch);
-                            first = 0;
-                            left -= taken;
-                            return taken;
-                        }
-                    }
-                    0
-                })
-            }
-        }
-    }
-
-    /// Hand the values of the index to `each` from a place of a leaf on, and those `ahead` of them
-    /// before, until it has taken `most` records; return how many.
-    fn each_value<T: Touch>(
-        &self,
-        leaf: At,
-        place: u32,
-        most: u64,
-        ahead: usize,
-        touch: &mut T,
-        each: &mut impl FnMut(Found, &mut T) -> u64,
-    ) -> u64 {
-        let (mut leaf, mut place, mut taken) = (leaf, place, 0);
-        while leaf != NOWHERE && taken < most {
-            let (count, _) = self.index.header(leaf, touch);
-            let next = self.index.next(leaf, touch);
-            if ahead > 0 && next != NOWHERE {
-                self.index.prefetch_node(next);
-                for soon in place..(place + ahead as u32).min(count) {
-                    each(Found::Soon(self.index.value(leaf, soon, touch)), touch);
-                }
-            }
-            for here in place..count {
-                if ahead > 0 && here + (ahead as u32) < count {
-                    let soon = self.index.value(leaf, here + ahead as u32, touch);
-                    each(Found::Soon(soon), touch);
-                }
-                taken += each(Found::Now(self.index.value(leaf, here, touch)), touch);
-                if taken >= most {
-                    break;
-                }
-            }
-            (leaf, place) = (next, 0);
-        }
-        taken
-    }
-
     /// Sum a field of all records, which reads each of them.
     pub fn sum(&self) -> u64 {
         let mut sum = Sum::default();
@@ -388,7 +266,7 @@ impl Table {
                     let end = entries.get(number + 1).map_or(NO_KEY, |next| next.0);
                     let is_sorted = keys.is_sorted_by(|one, other| one < other);
                     let is_inside = keys.iter().all(|&key| (separator..end).contains(&key));
-                    if !is_sorted || !is_inside {
+                    if !is_sorted || !is_inside || !sorted.is_padded(node) {
                         return Err(format!("node {node} has numbers that are not its own"));
                     }
                     for (&key, place) in keys.iter().zip(0..) {
@@ -426,11 +304,4 @@ impl Table {
 pub fn fill(record: &mut [u32], key: u32) {
     record.fill(key ^ 0x5bd1_e995);
     record[0] = key;
-}
-
-/// What comes soon, and what is there now.
-#[derive(Clone, Copy, Debug)]
-enum Found {
-    Soon(At),
-    Now(At),
 }

@@ -53,9 +53,9 @@ fn specs() -> impl Strategy<Value = Spec> {
         Just(Placement::SizeClasses),
         Just(Placement::Malloc),
     ];
-    let bytes = prop::sample::select(vec![64_u64, 96, 128, 256, 1024]);
-    let record = prop::sample::select(vec![8_u64, 12, 30, 56]);
-    let index = prop::sample::select(vec![64_u64, 128, 192]);
+    let bytes = prop::sample::select(vec![64_u64, 96, 128, 256, 1024, 4096, 65536]);
+    let record = prop::sample::select(vec![8_u64, 12, 30, 56, 64, 128, 256]);
+    let index = prop::sample::select(vec![64_u64, 128, 192, 256]);
     (layout, placement, bytes, record, index, any::<u64>()).prop_map(
         |(layout, placement, node_bytes, record_bytes, index_bytes, seed)| Spec {
             node_bytes,
@@ -127,8 +127,9 @@ proptest! {
         }
         prop_assert_eq!(table.check(), Ok(()));
         prop_assert_eq!(table.len(), map.len() as u64);
-        let keys: Vec<u32> = (0..400).collect();
-        for batch in [1, 2, 7, 32] {
+        // The reserved number is nobody's, and may be asked for.
+        let keys: Vec<u32> = (0..400).chain([u32::MAX]).collect();
+        for batch in [1, 2, 7, 32, 64] {
             let mut sum = Sum::default();
             let found = table.look_up(&keys, batch, &mut sum, &mut Silent);
             prop_assert_eq!(found, map.range(..400).count() as u64);
