@@ -76,7 +76,7 @@ class RecordsMachine:
         cells = [point for point in points if "record_bytes" in point.config]
         if len(cells) < wanted.cells or not isinstance(target.system, RecordsModel):
             raise FitError(
-                f"{len(cells)} timed cells do not show the costs of work; {wanted.cells} are needed",
+                f"{len(cells)} timed cells do not show the costs of work, {wanted.cells} do",
                 cure="name an experiment of the system records in `from`, and let the system of "
                 "this one be records_model",
             )
@@ -92,8 +92,8 @@ class RecordsMachine:
 
 
 _NOTE = (
-    "The ways of caches are those of the machine file; what the processor fetches ahead by itself is "
-    "in the overlaps."
+    "The ways of caches are those of the machine file; what the processor fetches ahead by itself "
+    "is in the overlaps."
 )
 
 

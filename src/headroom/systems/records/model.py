@@ -1,7 +1,7 @@
 """The system `records_model`: the accesses of the same table on a machine of caches and TLBs.
 
-The time of a run is a sum: work of the processor, each kind at its cost; misses of caches and
-TLBs, each at the time that it takes longer, divided by how many of them overlap; lines of memory that
+The time of a run is a sum: work of the processor, each kind at its cost; misses of caches and TLBs,
+each at the time that it takes longer, divided by how many of them overlap; lines of memory that
 follow each other, divided by how many are fetched at once.
 """
 
@@ -170,7 +170,10 @@ class RecordsModel:
 def _simulated(
     table: bytes, cell: bytes, machine: bytes, warm_runs: int, seed: int
 ) -> Mapping[str, Any]:
-    found = native.Table(table).simulate(cell=cell, machine=machine, warm_up=warm_runs, seed=seed)
+    made = native.Table(table)
+    found: Mapping[str, Any] = made.simulate(
+        cell=cell, machine=machine, warm_up=warm_runs, seed=seed
+    )
     return found
 
 
