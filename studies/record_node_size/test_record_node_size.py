@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from studies.quick_form import ClaimRows, QuickForm, QuickRun
+from studies.record_node_size.effects import beyond_noise, effects_of
+from studies.record_node_size.make_pictures import LINES, curve_of
 
 PAGE_BYTES = 8192
 PUBLISHED_CELLS = 11 * 4 * 5 * 2 * (4 + 4 + 1)
@@ -62,3 +65,31 @@ def test_claimed_pages_are_those_of_the_formula(name: str, study: dict[str, Any]
     claim = next(one for one in study["claim"] if one["name"] == name)
     k, node = claim["where"]["occupancy"], claim["where"]["node_bytes"]
     assert claim["value"] == pytest.approx(k * (1.0 - (1.0 - 1.0 / k) ** (PAGE_BYTES / node)))
+
+
+def _points(mode: str, times: dict[int, float], seed: int) -> list[dict[str, Any]]:
+    """Return the points of a cell: ten replications at each size, with noise of 1%."""
+    random = np.random.default_rng(seed)
+    return [
+        {
+            "levels": {"node_bytes": size, "mode": mode},
+            "estimates": {"record_s": {"value": time}},
+            "distributions": [
+                {"metric": "record_s", "samples": (time * random.normal(1, 0.01, 10)).tolist()}
+            ],
+        }
+        for size, time in times.items()
+    ]
+
+
+def test_a_cell_without_an_effect_is_not_beyond_noise() -> None:
+    """Of 40 cells with noise alone none passes, of 10 with an effect of 5% all do."""
+    nothing = [_points(f"none {seed}", {64: 1.0, 4096: 1.0}, seed) for seed in range(40)]
+    effect = [_points(f"some {seed}", {64: 1.05, 4096: 1.0}, seed) for seed in range(10)]
+    found = beyond_noise(effects_of([point for cell in nothing + effect for point in cell]))
+    assert {mode for ((_, mode),) in found} == {f"some {seed}" for seed in range(10)}
+
+
+def test_figure_1_has_a_line_for_each_machine(quick: QuickRun) -> None:
+    labels = {line.label for line in curve_of(quick.results).lines}
+    assert labels == {label for label, _ in LINES.values()}

@@ -163,7 +163,7 @@ class _Checks:
         return [name for name in names if name in factors]
 
     def _check_weights(self, factors: Mapping[str, FactorSpec], over: frozenset[str]) -> None:
-        """Refuse weights of factors or levels that do not exist; the quick variant may lack some."""
+        """Refuse weights of unknown factors or levels, except in the quick variant."""
         if self.is_quick:
             return
         for name, weights in self.spec.weights.items():
