@@ -3,7 +3,7 @@
 The method `memory.machine` finds caches, TLBs and their latencies in the points of a memory probe.
 With those, a simulation counts what each timed cell meets; its time is then linear in what is left
 to find: the costs of work, and the inverse of each overlap. They minimise the squares of relative
-errors within their bounds (Branch, Coleman, Li, SIAM J. Sci. Comput. 21, 1999).
+errors within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific Computing 21, 1999).
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,8 @@ class RecordsMachine:
         cells = [point for point in points if "record_bytes" in point.config]
         if len(cells) < wanted.cells or not isinstance(target.system, RecordsModel):
             raise FitError(
-                f"{len(cells)} timed cells do not show the costs of work; {wanted.cells} are needed",
+                f"{len(cells)} timed cells do not show the costs of work; "
+                f"{wanted.cells} are needed",
                 cure="name an experiment of the system records in `from`, and let the system of "
                 "this one be records_model",
             )
@@ -92,13 +93,13 @@ class RecordsMachine:
 
 
 _NOTE = (
-    "The ways of caches are those of the machine file; what the processor fetches ahead by itself is "
-    "in the overlaps."
+    "The ways of caches are those of the machine file; what the processor fetches ahead by itself "
+    "is in the overlaps."
 )
 
 
 def machine_of_probe(points: Sequence[SourcePoint], target: Target) -> list[FittedParameter]:
-    """Return what the points of a probe show; a level more than the model has joins the last one."""
+    """Return the machine of a probe; a level more than the model has joins the last one."""
     method = find_method(_PROBE)
     options = method.options_type()
     config = {**dict.fromkeys(method.parameter_names(options), 0.0), **target.config}
@@ -130,7 +131,7 @@ def _costs(
 ) -> list[FittedParameter]:
     """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
     rows = np.array([_row(point, model, config) for point in cells])
-    is_used = rows.any(axis=0)
+    is_used = np.asarray(rows.any(axis=0))
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
     found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x

@@ -1,8 +1,8 @@
 """The system `records_model`: the accesses of the same table on a machine of caches and TLBs.
 
 The time of a run is a sum: work of the processor, each kind at its cost; misses of caches and
-TLBs, each at the time that it takes longer, divided by how many of them overlap; lines of memory that
-follow each other, divided by how many are fetched at once.
+TLBs, each at the time that it takes longer, divided by how many of them overlap; lines of memory
+that follow each other, divided by how many are fetched at once.
 """
 
 from collections.abc import Mapping
@@ -170,8 +170,7 @@ class RecordsModel:
 def _simulated(
     table: bytes, cell: bytes, machine: bytes, warm_runs: int, seed: int
 ) -> Mapping[str, Any]:
-    found = native.Table(table).simulate(cell=cell, machine=machine, warm_up=warm_runs, seed=seed)
-    return found
+    return native.Table(table).simulate(cell=cell, machine=machine, warm_up=warm_runs, seed=seed)
 
 
 def tlb_misses(found: Mapping[str, Any]) -> float:

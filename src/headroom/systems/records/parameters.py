@@ -60,7 +60,7 @@ def table_parameters() -> Iterator[Parameter]:
     yield Parameter(
         name="index", type="str", unit="", default="full", source=_ASSUMED,
         choices=("full", "grown"),
-        description="Nodes of the index: full, or as insertions in the order of the table left them",
+        description="Nodes of the index: full, or as insertions in the table's order left them",
     )  # fmt: skip
     yield Parameter(
         name="insertion", type="str", unit="", default="random", source=_ASSUMED,
