@@ -3,7 +3,7 @@
 The method `memory.machine` finds caches, TLBs and their latencies in the points of a memory probe.
 With those, a simulation counts what each timed cell meets; its time is then linear in what is left
 to find: the costs of work, and the inverse of each overlap. They minimise the squares of relative
-errors within their bounds (Branch, Coleman, Li, SIAM J. Sci. Comput. 21, 1999).
+errors within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific Computing 21, 1999).
 """
 
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ _NOTE = (
 
 
 def machine_of_probe(points: Sequence[SourcePoint], target: Target) -> list[FittedParameter]:
-    """Return what the points of a probe show; a level more than the model has joins the last one."""
+    """Return the machine of a probe; a level more than the model has joins the last one."""
     method = find_method(_PROBE)
     options = method.options_type()
     config = {**dict.fromkeys(method.parameter_names(options), 0.0), **target.config}

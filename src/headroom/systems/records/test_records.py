@@ -36,9 +36,7 @@ def records(**more: Value) -> tuple[RecordsSystem, dict[str, Value]]:
     return system, config_of(system, **{"records": 2000, **more})
 
 
-def model(
-    machine: str = "ultrasparc", /, **more: Value
-) -> tuple[RecordsModel, dict[str, Value]]:
+def model(machine: str = "ultrasparc", /, **more: Value) -> tuple[RecordsModel, dict[str, Value]]:
     system = RecordsModel.load(ModelSetup(machine=machine), base=Path())
     return system, config_of(system, **{"records": 2000, **more})
 

@@ -54,7 +54,9 @@ def margin_text(choice: Choice) -> str:
         count = 1 + len(undecided) + len(alike)
         widest = max(one.ratio.high or np.inf for one in undecided) - 1.0
         bound = f" by {widest:.0%} at most" if np.isfinite(widest) else ""
-        return f"Undecided: {count} configurations may differ{bound}; give more --time to decide."
+        return (
+            f"Undecided: {count} configurations may differ{bound}; more time (--time) may decide."
+        )
     if alike:
         return f"Undecided: these {1 + len(alike)} configurations are within {margin}; take any."
     if slower:
@@ -81,8 +83,7 @@ def notes_of(advice: Advice) -> Iterator[str]:
     asked = choice.question.records
     if choice.final_records < asked:
         yield (
-            f"finalists have {choice.final_records:,} of {asked:,} records: the time allows no "
-            "more; give more --time"
+            f"finalists have {choice.final_records:,} of {asked:,} records, as many as the time allows"
         )
     yield from (f"left out: {reason}" for reason in choice.space.left_out)
     yield from (f"missing: {reason}" for reason in advice.missing)

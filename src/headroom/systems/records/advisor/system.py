@@ -27,12 +27,7 @@ from headroom.systems.records.advisor.question import (
     parse_mix,
 )
 from headroom.systems.records.advisor.reason import CAUSES
-from headroom.systems.records.advisor.shown import (
-    answer_text,
-    margin_text,
-    notes_of,
-    reason_text,
-)
+from headroom.systems.records.advisor.shown import answer_text, notes_of
 
 
 class AdvisorSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,5 +159,5 @@ class RecordsAdvisor:
             }  # fmt: skip
         if reason is not None:
             values |= {f"{name}_share": share for name, share in reason.shares.items()}
-        texts = (answer_text(choice), margin_text(choice), reason_text(advice), *notes_of(advice))
-        return Run(values=values, notes=tuple(text.removesuffix(".") for text in texts if text))
+        notes = (answer_text(choice).removesuffix("."), *notes_of(advice))
+        return Run(values=values, notes=notes)
