@@ -83,7 +83,8 @@ def notes_of(advice: Advice) -> Iterator[str]:
     asked = choice.question.records
     if choice.final_records < asked:
         yield (
-            f"finalists have {choice.final_records:,} of {asked:,} records, as many as the time allows"
+            f"finalists have {choice.final_records:,} of {asked:,} records, as many as the time "
+            "allows"
         )
     yield from (f"left out: {reason}" for reason in choice.space.left_out)
     yield from (f"missing: {reason}" for reason in advice.missing)
