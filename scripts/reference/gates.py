@@ -103,8 +103,8 @@ def _real(lines: list[RealGates]) -> str:
     return f"""## Real gates
 
 A real command against itself in three metrics, on a machine of two processors that other programs
-kept busy (`python -m benches.gate --real 200`): with `--runs {BLOCKS}`, and with as many blocks as
-the noise needs. The 95% interval of the rate of false alarms is {low} to {high}.
+kept busy (`python -m benches.gate --real 200`). *Blocks* are those of the first looks. The 95%
+interval of the rate of false alarms is {low} to {high}.
 
 {real_table(lines)}
 """
