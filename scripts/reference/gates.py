@@ -53,8 +53,8 @@ HISTORIES = f"""## Histories
 whose size is 2, 5 or 10 times the scatter of 3% (sd). A *step* is reported if it explains the
 series better than any drift does. Of other series whose level *moved*, the answer says so, and that
 a drift explains it as well. The level of a *drifting* or *autocorrelated* series does move,
-whatever the program does. A small step in a short series looks the same as such a drift: it counts as moved
-until more results follow. The standard error of a rate of 1% is 0.2 points.
+whatever the program does. A small step in a short series looks the same as such a drift: it counts
+as moved until more results follow. The standard error of a rate of 1% is 0.2 points.
 """
 
 
