@@ -53,8 +53,8 @@ HISTORIES = f"""## Histories
 whose size is 2, 5 or 10 times the scatter of 3% (sd). A *step* is reported if it explains the
 series better than any drift does. Of other series whose level *moved*, the answer says so, and that
 a drift explains it as well. The level of a *drifting* or *autocorrelated* series does move,
-whatever the program does. A small step in a short series looks the same as such a drift: it counts as moved
-until more results follow. The standard error of a rate of 1% is 0.2 points.
+whatever the program does. A small step in a short series looks the same as such a drift: it counts
+as moved until more results follow. The standard error of a rate of 1% is 0.2 points.
 """
 
 
@@ -103,8 +103,8 @@ def _real(lines: list[RealGates]) -> str:
     return f"""## Real gates
 
 A real command against itself in three metrics, on a machine of two processors that other programs
-kept busy (`python -m benches.gate --real 200`): with `--runs {BLOCKS}`, and with as many blocks as
-the noise needs. The 95% interval of the rate of false alarms is {low} to {high}.
+kept busy (`python -m benches.gate --real 200`). *Blocks* are those of the first looks. The 95%
+interval of the rate of false alarms is {low} to {high}.
 
 {real_table(lines)}
 """
