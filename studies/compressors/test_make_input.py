@@ -1,12 +1,10 @@
-"""The input of the compressors: a real text of exactly the size that was asked for; a quick run."""
+"""The input of the compressors: a real text of exactly the size that was asked for."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from studies.quick_form import QuickForm
 
 SCRIPT = Path(__file__).resolve().parent / "make_input.py"
 
@@ -34,10 +32,3 @@ def test_a_library_that_is_too_short_is_an_error(tmp_path: Path) -> None:
     done = make_input(tmp_path / "input", 10_000_000_000)
     assert done.returncode != 0
     assert "bytes shorter" in done.stderr
-
-
-QUICK_OPTIONS = ("--set", "experiment.fixed.size_bytes=200000")
-
-
-class TestQuickForm(QuickForm):
-    """The quick form, of a smaller input, ends with all claims."""
