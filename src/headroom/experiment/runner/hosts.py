@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine import environment
 from headroom.experiment.machine.machine_watch import busy_words
 from headroom.experiment.protocol.system import (
@@ -61,8 +61,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """Facts of the experiments that can run, why the others cannot, and what would disturb them."""
 
     facts: dict[str, dict[str, float | str]]
-    refused: dict[str, tuple[str, str]] = {}
-    """Message and cure, by experiment."""
+    refused: dict[str, tuple[str, str, bool]] = {}
+    """By experiment: message, cure, and whether the study is wrong, not the machine."""
     busy: str = ""
 
 
@@ -141,7 +141,7 @@ class ThisHost:
             try:
                 facts[name] = _prepared(self._systems[name], by_key.values())
             except HeadroomError as error:
-                refused[name] = (error.message, error.cure)
+                refused[name] = (error.message, error.cure, isinstance(error, StudyError))
         measured = (self._systems[name] for name in waiting)
         is_loaded = any(
             one.column is Column.MEASURE and not isinstance(one, Replays) for one in measured

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.run import Run
@@ -318,8 +318,8 @@ class _Session:
                 prepared[name] = configs, host.prepare(configs)
         for _, found in prepared.values():
             self._refusals |= {
-                name: EnvironmentUnfitError(message, cure=cure)
-                for name, (message, cure) in found.refused.items()
+                name: (StudyError if is_study else EnvironmentUnfitError)(message, cure=cure)
+                for name, (message, cure, is_study) in found.refused.items()
             }
         if not any(found.facts for _, found in prepared.values()):
             raise next(iter(self._refusals.values()))
