@@ -194,8 +194,9 @@ def cases_of(turns: Turns) -> list[Case]:
 
 def shown(rows: list[Row]) -> str:
     """Return the table: a line for each work and peer, with the ratio and its spread."""
-    header = ("work", "ns a record", "from", "to", "beside", "ns a record", "ratio", "from", "to")
-    lines: list[tuple[str, ...]] = [header]
+    lines: list[tuple[str, ...]] = [
+        ("work", "ns a record", "from", "to", "beside", "ns a record", "ratio", "from", "to")
+    ]
     for row in rows:
         if row.peer_value is None or row.ratio is None or row.ratio_range is None:
             continue

@@ -2,9 +2,10 @@
 //!
 //! `record-stores RECORDS PAGES FOLDER ROUNDS [SHAPE ...] [only STORE ...]`: each store gets the
 //! records by random inserts in `ROUNDS` parts, then looks them up, scans and sums them in as many
-//! rounds. Prints a JSON object a line: what was done, by whom, in which round, how often, in which
-//! time (s); at last the memory, and how much of it was in huge pages. `PAGES` is `huge` or `small`;
-//! the allocator is told by `GLIBC_TUNABLES`, and what came of it is printed.
+//! rounds, after one that is not measured. Prints a JSON object a line: what was done, by whom, in
+//! which round, how often, in which time (s); at last the memory, and how much of it was in huge
+//! pages. `PAGES` is `huge` or `small`; the allocator is told by `GLIBC_TUNABLES`, and what came of
+//! it is printed.
 
 mod floor;
 mod memory;
@@ -78,11 +79,12 @@ fn record(place: u32) -> Record {
     record
 }
 
-/// Do a work and print what it took.
-fn timed(work: &str, store: &str, round: usize, work_of: &mut dyn FnMut() -> u64) {
+/// Do a work, and print what it took in a round.
+fn timed(work: &str, store: &str, round: Option<usize>, work_of: &mut dyn FnMut() -> u64) {
     let before = thread_s();
     let count = work_of();
     let taken_s = thread_s() - before;
+    let Some(round) = round else { return };
     println!(
         "{{\"work\": \"{work}\", \"store\": \"{store}\", \"round\": {round}, \"count\": {count}, \
          \"s\": {taken_s:.6}}}"
@@ -112,12 +114,13 @@ fn main() -> std::process::ExitCode {
         let records: Vec<Record> = (from..to).map(|place| record(place as u32)).collect();
         for store in &mut stores {
             let name = store.name();
-            timed("insert", &name, round, &mut || store.insert(&records));
+            timed("insert", &name, Some(round), &mut || store.insert(&records));
         }
     }
     let floor = Floor::new(asked.records * RECORD_WORDS * 4, asked.pages);
-    for round in 0..asked.rounds {
-        take_turns(&asked, round, &stores, &floor);
+    // The first turns are not measured: pages and caches are as the inserts of all left them.
+    for turn in 0..=asked.rounds {
+        take_turns(&asked, turn.checked_sub(1), &stores, &floor);
     }
     println!("{}", memory::of_this_process());
     std::process::ExitCode::SUCCESS
@@ -128,8 +131,8 @@ fn part(asked: &Asked, round: usize) -> usize {
     asked.records * round / asked.rounds
 }
 
-fn take_turns(asked: &Asked, round: usize, stores: &[Box<dyn Store>], floor: &Floor) {
-    let keys = drawn_keys(asked.records, round);
+fn take_turns(asked: &Asked, round: Option<usize>, stores: &[Box<dyn Store>], floor: &Floor) {
+    let keys = drawn_keys(asked.records, round.map_or(0, |one| one + 1));
     timed("line", "floor", round, &mut || floor.random_lines(&keys));
     for store in stores {
         timed("look_up", &store.name(), round, &mut || {

@@ -161,7 +161,7 @@ impl Index {
         KEYS + self.capacity
     }
 
-    pub(super) const fn keys_at(&self, node: At) -> At {
+    pub(super) const fn keys_at(node: At) -> At {
         node + KEYS
     }
 

@@ -26,7 +26,7 @@ impl Index {
     /// Take key `key_place` and value `value_place` out of a node.
     fn close_gap(&mut self, node: u32, key_place: u32, value_place: u32, touch: &mut impl Touch) {
         let (count, level) = self.header(node, touch);
-        let keys = self.keys_at(node);
+        let keys = Self::keys_at(node);
         let values = self.values_at(node);
         let (keys_left, values_left) = (count - key_place - 1, count - value_place - 1);
         self.region

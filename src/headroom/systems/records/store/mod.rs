@@ -3,6 +3,13 @@
 //! Addresses are counted in words of 4 bytes from the base of their region, so that pointers in
 //! nodes take 4 bytes, as in the paper, and a table may take 16 GiB.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_lossless,
+    reason = "addresses and counts have 32 bits: `Spec::check` and `Region` refuse what has more"
+)]
+
 pub mod batch;
 pub mod index;
 mod leaf_removal;

@@ -4,6 +4,10 @@
 //! that the region owns; debug builds, and with them tests and fuzzing, check each one.
 
 #![allow(unsafe_code, reason = "records lie where the placement puts them")]
+#![allow(
+    clippy::cast_ptr_alignment,
+    reason = "bases are aligned to 16 bytes, and addresses are counted in words"
+)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
@@ -33,6 +37,7 @@ pub struct Region {
 
 #[derive(Debug)]
 enum Memory {
+    #[cfg_attr(miri, allow(dead_code, reason = "Miri has no mappings"))]
     Mapped(Buffer),
     /// Blocks of the system's allocator, anywhere in the region's span.
     Blocks(Vec<NonNull<u8>>, Layout),
@@ -49,6 +54,10 @@ impl Region {
     /// # Errors
     ///
     /// The system gives no such memory, or a region does not reach so far.
+    ///
+    /// # Panics
+    ///
+    /// If the address space is smaller than that.
     pub fn mapped(area: Area, bytes: u64, pages: Pages) -> Result<Self, StoreError> {
         if bytes > MOST_BYTES {
             return Err(StoreError::Impossible(format!(
@@ -56,13 +65,24 @@ impl Region {
             )));
         }
         let length = usize::try_from(bytes).expect("a region fits into the address space");
-        let buffer = Buffer::reserve(length, pages).map_err(StoreError::NoMemory)?;
-        let base = buffer.start();
+        #[cfg(miri)]
+        let (base, memory) = {
+            // Miri has no mappings with advice, and sees every access to a block.
+            let _ = pages;
+            let layout = Layout::from_size_align(length, 4096).expect("a size");
+            let block = allocated(layout)?;
+            (block.as_ptr(), Memory::Blocks(vec![block], layout))
+        };
+        #[cfg(not(miri))]
+        let (base, memory) = {
+            let buffer = Buffer::reserve(length, pages).map_err(StoreError::NoMemory)?;
+            (buffer.start(), Memory::Mapped(buffer))
+        };
         Ok(Self {
             area,
             base,
             bytes,
-            memory: Memory::Mapped(buffer),
+            memory,
         })
     }
 
@@ -219,6 +239,10 @@ impl Region {
 }
 
 /// Return a zeroed block.
+///
+/// # Errors
+///
+/// There is no memory.
 pub fn allocated(layout: Layout) -> Result<NonNull<u8>, StoreError> {
     // SAFETY: the layout has a size.
     let block = unsafe { alloc_zeroed(layout) };

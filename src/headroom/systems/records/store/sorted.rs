@@ -232,6 +232,10 @@ impl Sorted {
     }
 
     /// Remove a record; return whether it was there. An empty node is freed.
+    ///
+    /// # Panics
+    ///
+    /// If the index lost the first node, which is a defect.
     pub fn remove(&mut self, index: &mut Index, key: u32, touch: &mut impl Touch) -> bool {
         let (separator, node) = index
             .floor(key, touch)
