@@ -3,7 +3,7 @@
 The method `memory.machine` finds caches, TLBs and their latencies in the points of a memory probe.
 With those, a simulation counts what each timed cell meets; its time is then linear in what is left
 to find: the costs of work, and the inverse of each overlap. They minimise the squares of relative
-errors within their bounds (Branch, Coleman, Li, SIAM J. Sci. Comput. 21, 1999).
+errors within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific Computing 21, 1999).
 """
 
 from collections.abc import Mapping, Sequence
