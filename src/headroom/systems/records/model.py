@@ -34,7 +34,7 @@ from headroom.systems.records.parameters import (
     used,
 )
 
-WORK_COUNTS = ("records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
+WORK_COUNTS = ("runs", "records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
 """Counts of work, in the order of the costs in `machine_file.WORK`."""
 
 
@@ -174,7 +174,7 @@ def _simulated(
     found: Mapping[str, Any] = made.simulate(
         cell=cell, machine=machine, warm_up=warm_runs, seed=seed
     )
-    return found
+    return {**found, "runs": 1}
 
 
 def tlb_misses(found: Mapping[str, Any]) -> float:
