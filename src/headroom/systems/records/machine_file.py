@@ -11,7 +11,7 @@ MACHINES = Path(__file__).parent / "machines"
 """Folder of the machines that come with Headroom."""
 CACHES = (1, 2, 3)
 TLBS = (1, 2)
-WORK = ("record_s", "record_node_s", "index_node_s", "comparison_s", "byte_s")
+WORK = ("start_s", "record_s", "record_node_s", "index_node_s", "comparison_s", "byte_s")
 """Costs of work, in the order of `headroom.systems.records.model.WORK_COUNTS`."""
 _CACHE: Mapping[str, type] = {
     "bytes": float, "ways": int, "line_bytes": int, "writes": str, "step_s": float,

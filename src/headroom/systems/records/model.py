@@ -34,7 +34,7 @@ from headroom.systems.records.parameters import (
     used,
 )
 
-WORK_COUNTS = ("records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
+WORK_COUNTS = ("runs", "records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
 """Counts of work, in the order of the costs in `machine_file.WORK`."""
 
 
@@ -170,7 +170,11 @@ class RecordsModel:
 def _simulated(
     table: bytes, cell: bytes, machine: bytes, warm_runs: int, seed: int
 ) -> Mapping[str, Any]:
-    return native.Table(table).simulate(cell=cell, machine=machine, warm_up=warm_runs, seed=seed)
+    made = native.Table(table)
+    found: Mapping[str, Any] = made.simulate(
+        cell=cell, machine=machine, warm_up=warm_runs, seed=seed
+    )
+    return {**found, "runs": 1}
 
 
 def tlb_misses(found: Mapping[str, Any]) -> float:
