@@ -25,9 +25,11 @@ def answer_text(choice: Choice) -> str:
     if choice.paper is None or choice.paper.configuration == best.configuration:
         return f"{text}."
     node = size_text(choice.paper.configuration.node_bytes)
-    gain = ratio_text(choice.paper.ratio)
     alone = ", asked one by one" if "lookup" in choice.question.mix else ""
-    return f"{text}, {gain} faster than the paper's array of {node} nodes{alone}."
+    ratio = choice.paper.ratio
+    is_faster = ratio.low is not None and ratio.low > 1.0
+    gain = f"{ratio_text(ratio)} faster than" if is_faster else "not surely faster than"
+    return f"{text}, {gain} the paper's array of {node} nodes{alone}."
 
 
 def ratio_text(ratio: Interval) -> str:
@@ -83,7 +85,8 @@ def notes_of(advice: Advice) -> Iterator[str]:
     asked = choice.question.records
     if choice.final_records < asked:
         yield (
-            f"finalists have {choice.final_records:,} of {asked:,} records, as many as the time allows"
+            f"finalists have {choice.final_records:,} of {asked:,} records, as many as the time "
+            "allows"
         )
     yield from (f"left out: {reason}" for reason in choice.space.left_out)
     yield from (f"missing: {reason}" for reason in advice.missing)
@@ -93,9 +96,9 @@ def show(advice: Advice, cpu: int, console: Console) -> None:
     """Print an advice."""
     choice, screen = advice.choice, Screen(console)
     question = choice.question
-    screen.line(
-        f"{mix_text(question.mix)}; {question.records:,} records of {question.record_bytes} B"
-    )
+    plural = "s" if question.records > 1 else ""
+    table = f"{question.records:,} record{plural} of {question.record_bytes:,} B"
+    screen.line(f"{mix_text(question.mix)}; {table}")
     screen.line()
     screen.line(answer_text(choice), style="bold")
     screen.line(margin_text(choice))

@@ -84,6 +84,7 @@ def test_an_operation_visits_exactly_the_records_that_its_share_says() -> None:
     assert (int(scan["share"] * 2000), scan["scans"], scan["ahead"]) == (100, 10, 2)
     insert = cell_of(ASKED, "insert", 10_000, 0)
     assert int(insert["share"] * 2000) == 500
+    assert cell_of(replace(ASKED, record_bytes=1 << 20), "lookup", 10_000, 1)["lookups"] == 16
     whole = cell_of(replace(ASKED, records=30), "scan", 10, 0)
     assert (int(whole["share"] * 30), whole["scans"]) == (30, 1)
 
