@@ -16,6 +16,9 @@ from headroom.systems.records.advisor.question import Question, mix_text
 from headroom.systems.records.advisor.reason import CAUSES
 from headroom.systems.records.advisor.search import ALIKE, NEAR, Choice, Compared
 
+FAR_OFF = 2.0
+"""Ratio of modelled to measured time from which the reason is only a hint."""
+
 
 def answer_text(choice: Choice) -> str:
     """Return the choice as a sentence: what, how fast, and against the paper's node."""
@@ -71,11 +74,14 @@ def reason_text(advice: Advice) -> str:
     reason = advice.reason
     if reason is None:
         return ""
+    off = reason.operation_s / advice.choice.best.operation_s
+    is_near = 1.0 / FAR_OFF < off < FAR_OFF
+    caution = "" if is_near else f" The model is {max(off, 1.0 / off):.1f}x off: take it as a hint."
     return (
         f"{reason.shares[reason.largest]:.0%} of the modelled "
         f"{format_quantity(reason.operation_s, 's')} go to {CAUSES[reason.largest]}: "
         f"{reason.lines:.2g} lines of memory and "
-        f"{reason.tlb_misses:.2g} TLB misses for each operation."
+        f"{reason.tlb_misses:.2g} TLB misses for each operation.{caution}"
     )
 
 
