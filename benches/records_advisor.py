@@ -7,7 +7,8 @@ in random order on new tables, so that neither profits from the chance that sele
 is the median of the rounds, with an interval by signed ranks; below 1, the choice was the faster.
 
 Writes `benches/results/records_advisor.json` cell by cell; a second call measures what is missing.
-`--table` prints the stored results; `--fresh` measures all again; `--cells N` stops after N cells.
+`--table` prints the stored results; `--fresh` measures all again; `--cells N` stops after N cells;
+`--cpu N` measures on that processor.
 """
 
 import argparse
@@ -177,6 +178,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--table", action="store_true", help="print the stored results")
     parser.add_argument("--fresh", action="store_true", help="measure all again")
     parser.add_argument("--cells", type=int, default=None, help="cells to measure at most")
+    parser.add_argument("--cpu", type=int, default=None, help="processor to measure on")
     chosen = parser.parse_args(arguments)
     cells = [] if chosen.fresh else load()
     if not chosen.table:
@@ -184,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
         missing = [
             one for one in questions() if (one.record_bytes, one.records, _text(one)) not in known
         ]
-        with on_cpu(None):
+        with on_cpu(chosen.cpu):
             for question in missing[: chosen.cells]:
                 cells.append(measure(question))
                 text = json.dumps([asdict(one) for one in cells], indent=1)

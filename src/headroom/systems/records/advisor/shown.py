@@ -16,6 +16,9 @@ from headroom.systems.records.advisor.question import Question, mix_text
 from headroom.systems.records.advisor.reason import CAUSES
 from headroom.systems.records.advisor.search import ALIKE, NEAR, Choice, Compared
 
+FAR_OFF = 2.0
+"""Ratio of modelled to measured time from which the reason is only a hint."""
+
 
 def answer_text(choice: Choice) -> str:
     """Return the choice as a sentence: what, how fast, and against the paper's node."""
@@ -25,9 +28,11 @@ def answer_text(choice: Choice) -> str:
     if choice.paper is None or choice.paper.configuration == best.configuration:
         return f"{text}."
     node = size_text(choice.paper.configuration.node_bytes)
-    gain = ratio_text(choice.paper.ratio)
     alone = ", asked one by one" if "lookup" in choice.question.mix else ""
-    return f"{text}, {gain} faster than the paper's array of {node} nodes{alone}."
+    ratio = choice.paper.ratio
+    is_faster = ratio.low is not None and ratio.low > 1.0
+    gain = f"{ratio_text(ratio)} faster than" if is_faster else "not surely faster than"
+    return f"{text}, {gain} the paper's array of {node} nodes{alone}."
 
 
 def ratio_text(ratio: Interval) -> str:
@@ -69,11 +74,14 @@ def reason_text(advice: Advice) -> str:
     reason = advice.reason
     if reason is None:
         return ""
+    off = reason.operation_s / advice.choice.best.operation_s
+    is_near = 1.0 / FAR_OFF < off < FAR_OFF
+    caution = "" if is_near else f" The model is {max(off, 1.0 / off):.1f}x off: take it as a hint."
     return (
         f"{reason.shares[reason.largest]:.0%} of the modelled "
         f"{format_quantity(reason.operation_s, 's')} go to {CAUSES[reason.largest]}: "
         f"{reason.lines:.2g} lines of memory and "
-        f"{reason.tlb_misses:.2g} TLB misses for each operation."
+        f"{reason.tlb_misses:.2g} TLB misses for each operation.{caution}"
     )
 
 
@@ -94,9 +102,9 @@ def show(advice: Advice, cpu: int, console: Console) -> None:
     """Print an advice."""
     choice, screen = advice.choice, Screen(console)
     question = choice.question
-    screen.line(
-        f"{mix_text(question.mix)}; {question.records:,} records of {question.record_bytes} B"
-    )
+    plural = "s" if question.records > 1 else ""
+    table = f"{question.records:,} record{plural} of {question.record_bytes:,} B"
+    screen.line(f"{mix_text(question.mix)}; {table}")
     screen.line()
     screen.line(answer_text(choice), style="bold")
     screen.line(margin_text(choice))

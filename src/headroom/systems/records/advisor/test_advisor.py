@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.systems.records.advisor import search as searching
 from headroom.systems.records.advisor import system
-from headroom.systems.records.advisor.advice import checked_space, on_cpu
+from headroom.systems.records.advisor.advice import Advice, checked_space, on_cpu
 from headroom.systems.records.advisor.command import app
 from headroom.systems.records.advisor.configurations import (
     Configuration,
@@ -24,9 +24,9 @@ from headroom.systems.records.advisor.configurations import (
     search_space,
 )
 from headroom.systems.records.advisor.question import Question, parse_mix
-from headroom.systems.records.advisor.reason import CAUSES, explain
+from headroom.systems.records.advisor.reason import CAUSES, Reason, explain
 from headroom.systems.records.advisor.search import Searcher, paired_ratio
-from headroom.systems.records.advisor.shown import answer_text, margin_text
+from headroom.systems.records.advisor.shown import answer_text, margin_text, reason_text
 from headroom.systems.records.advisor.timing import Effort, Timing, cell_of, time_mix
 from headroom.systems.records.model import ModelSetup, RecordsModel
 
@@ -84,6 +84,7 @@ def test_an_operation_visits_exactly_the_records_that_its_share_says() -> None:
     assert (int(scan["share"] * 2000), scan["scans"], scan["ahead"]) == (100, 10, 2)
     insert = cell_of(ASKED, "insert", 10_000, 0)
     assert int(insert["share"] * 2000) == 500
+    assert cell_of(replace(ASKED, record_bytes=1 << 20), "lookup", 10_000, 1)["lookups"] == 16
     whole = cell_of(replace(ASKED, records=30), "scan", 10, 0)
     assert (int(whole["share"] * 30), whole["scans"]) == (30, 1)
 
@@ -164,6 +165,17 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     assert (found.lines, found.tlb_misses) == (0.0, 0.0)
     large = replace(small, record_bytes=256, records=200_000)
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
+
+
+def test_a_model_that_is_far_off_is_called_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = searched(monkeypatch, bowl)
+    shares = dict.fromkeys(CAUSES, 0.1) | {"tlbs": 0.6}
+    taken = choice.best.operation_s
+    for modelled, is_hint in ((1.1 * taken, False), (3.0 * taken, True), (0.2 * taken, True)):
+        reason = Reason(shares=shares, operation_s=modelled, lines=1.0, tlb_misses=2.0)
+        text = reason_text(Advice(choice=choice, reason=reason))
+        assert "go to misses of the TLBs" in text
+        assert ("take it as a hint" in text) is is_hint
 
 
 def test_a_processor_that_is_not_ours_is_refused() -> None:

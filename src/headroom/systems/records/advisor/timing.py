@@ -22,6 +22,8 @@ AHEADS = (0, 2, 8)
 _CHANGES = ("insert", "update", "delete")
 _MOST_CHANGED = 0.25
 """Share of a small table that a run changes at most."""
+_MOST_BYTES = 16 << 20
+"""Memory (B) of the records that a run visits: large ones need fewer visits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,7 @@ def cell_of(question: Question, name: str, visits: int, level: int) -> dict[str,
         "mode": name, "operation": "retrieve", "share": 0.0, "scans": 1, "batch": 1, "ahead": 0,
         "lookups": 1, "keeps_all": False, "from_first": False,
     }  # fmt: skip
+    visits = max(min(visits, _MOST_BYTES // question.record_bytes), 1)
     if name in _CHANGES:
         count = max(min(visits, int(_MOST_CHANGED * question.records)), 1)
         return cell | {"share": _share(count, question.records)}
