@@ -41,7 +41,7 @@ pub enum Mode {
     Insert,
 }
 
-/// What a query does with a record.
+/// Treatment of a record by a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
@@ -57,7 +57,7 @@ pub enum Use {
 pub struct Cell {
     /// How records are visited.
     pub mode: Mode,
-    /// What is done with each.
+    /// Treatment of each record.
     pub operation: Use,
     /// Share of the table that a scan visits, that updates, deletes and inserts change, and that is
     /// looked up at random; above 0, at most 1.
@@ -196,7 +196,7 @@ impl Runner {
         }
     }
 
-    /// Draw what the next run does, and undo what the last one did.
+    /// Draw the choices of the next run, and undo the changes of the last one.
     pub fn prepare(&mut self, loaded: &mut Loaded) {
         self.retrieve.restart();
         self.starts.clear();

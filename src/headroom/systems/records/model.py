@@ -156,7 +156,7 @@ class RecordsModel:
         return Run(values=values, counters={"records": visits})
 
     def counts(self, config: Mapping[str, Value], seed: int) -> Mapping[str, Any]:
-        """Return what a run counts on the machine: independent of the times in `config`."""
+        """Return the counts of a run on the machine: independent of the times in `config`."""
         table = msgspec.json.encode(table_spec(config, seed))
         machine = msgspec.json.encode(machine_spec(config))
         warm_runs = self.setup.warm_runs if config["caches"] == "warm" else 0

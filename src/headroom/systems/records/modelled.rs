@@ -111,7 +111,7 @@ fn fill_visits(loaded: &Loaded, machine: &Simulated) -> u64 {
     FILLS * bytes / loaded.table.spec().record_bytes.clamp(1, 1 << machine.line_bits) + 1
 }
 
-/// Simulate one run of a cell, after `warm_up` runs that fill the caches; return what it visited.
+/// Simulate one run of a cell, after `warm_up` runs that fill the caches; return its visits.
 ///
 /// # Errors
 ///

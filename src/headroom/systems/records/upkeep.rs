@@ -1,4 +1,4 @@
-//! What a whole system does besides reading: pages that are protected while nobody writes them, as
+//! Work of a whole system in addition to reading: pages that are protected between writes, as
 //! in Dali, and changed nodes that a checkpoint writes.
 
 #![allow(unsafe_code, reason = "protecting pages and writing memory as it is are system calls")]
@@ -212,7 +212,7 @@ fn write_all(file: &OwnedFd, spans: &BTreeSet<(u64, u64)>, page: u64) -> Result<
 fn write(file: &OwnedFd, (start, bytes): (u64, u64), offset: u64) -> Result<u64, String> {
     let mut done = 0;
     while done < bytes {
-        // SAFETY: memory of nodes that the table owns, which nobody changes meanwhile.
+        // SAFETY: memory of nodes that the table owns, which does not change meanwhile.
         let length = unsafe {
             libc::pwrite(
                 file.as_raw_fd(),

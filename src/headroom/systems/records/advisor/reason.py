@@ -94,6 +94,7 @@ def explain(
             cell=msgspec.json.encode(cell), machine=msgspec.json.encode(machine_spec(config)),
             warm_up=1, seed=seed,
         )  # fmt: skip
+        found = {**found, "runs": 1}
         operations = cell["scans"] if name == "scan" else found["visits"]
         mode = {"mode": cell["mode"], "batch": batch, "ahead": ahead}
         parts = time_of({**config, **mode}, found)

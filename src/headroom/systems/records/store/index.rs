@@ -35,7 +35,7 @@ const KEYS: u32 = 2;
 ///
 /// # Errors
 ///
-/// What would work.
+/// The sizes that would work.
 pub fn check_node_bytes(bytes: u64) -> Result<(), StoreError> {
     if NODE_BYTES.contains(&bytes) && bytes.is_multiple_of(LINE_BYTES) {
         return Ok(());
@@ -229,7 +229,7 @@ impl Index {
         const LINE_WORDS: u32 = 16;
         let lines = (self.words / LINE_WORDS).min(4);
         for line in 0..lines {
-            // A node that is nowhere may be asked for: nothing comes of it.
+            // A node that is nowhere may be prefetched: nothing comes of it.
             self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }
     }
@@ -254,7 +254,7 @@ impl Index {
     #[inline(always)]
     pub(super) fn get_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<u32> {
         let place = self.rank(leaf, key, touch);
-        // What is not used has the reserved key, which may be asked for and is nobody's.
+        // Unused places have the reserved key, which may be looked up and belongs to no record.
         (place < self.capacity && self.key(leaf, place, touch) == key && key != NO_KEY)
             .then(|| self.value(leaf, place, touch))
     }

@@ -1,6 +1,6 @@
 //! The store: record storage nodes in chosen memory, and a B+-tree over the record numbers.
 //!
-//! Addresses are counted in words of 4 bytes from the base of their region, so that pointers in
+//! Addresses count words of 4 bytes from the base of their region, so that pointers in
 //! nodes take 4 bytes, as in the paper, and a table may take 16 GiB.
 
 #![allow(
@@ -33,7 +33,7 @@ pub enum StoreError {
     /// A size or a combination that cannot be.
     #[error("{0}")]
     Impossible(String),
-    /// The memory that it was made for is used up.
+    /// The memory that it was made for is exhausted.
     #[error("the table is full: it was made for {capacity} records")]
     Full {
         /// Records that it was made for.

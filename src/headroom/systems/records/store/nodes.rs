@@ -1,7 +1,7 @@
 //! Nodes whose records stay where they were inserted: arrays and slotted pages.
 //!
-//! A *handle* is what the index knows of a record: its address in an array, the address of its slot
-//! in a slotted page. A slot holds the distance in words to its record, 0 if it is free.
+//! A *handle* is the index's value of a record: its address in an array, the address of its slot
+//! in a slotted page. A slot holds the distance (words) to its record, 0 if it is free.
 //!
 //! Invariants: all nodes but the last of the directory are full of records and of free places; a
 //! place is either a record's or in the list of free ones.
@@ -154,7 +154,7 @@ impl Nodes {
             let distance = self.region.word(handle, touch);
             return (distance != 0).then(|| handle - distance);
         }
-        // Without free places nobody looks for them.
+        // Without free places there is none to look for.
         let is_free = !self.free.is_empty() && self.region.word(handle, touch) == NO_KEY;
         (!is_free).then_some(handle)
     }

@@ -1,4 +1,4 @@
-//! What a query does with each record that it visits.
+//! Treatment of each record that a query visits.
 
 use super::region::{At, Region, WORD_BYTES};
 use super::touch::{Area, Touch, Work};
@@ -34,7 +34,7 @@ impl Retrieve {
         }
     }
 
-    /// Return what the user has.
+    /// Return the user's memory.
     pub fn user(&self) -> &[u32] {
         &self.user
     }

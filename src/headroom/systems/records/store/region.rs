@@ -1,4 +1,4 @@
-//! Memory of one area, addressed in words of 4 bytes; the only place that follows addresses.
+//! Memory of one area, addressed by words of 4 bytes; the only place that follows addresses.
 //!
 //! Invariant: addresses come from a placer or from the store's own nodes, so they lie in memory
 //! that the region owns; debug builds, and with them tests and fuzzing, check each one.
@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "records lie where the placement puts them")]
 #![allow(
     clippy::cast_ptr_alignment,
-    reason = "bases are aligned to 16 bytes, and addresses are counted in words"
+    reason = "bases are aligned to 16 bytes, and addresses count words"
 )]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -89,7 +89,7 @@ impl Region {
     /// Return `count` blocks of the system's allocator, and their addresses in the order in which
     /// it gave them.
     ///
-    /// `churn` allocates and returns blocks before: the history that the allocator has. What it
+    /// `churn` allocates and returns blocks before: the history of the allocator. Whatever it
     /// leaves in the list lives as long as the region.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ impl Table {
     }
 
     /// Hand `count` records to `operation` in the order of their numbers, from `key` on, and from
-    /// the smallest on after the largest. `ahead` records or nodes are asked for early.
+    /// the smallest on after the largest. `ahead` records or nodes are prefetched.
     pub fn scan_index(
         &self,
         key: u32,

@@ -22,7 +22,7 @@ use super::touch::{Area, Touch, Work};
 const KEYS: u32 = 1;
 /// Words of a line.
 pub(super) const LINE_WORDS: u32 = 16;
-/// Most lines of a node that are asked for ahead: the processor follows by itself.
+/// Most lines of a node that are prefetched: the processor follows by itself.
 const LINES_AHEAD: u32 = 20;
 
 /// Sorted nodes.
@@ -136,7 +136,7 @@ impl Sorted {
     ///
     /// # Errors
     ///
-    /// The memory is used up; nothing has changed.
+    /// The memory is exhausted; nothing has changed.
     pub fn insert(
         &mut self,
         index: &mut Index,

@@ -1,4 +1,4 @@
-//! Scans of sorted nodes: the lines of the next nodes are asked for while records are taken.
+//! Scans of sorted nodes: the lines of the next nodes are prefetched while records are taken.
 //!
 //! After random inserts each node lies somewhere else, and the prefetcher of a processor finds out
 //! after some lines of each: scans of 10 million records took half as long again without this.
@@ -10,11 +10,11 @@ use super::region::{At, NOWHERE, Region, WORD_BYTES};
 use super::sorted::{LINE_WORDS, Sorted};
 use super::touch::{Area, Touch, Work};
 
-/// Lines between the one that is asked for and the one that is read: what memory delivers in the
+/// Lines between the one that is prefetched and the one that is read: what memory delivers in the
 /// time that it takes to answer.
 const LINES_AHEAD: u32 = 24;
 
-/// Lines that are still to be asked for.
+/// Lines that are still to be prefetched.
 #[derive(Clone, Copy, Debug)]
 struct Soon {
     line: At,
@@ -67,7 +67,7 @@ impl Sorted {
     }
 
     /// Hand the records of the nodes that `next` gives to `operation`, at most `most`, from place
-    /// `first` of the first node on; return how many. `ahead` nodes are asked for early.
+    /// `first` of the first node on; return how many. `ahead` nodes are prefetched.
     pub(super) fn scan_nodes<T: Touch>(
         &self,
         next: &mut impl FnMut(&mut T) -> At,

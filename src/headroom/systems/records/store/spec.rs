@@ -1,4 +1,4 @@
-//! What a table is made of.
+//! The parts of a table.
 
 use serde::Deserialize;
 
@@ -90,11 +90,11 @@ impl Spec {
         self.placement.area_bytes(self.node_bytes, self.most_nodes())
     }
 
-    /// Refuse what cannot be, before any memory is asked for.
+    /// Refuse an impossible table before any memory is requested.
     ///
     /// # Errors
     ///
-    /// What is impossible, and what would work.
+    /// The impossible part, and sizes that would work.
     pub fn check(&self) -> Result<(), StoreError> {
         let refused = |why: String| Err(StoreError::Impossible(why));
         if self.record_bytes < LEAST_RECORD_BYTES {

@@ -48,7 +48,7 @@ impl Table {
         })
     }
 
-    /// Return what it is made of.
+    /// Return its description.
     pub const fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -85,7 +85,7 @@ impl Table {
     }
 
     /// Add a record, whose first word is its number; return whether the number is new. The record
-    /// of a number that is present stays as it is.
+    /// of a number that is present stays unchanged.
     ///
     /// # Errors
     ///
@@ -240,7 +240,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// What is wrong, and where.
+    /// The broken invariant, and its place.
     pub fn check(&self) -> Result<(), String> {
         self.index.check()?;
         let touch = &mut Silent;

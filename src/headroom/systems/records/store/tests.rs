@@ -135,7 +135,7 @@ proptest! {
         }
         prop_assert_eq!(table.check(), Ok(()));
         prop_assert_eq!(table.len(), map.len() as u64);
-        // The reserved number is nobody's, and may be asked for.
+        // The reserved number belongs to no record, and may be looked up.
         let keys: Vec<u32> = (0..400).chain([u32::MAX]).collect();
         for batch in [1, 2, 7, 32, 64] {
             let mut sum = Sum::default();

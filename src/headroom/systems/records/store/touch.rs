@@ -1,4 +1,4 @@
-//! Who watches the accesses of the store: nobody when it is measured, a machine when it is modelled.
+//! Watchers of the store's accesses: none when it is measured, a machine when it is modelled.
 
 /// Memory of one purpose, with addresses of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Area {
     User,
 }
 
-/// Work of the processor that is no access of memory.
+/// Work of the processor apart from accesses of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Keys that were compared.
@@ -31,7 +31,7 @@ pub enum Work {
 /// Kinds of work.
 pub const WORK_COUNT: usize = 5;
 
-/// Someone who is told of every access, before it happens.
+/// A watcher: sees every access before it happens.
 pub trait Touch {
     /// `bytes` from `offset` (B) of an area are read.
     fn read(&mut self, area: Area, offset: u64, bytes: u64);
@@ -41,7 +41,7 @@ pub trait Touch {
     fn work(&mut self, work: Work, count: u64);
 }
 
-/// Nobody: compiles to nothing.
+/// No watcher: compiles to nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
