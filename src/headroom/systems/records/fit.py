@@ -140,7 +140,7 @@ def _costs(
 ) -> list[FittedParameter]:
     """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
     rows = np.array([_row(point, model, config) for point in cells])
-    is_used = rows.any(axis=0)
+    is_used = (rows != 0.0).sum(axis=0) > 0
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
     found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x

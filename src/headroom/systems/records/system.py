@@ -253,7 +253,7 @@ def _table(config: Mapping[str, Value], seed: int) -> native.Table:
 def _huge_share(config: Mapping[str, Value], facts: Mapping[str, Any]) -> float:
     if facts["huge_bytes"] is None:
         return 0.0
-    used_bytes = facts["nodes"] * int(config["node_bytes"])
+    used_bytes = float(facts["nodes"]) * int(config["node_bytes"])
     return min(float(facts["huge_bytes"]) / used_bytes, 1.0)
 
 
