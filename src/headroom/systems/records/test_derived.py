@@ -2,6 +2,7 @@
 
 import pytest
 
+from headroom.experiment.protocol.system import Value
 from headroom.systems.records.derived import best_from, turning_mix
 
 SIZES = (64, 4096, 8192)
@@ -35,5 +36,5 @@ def test_a_node_that_is_best_for_both_needs_no_reads() -> None:
 
 
 def test_a_size_without_writes_has_no_mix() -> None:
-    levels = [{"w": 64, "mode": "look"}, {"w": 4096, "mode": "write"}]
+    levels: list[dict[str, Value]] = [{"w": 64, "mode": "look"}, {"w": 4096, "mode": "write"}]
     assert turning_mix([1.0, 2.0], levels, MIX) == [None, None]
