@@ -2,10 +2,15 @@
 
 import pytest
 
-from headroom.experiment.protocol.system import Value
 from headroom.systems.records.derived import best_from, turning_mix
 
 SIZES = (64, 4096, 8192)
+
+
+def at(mode: str, size: int) -> dict[str, str | int]:
+    return {"w": size, "mode": mode}
+
+
 MIX = {"factor": "w", "of": "mode", "reads": ["look"], "writes": ["write", "save"]}
 
 
@@ -36,5 +41,5 @@ def test_a_node_that_is_best_for_both_needs_no_reads() -> None:
 
 
 def test_a_size_without_writes_has_no_mix() -> None:
-    levels: list[dict[str, Value]] = [{"w": 64, "mode": "look"}, {"w": 4096, "mode": "write"}]
+    levels = [at("look", 64), at("write", 4096)]
     assert turning_mix([1.0, 2.0], levels, MIX) == [None, None]
