@@ -1,7 +1,8 @@
 """Parameters of a table and of a query, for both columns.
 
 The paper is Kim, Lee, Lee: *Optimal Size of Record Storage Node in MMDB Considering
-Cache-consciousness*. Each choice that it leaves open is a parameter, with the choice of `record_node_size`.
+Cache-consciousness*. Each choice that it leaves open is a parameter, with the choice of
+`record_node_size`.
 """
 
 from collections.abc import Iterator, Mapping

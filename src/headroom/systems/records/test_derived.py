@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from headroom.experiment.protocol.system import Value
 
 SIZES = (64, 4096, 8192)
+
+
+def at(mode: str, size: int) -> dict[str, str | int]:
+    return {"w": size, "mode": mode}
+
+
 MIX = {"factor": "w", "of": "mode", "reads": ["look"], "writes": ["write", "save"]}
 
 
@@ -40,5 +46,5 @@ def test_a_node_that_is_best_for_both_needs_no_reads() -> None:
 
 
 def test_a_size_without_writes_has_no_mix() -> None:
-    levels: list[dict[str, Value]] = [{"w": 64, "mode": "look"}, {"w": 4096, "mode": "write"}]
+    levels = [at("look", 64), at("write", 4096)]
     assert turning_mix([1.0, 2.0], levels, MIX) == [None, None]
