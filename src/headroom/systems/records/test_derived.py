@@ -1,13 +1,8 @@
 """Functions of several points: the best of two sorts of nodes, and the mix that decides it."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from headroom.systems.records.derived import best_from, turning_mix
-
-if TYPE_CHECKING:
-    from headroom.experiment.protocol.system import Value
 
 SIZES = (64, 4096, 8192)
 
