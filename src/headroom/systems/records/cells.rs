@@ -82,6 +82,7 @@ pub struct Cell {
 
 impl Cell {
     /// Return the cell with at most `most` visits of a table with `count` records.
+    #[must_use]
     pub fn at_most(self, most: u64, count: u64) -> Self {
         Self {
             share: self.share.min(most as f64 / count as f64),

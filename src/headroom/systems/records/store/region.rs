@@ -26,6 +26,10 @@ pub const WORD_BYTES: u64 = 4;
 /// Most bytes (B) that a region spans: what 32 bits of words reach.
 pub const MOST_BYTES: u64 = WORD_BYTES << 32;
 
+/// Allocates and returns blocks, and keeps some in the list.
+pub type Churn<'a> =
+    dyn FnMut(&mut Vec<NonNull<u8>>, Layout) -> Result<(), StoreError> + 'a;
+
 /// Memory of one area.
 #[derive(Debug)]
 pub struct Region {
@@ -99,7 +103,7 @@ impl Region {
         area: Area,
         block_bytes: usize,
         count: usize,
-        churn: &mut dyn FnMut(&mut Vec<NonNull<u8>>, Layout) -> Result<(), StoreError>,
+        churn: &mut Churn<'_>,
     ) -> Result<(Self, Vec<At>), StoreError> {
         let layout = Layout::from_size_align(block_bytes, 16)
             .map_err(|why| StoreError::Impossible(why.to_string()))?;

@@ -144,7 +144,7 @@ impl Sorted {
         touch: &mut impl Touch,
     ) -> Result<bool, StoreError> {
         let key = record[0];
-        let node = self.node_of(index, key, touch);
+        let node = Self::node_of(index, key, touch);
         // The records behind the place will move: their misses overlap with those of the keys.
         self.prefetch_node(node);
         let (place, is_here) = self.find(node, key, touch);
@@ -185,7 +185,7 @@ impl Sorted {
 
     /// Return the node whose range a number is in.
     #[inline]
-    pub(super) fn node_of(&self, index: &Index, key: u32, touch: &mut impl Touch) -> At {
+    pub(super) fn node_of(index: &Index, key: u32, touch: &mut impl Touch) -> At {
         let (_, node) = index
             .floor(key, touch)
             .expect("the first node has separator 0");

@@ -168,7 +168,7 @@ impl Table {
                 Some(nodes.record(handle, touch))
             }
             Body::Sorted(sorted) => {
-                let node = sorted.node_of(&self.index, key, touch);
+                let node = Sorted::node_of(&self.index, key, touch);
                 sorted.get_in(node, key, touch)
             }
         }
