@@ -1,6 +1,6 @@
 """Types of the compiled functions of records."""
 
-from typing import Any
+from typing import Any, Self, final
 
 def footprint(spec: bytes) -> dict[str, int]:
     """Return `records_per_node`, and the bytes that a table would take, without making it.
@@ -8,10 +8,11 @@ def footprint(spec: bytes) -> dict[str, int]:
     `spec` is JSON, as of `Table`. Raises `ValueError` for a table that cannot be.
     """
 
+@final
 class Table:
     """A table with the records 0 to n - 1."""
 
-    def __init__(self, spec: bytes) -> None:
+    def __new__(cls, spec: bytes) -> Self:
         """Make and fill it; see `headroom.systems.records.parameters.table_spec`.
 
         Raises `ValueError` for a table that cannot be, `MemoryError` if there is no memory.
