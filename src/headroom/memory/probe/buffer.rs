@@ -44,7 +44,7 @@ impl Buffer {
     ///
     /// Why there is none.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, String> {
-        let mut buffer = Self::reserve(bytes, pages)?;
+        let mut buffer = Self::mapped(bytes, pages, 0)?;
         // SAFETY: the range is mapped and writable; written, so that every page is present.
         unsafe { std::ptr::write_bytes(buffer.start.as_ptr(), 1, buffer.bytes) };
         buffer.huge_bytes = buffer.huge_bytes_now();
@@ -57,13 +57,17 @@ impl Buffer {
     ///
     /// Why there are none.
     pub fn reserve(bytes: usize, pages: Pages) -> Result<Self, String> {
+        Self::mapped(bytes, pages, libc::MAP_NORESERVE)
+    }
+
+    fn mapped(bytes: usize, pages: Pages, small: libc::c_int) -> Result<Self, String> {
         // Whole huge pages, in any case: where the memory begins must not differ by kind.
         let bytes = bytes.next_multiple_of(HUGE_BYTES);
         // Huge pages are reserved now: one that is missing later would kill the process.
         let kind = if pages == Pages::Huge {
             libc::MAP_HUGETLB
         } else {
-            libc::MAP_NORESERVE
+            small
         };
         let wanted = if pages == Pages::Huge {
             bytes

@@ -59,3 +59,15 @@ def test_names_of_close_points_do_not_overlap() -> None:
         above, below = named["above", width], named.get(("below", width), [])
         assert {1, 3} <= {*above, *below}
         assert len(above) + len(below) == 3
+
+
+def test_an_experiment_without_a_common_point_has_no_scatter() -> None:
+    """Cause: the places of no names were looked for, and the whole page failed."""
+    points = [
+        msgspec.structs.replace(point, estimates={"throughput": estimate("throughput", "1/s", 1.0)})
+        for point in model_experiment().points
+    ]
+    experiment = msgspec.structs.replace(
+        model_experiment(), column="measure", points=points, responses=["throughput", "iops"]
+    )
+    assert tradeoff_figures(experiment, marks=100) == []

@@ -199,7 +199,7 @@ def _spec(rows: Sequence[Row], titles: tuple[str, str], series: Sequence[str]) -
         _whisker(x, y, along="y", color=color),
         _marks(x, y, titles, channels),
     ]
-    if len(rows) <= _LABELS_AT_MOST:
+    if 0 < len(rows) <= _LABELS_AT_MOST:
         named = _named(rows, x, y)
         layers += [_names(x, y, side, named) for side in _SIDES]
     return {

@@ -118,7 +118,7 @@ def _step(span: float, most: int) -> float:
     power = 10.0 ** math.floor(math.log10(span / most))
     return next(
         (power * step for step in _STEPS if span * ROOM / (power * step) <= most - 1),
-        power * 10.0,
+        power * 20.0,
     )
 
 

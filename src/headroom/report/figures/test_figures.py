@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headroom.report.figures.axes import MOST_TICKS, Axis, level_axis, linear_axis, log_axis
@@ -208,6 +208,7 @@ def test_no_text_is_cut_or_overlaps_another(width: float, figure: Figure) -> Non
 @pytest.mark.parametrize("axis_of", [linear_axis, log_axis])
 @settings(max_examples=50)
 @given(values=VALUES)
+@example(values=[1.0, 57693.0])
 def test_an_axis_holds_its_values_and_has_few_numbers(
     axis_of: Callable[[list[float], str], Axis], values: list[float]
 ) -> None:
