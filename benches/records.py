@@ -132,8 +132,8 @@ def read_figures(output: str) -> dict[tuple[str, str], list[float]]:
 
     Examples
     --------
-    >>> read_figures('{"work": "scan", "store": "blart", "round": 0, "count": 1000, "s": 2e-6}')
-    {('scan', 'blart'): [2.0]}
+    >>> read_figures('{"work": "scan", "store": "blart", "round": 0, "count": 1000000, "s": 0.5}')
+    {('scan', 'blart'): [500.0]}
     """
     figures: dict[tuple[str, str], list[float]] = defaultdict(list)
     for line in output.splitlines():
