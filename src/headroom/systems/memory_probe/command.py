@@ -10,9 +10,9 @@ from headroom.cli import options
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.memory import Level, Machine, simulate, stack_distances
+from headroom.memory.here import allowed_cpus
 from headroom.systems.memory_probe.shown import map_data, show_map, show_trace, trace_data
 from headroom.systems.memory_probe.survey import survey
-from headroom.systems.memory_probe.system import allowed_cpus
 
 app = typer.Typer(
     name="memory",

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.memory import native
+from headroom.memory.here import allowed_cpus
 from headroom.systems.memory_probe.fit import FEWEST_SIZES, machine_curves
 from headroom.systems.memory_probe.levels import Curve
 from headroom.systems.memory_probe.stated import StatedCache, memory_bytes, stated_caches
-from headroom.systems.memory_probe.system import allowed_cpus
 
 SMALLEST = 4096
 PASSES = 3

@@ -20,16 +20,9 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Matrix, Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory import native
+from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.memory_probe.check import counters_here
 
-COUNTERS = {
-    "cycles": "Cycles of the processor",
-    "instructions": "Instructions",
-    "l1d_misses": "Misses of the nearest cache",
-    "llc_misses": "Misses of the last cache",
-    "dtlb_misses": "Misses of the TLBs of data",
-}
-"""Hardware counters, each for one access in user space."""
 _DECLARED = "declared"
 _ASSUMED = "assumed"
 _LARGEST = 1 << 40
@@ -234,13 +227,6 @@ def _chased(found: Mapping[str, Any], size: int, chains: int) -> Run:
         if not isinstance(count := found["counters"][name], str):
             values[f"{name}_per_access"] = count / found["loads"]
     return Run(values=values, counters={"loads": float(found["loads"])})
-
-
-def allowed_cpus() -> list[int]:
-    """Return the processors that this process may use, ascending."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def _cpus(config: Mapping[str, Value]) -> list[int]:

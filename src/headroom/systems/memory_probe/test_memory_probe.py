@@ -12,6 +12,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.fit_method import FitError, Found, Observed, SourcePoint, Target
 from headroom.experiment.protocol.system import Column, Value
 from headroom.memory import native
+from headroom.memory.here import allowed_cpus
 from headroom.systems.memory_probe import survey as survey_module
 from headroom.systems.memory_probe.fit import MachineFit, MachineOptions
 from headroom.systems.memory_probe.model import MemoryModel, ModelSetup, latency_s
@@ -19,7 +20,7 @@ from headroom.systems.memory_probe.shown import format_size
 from headroom.systems.memory_probe.stated import StatedCache, stated_caches
 from headroom.systems.memory_probe.survey import Value as Passes
 from headroom.systems.memory_probe.survey import sizes_for
-from headroom.systems.memory_probe.system import MemoryProbe, ProbeSetup, allowed_cpus
+from headroom.systems.memory_probe.system import MemoryProbe, ProbeSetup
 
 SIZES = [2**k * odd // 2 for k in range(12, 28) for odd in (2, 3)]
 TRUTH: dict[str, Value] = {

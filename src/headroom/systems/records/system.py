@@ -19,6 +19,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.records import native
 from headroom.systems.records.parameters import (
     UPKEEP,
@@ -30,14 +31,6 @@ from headroom.systems.records.parameters import (
     used,
 )
 
-COUNTERS = {
-    "cycles": "Cycles of the processor",
-    "instructions": "Instructions",
-    "l1d_misses": "Misses of the nearest cache",
-    "llc_misses": "Misses of the last cache",
-    "dtlb_misses": "Misses of the TLBs of data",
-}
-"""Hardware counters, each for one visited record, in user space."""
 _FREE_SHARE = 0.9
 """Share of the available memory that a table may take."""
 
@@ -258,7 +251,7 @@ def _huge_share(config: Mapping[str, Value], facts: Mapping[str, Any]) -> float:
 
 
 def _cpu(config: Mapping[str, Value]) -> int:
-    allowed = sorted(os.sched_getaffinity(0))
+    allowed = allowed_cpus()
     cpu = int(config["cpu"])
     if cpu < 0:
         return allowed[0]

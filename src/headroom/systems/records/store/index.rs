@@ -112,11 +112,6 @@ impl Index {
         self.height
     }
 
-    /// Return the keys that a node holds.
-    pub const fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     /// Return the memory (B) of all nodes that were ever used.
     pub const fn used_bytes(&self) -> u64 {
         self.used_words * 4
