@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from headroom.cli.output import error_console
+from headroom.cli.usage import UsageError, usage_error
 from headroom.errors import EnvironmentUnfitError, ExitCode, HeadroomError, StudyError
 from headroom.experiment.protocol import plug_ins
 from headroom.version import version
@@ -82,10 +83,19 @@ class HeadroomGroup(TyperGroup):
         command.name = cmd_name
         return command
 
+    def make_context(self, *words: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
+        """Read the options before the command."""
+        try:
+            return super().make_context(*words, **more)
+        except UsageError as error:
+            raise _exit_of(error) from error
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own signature, whose types are private
         """Run the chosen command; anything that is not a known error keeps its traceback."""
         try:
             return super().invoke(ctx)
+        except UsageError as error:
+            raise _exit_of(error) from error
         except HeadroomError as error:
             _report(error)
             raise typer.Exit(error.exit_code) from error
@@ -98,6 +108,13 @@ class HeadroomGroup(TyperGroup):
         except KeyboardInterrupt as error:
             error_console().print("headroom: interrupted; finished replications are saved")
             raise typer.Exit(ExitCode.INTERRUPTED) from error
+
+
+def _exit_of(error: Exception) -> typer.Exit:
+    """Print what is wrong with the command line, unless it is only empty: then typer has helped."""
+    if type(error).__name__ != "NoArgsIsHelpError":
+        _report(usage_error(error, command_names()))
+    return typer.Exit(ExitCode.USAGE)
 
 
 def _report(error: HeadroomError) -> None:

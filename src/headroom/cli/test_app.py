@@ -74,3 +74,43 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "open_plan", fail)
     answer = CliRunner().invoke(app, ["status", "somewhere"])
     assert isinstance(answer.exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["audit", "import", "size", "solve", "what-if", "check-disk", "model show", "compare", "init"],
+)
+def test_a_command_without_what_it_needs_says_so_in_two_plain_lines(name: str) -> None:
+    answer = CliRunner().invoke(app, name.split())
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.stdout == ""
+    error, hint = answer.stderr.splitlines()
+    assert error.startswith("headroom: error: ")
+    assert hint.startswith("  hint: ")
+    assert f"headroom {name} " in hint
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        ("compre", "there is no command `compre`", "did you mean 'compare'?"),
+        ("model shw", "there is no command `shw`", "did you mean 'show'?"),
+        ("show --jsn", "there is no option `--jsn`", "did you mean `--json`"),
+        ("--bogus", "there is no option `--bogus`", "`headroom -h` lists"),
+        ("run --seed x", "`x` is not a valid whole number", "`headroom run -h` lists"),
+        ("status a b", "unexpected argument `b`", "`headroom status STUDY`"),
+    ],
+)
+def test_a_wrong_command_line_is_an_error_like_every_other(
+    words: str, error: str, hint: str
+) -> None:
+    answer = CliRunner().invoke(app, words.split())
+    assert answer.exit_code == ExitCode.USAGE
+    assert error in answer.stderr.splitlines()[0]
+    assert hint in answer.stderr.splitlines()[1]
+
+
+def test_a_group_without_a_command_prints_its_help() -> None:
+    answer = CliRunner().invoke(app, ["model"])
+    assert "Usage: " in answer.stdout
+    assert "error" not in answer.stderr
