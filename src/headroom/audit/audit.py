@@ -17,6 +17,7 @@ CHECKS: Mapping[str, Callable[[Result], Checked]] = {
     "recomputed": distribution.recomputed,
     "samples": distribution.samples,
     "steady state": over_time.steady,
+    "pauses": over_time.pauses,
     "repeated runs": over_time.repeated_runs,
     "open loop": laws.open_loop,
     "offered load": omission.shortfall,

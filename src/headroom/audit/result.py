@@ -99,6 +99,10 @@ class Result:
         Single responses, if the file has them.
     rates
         Throughput (1/s) of equal intervals, in order.
+    responses_s
+        Mean response times (s) of equal intervals, in order.
+    windows_s
+        Ends (s) of the intervals in which requests completed, in order.
     runs_s
         Times (s) of repeated runs, in order.
     settings
@@ -136,6 +140,8 @@ class Result:
     cpus: float | None = None
     log: Log | None = None
     rates: FloatArray = field(default_factory=lambda: np.empty(0))
+    responses_s: FloatArray = field(default_factory=lambda: np.empty(0))
+    windows_s: FloatArray = field(default_factory=lambda: np.empty(0))
     runs_s: FloatArray = field(default_factory=lambda: np.empty(0))
     settings: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, Value] = field(default_factory=dict)

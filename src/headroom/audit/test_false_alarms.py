@@ -5,8 +5,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from headroom.audit.checks.over_time import pauses
+from headroom.audit.result import Result
 from tests.support.simulated_benchmarks import FORMATS, SPOILT, audited, simulated
 
 SEEDS = range(60)
@@ -25,3 +28,12 @@ def test_a_spoilt_benchmark_is_found(name: str, tmp_path: Path) -> None:
     found = [truth for truth in closed if audited(SPOILT[name](truth), tmp_path).findings]
     least = {"a stalled server, in a table": 0.8, "a stalled server, in a log": 0.9}
     assert len(found) >= least.get(name, 0.95) * len(closed)
+
+
+def test_a_slow_device_whose_intervals_are_often_empty_does_not_pause() -> None:
+    """One completion for each interval on average, by chance: a third are empty, some in a row."""
+    generator, alarms = np.random.default_rng(4), 0
+    for _ in range(300):
+        ends = np.flatnonzero(generator.poisson(1.0, 100)) + 1.0
+        alarms += bool(pauses(Result(tool="fio-log", source="", name="", windows_s=ends)))
+    assert alarms <= 3

@@ -2,37 +2,46 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from headroom.audit.audit import Audit, Given, audit
+from headroom.audit.readers.fio_log import _bounds_s
 from headroom.audit.readers.recognise import read_results
 from headroom.audit.result import Level
+from headroom.errors import HeadroomError
 
 DATA = Path(__file__).parents[3] / "tests" / "data" / "audit"
 SOUND = sorted(path.name for path in (DATA / "sound").iterdir())
 SPOILT = {
     "benchbase_failures.json": {"failures"},
+    "fio_bins_stalled_clat_hist.1.log": {"omission", "pauses"},
     "fio_psync_cached.json": {"fio", "omission"},
+    "fio_stalled_lat.1.log": {"omission"},
+    "fio_windows_stalled_iops.1.log": {"pauses"},
+    "fio_windows_stalled_lat.1.log": {"pauses"},
+    "fio_windows_warming_iops.1.log": {"steady state"},
+    "fio_windows_warming_lat.1.log": {"steady state"},
     "hammerdb_counted_twice.txt": {"Little's law"},
     "hyperfine_cold.json": {"repeated runs"},
     "hyperfine_short.json": {"repeated runs"},
     "hyperfine_two_modes.json": {"repeated runs"},
     "k6_dropped.json": {"offered load", "omission"},
     "k6_stalled.json": {"omission"},
-    "one_ceiling.csv": {"ceiling"},
+    "one_ceiling.csv": {"ceiling", "Little's law"},
     "pgbench_hot.txt": {"pgbench"},
     "pgbench_log_rate_stalled.txt": {"Little's law"},
     "pgbench_log_stalled.txt": {"omission"},
     "pgbench_rate_stalled.txt": {"Little's law"},
-    "swapped_column.csv": {"Little's law"},
+    "swapped_column.csv": {"Little's law", "mean"},
     "vegeta_closed.json": {"offered load"},
     "vegeta_stalled.csv": {"omission"},
     "vegeta_stalled.json": {"omission"},
 }
 IMPOSSIBLE = {"hammerdb_counted_twice.txt", "swapped_column.csv"}
 PROVEN = {
-    "benchbase_failures.json", "k6_dropped.json", "pgbench_log_stalled.txt", "vegeta_closed.json",
-    "vegeta_stalled.csv",
+    "benchbase_failures.json", "fio_stalled_lat.1.log", "k6_dropped.json",
+    "pgbench_log_stalled.txt", "vegeta_closed.json", "vegeta_stalled.csv",
 }  # fmt: skip
 """Files that contradict themselves, and files that prove what misleads in them."""
 FORMATS = {
@@ -52,10 +61,11 @@ def audited(path: Path, given: Given = Given()) -> Audit:  # noqa: B008 - immuta
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_result_is_recognised_and_raises_no_doubt(name: str) -> None:
     kind, _ = read_results(DATA / "sound" / name)
-    assert kind == FORMATS.get(name, Path(name).stem)
+    is_log = name.endswith(".log")
+    assert kind == ("fio-log" if is_log else FORMATS.get(name, Path(name).stem))
     found = audited(DATA / "sound" / name)
     assert not found.findings
-    assert len(found.done) >= (2 if name == "vegeta_hdrplot.txt" else 4)
+    assert len(found.done) >= (2 if is_log or name == "vegeta_hdrplot.txt" else 4)
 
 
 @pytest.mark.parametrize("name", SPOILT)
@@ -97,3 +107,39 @@ def test_hammerdb_is_read_in_seconds_and_its_deviation_in_microseconds() -> None
     ):
         assert stated is not None
         assert (stated.value, stated.error) == pytest.approx((value, error))
+
+
+def test_logs_of_one_load_on_like_devices_agree_on_what_it_was() -> None:
+    """Oracle: four servers with a mean of 10 ms, of which fio keeps eight requests in flight."""
+    names = ("fio_lat.1.log", "fio_bins_clat_hist.1.log", "fio_windows_iops.1.log")
+    single, bins, rates = (read_results(DATA / "sound" / name)[1][0] for name in names)
+    for one in (single, bins, rates):
+        assert one.throughput is not None
+        assert one.throughput.value == pytest.approx(400.0, rel=0.1)
+    for one in (single, bins):
+        assert one.mean is not None
+        assert one.mean.value == pytest.approx(8 / 400.0, rel=0.1)
+        assert one.percentiles[0.5].value == pytest.approx(8 / 400.0, rel=0.1)
+    windows = read_results(DATA / "sound" / "fio_windows_lat.1.log")[1][0]
+    assert windows.responses_s.mean() == pytest.approx(8 / 400.0, rel=0.1)
+    assert windows.mean is None
+
+
+def test_a_log_of_fio_that_is_cut_or_renamed_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    text = (DATA / "sound" / "fio_windows_lat.1.log").read_text(encoding="utf-8")
+    renamed, cut = tmp_path / "mine.log", tmp_path / "cut_lat.1.log"
+    renamed.write_text(text)
+    cut.write_text(text[:-14])
+    with pytest.raises(HeadroomError, match="keep the ending of fio's name"):
+        read_results(renamed)
+    with pytest.raises(HeadroomError, match="a row of fio's log is incomplete"):
+        read_results(cut)
+
+
+@pytest.mark.parametrize("coarseness", [0, 2, 4, 6])
+def test_the_bins_of_fio_double_their_width_with_each_power_of_two(coarseness: int) -> None:
+    low, high = _bounds_s(29 * 64 >> coarseness)
+    assert np.all(low[1:] == high[:-1])
+    assert high[-1] == pytest.approx(2.0**34 * 1e-9, rel=1e-12)
+    widths = (high - low) / 2.0**coarseness
+    assert np.all(widths <= np.maximum(low / 64, 1e-9) * (1.0 + 1e-9))

@@ -141,6 +141,8 @@ def row_of_estimates(base: Estimate | None, other: Estimate | None, *, like: Row
     filled = msgspec.structs.replace(
         like, value=other.value, base_value=base.value, count=min(base.count, other.count)
     )
+    if max(base.count, other.count) <= 1:
+        return msgspec.structs.replace(filled, doubt="single_runs")
     if base == other or (base.value == other.value == base.stdev == other.stdev == 0.0):
         # The same bits, or zero in every run: nothing changed.
         return msgspec.structs.replace(filled, ratio=1.0, low=1.0, high=1.0, p_value=1.0)

@@ -7,6 +7,8 @@ on the machine that measured them. Where anything is lacking, the reason is part
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine, machine_here
 from headroom.experiment.runner.progress import Progress
@@ -45,7 +47,7 @@ def compare_saved(
         As for `built` and `compare_arms`.
     """
     why_not = why_not_again(stored) if measures_again else "the caller did not want it"
-    again = None
+    again, measured = None, list[Measuring]()
     if not why_not:
         again = _at_commits(
             stored,
@@ -54,10 +56,14 @@ def compare_saved(
             metrics=metrics,
             build=build,
             new_progress=new_progress,
+            measured=measured,
         )
-    return compare_results(
+    result = compare_results(
         stored, question=question, metrics=metrics, force=force, again=again, why_not=why_not
     )
+    if any(one.is_interrupted for one in measured):
+        return msgspec.structs.replace(result, stopped="interrupted", gate=None)
+    return result
 
 
 def why_not_again(stored: Sequence[Stored]) -> str:
@@ -97,8 +103,12 @@ def _at_commits(
     metrics: Sequence[str],
     build: Sequence[str],
     new_progress: Callable[[], Progress],
+    measured: list[Measuring],
 ) -> MeasureAgain:
-    """Return the function that measures rows again at both commits, with a journal in `folder`."""
+    """Return the function that measures rows again at both commits, with a journal in `folder`.
+
+    It adds its measuring to `measured`, which knows whether the user interrupted it.
+    """
     study = study_of(stored[1])
     if study is None:
         raise AssertionError("a result without its study cannot be measured again")
@@ -116,6 +126,7 @@ def _at_commits(
             is_quick = stored[1].result.is_quick
             arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick, is_twice=True)
             measuring = Measuring(arms=arms, journal=journal, new_progress=new_progress)
+            measured.append(measuring)
             count = new_blocks(suspected, level, question, first=question.looks[0])
             return look_again(measuring, suspected, range(count), question)
 

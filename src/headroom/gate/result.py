@@ -13,8 +13,12 @@ from headroom.experiment.protocol.system import Direction, Value
 GateVerdict: TypeAlias = Literal["passed", "regression", "unconfirmed", "missing"]
 SuspicionVerdict: TypeAlias = Literal["regression", "cleared", "noise", "unconfirmed"]
 """`noise`: slower, but by no more than the base can differ from itself in the same blocks."""
-Doubt: TypeAlias = Literal["", "few_runs", "not_positive", "missing", "open", "unbounded"]
-"""Why a row is undecided; `open`: more runs may decide. Empty for other verdicts."""
+Doubt: TypeAlias = Literal[
+    "", "few_runs", "single_runs", "not_positive", "missing", "open", "unbounded"
+]
+"""Why a row is undecided; `single_runs`: one run each; `open`: more runs may decide.
+
+Empty for other verdicts."""
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,10 @@ MAX_MEANS = 200
 ERRORS = 4.0
 """Standard errors of a trend: one false alarm in 16,000 independent series."""
 MATTERS = 0.05
+PAUSE = 0.02
+"""Share of the run from which a pause decides p99 of steady arrivals."""
+CHANCE = 1e-3
+"""Expected pauses of that length if each interval were empty by chance, as some are at low rates."""
 WARM_UP_MATTERS = 0.1
 FAR = 10.0
 """Deviations of a normal distribution, by the median deviation, of an outlier."""
@@ -35,12 +39,12 @@ SHORT_S = 0.005
 
 def steady(result: Result) -> Checked:
     """Hold throughput, or the times of repeated runs, against a warm-up and a trend."""
-    values = result.rates if result.rates.size else result.runs_s
+    values = next((one for one in (result.rates, result.responses_s) if one.size), result.runs_s)
     if result.runs_s.size and values.size < MIN_VALUES:
         return Unchecked(missing=f"{MIN_VALUES} runs or more")
     if values.size < MIN_VALUES or np.min(values) < 0.0 or not np.any(values):
         return Unchecked(missing=f"throughput of {MIN_VALUES} intervals (--progress, a log)")
-    what = "throughput" if result.rates.size else "time"
+    what = "time" if result.runs_s.size else "throughput" if result.rates.size else "response time"
     return _warm_up(values, what) or _trend(values, what)
 
 
@@ -75,6 +79,31 @@ def _trend(values: FloatArray, what: str) -> list[Finding]:
     figure = f"{what} drifts: {last / first - 1.0:+.0%} from the first third to the last"
     law = f"Kendall's test: a trend by {abs(score) / error:.1f} standard errors"
     return [doubt(figure, law, "run until it is steady, or report the course, not one mean")]
+
+
+def pauses(result: Result) -> Checked:
+    """Hold intervals with completions against a pause: they are missing for too long."""
+    ends = result.windows_s
+    if ends.size < MIN_VALUES:
+        return Unchecked(missing=f"{MIN_VALUES} intervals") if ends.size else None
+    gaps = np.diff(ends)
+    place, window = int(np.argmax(gaps)), float(np.median(gaps))
+    pause, span = float(gaps[place]) - window, float(ends[-1] - ends[0])
+    if pause < PAUSE * span or _by_chance(gaps / window, place) > CHANCE:
+        return []
+    figure = f"nothing completed for {in_words(pause)}, {pause / span:.0%} of the run, "
+    figure += f"from {in_words(float(ends[place]))} on"
+    law = "a request that had to be sent meanwhile waits for half of that on average"
+    cure = "find what stalled, and report the pause beside the percentiles, which do not show it"
+    return [doubt(figure, law, cure)]
+
+
+def _by_chance(gaps: FloatArray, longest: int) -> float:
+    """Return how many pauses as long as the longest gap (intervals) chance alone would make."""
+    empty = np.rint(gaps) - 1.0
+    others = float(np.rint(gaps).sum() - np.rint(gaps[longest]))
+    share = (float(empty.sum() - empty[longest]) + 1.0) / (others + 1.0)
+    return float(others * share ** empty[longest])
 
 
 def repeated_runs(result: Result) -> Checked:

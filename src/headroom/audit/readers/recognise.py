@@ -10,6 +10,7 @@ import msgspec
 from headroom.audit.readers import (
     benchbase,
     fio,
+    fio_log,
     hammerdb,
     hyperfine,
     k6,
@@ -63,6 +64,8 @@ FORMATS = {
                       fits=_has_point, read=k6.read_json_lines),
     "k6-csv": Format(kind="lines", expected=f"a header {k6.CSV_HEADER}...",
                      fits=lambda lines: lines[0].startswith(k6.CSV_HEADER), read=k6.read_csv),
+    "fio-log": Format(kind="lines", expected="rows of integers, separated by a comma and a blank",
+                      fits=fio_log.is_fio_log, read=fio_log.read_fio_log),
     "pgbench-log": Format(kind="lines", expected="lines of six to eight numbers",
                           fits=pgbench.is_log, read=pgbench.read_log),
     "vegeta-csv": Format(kind="lines", expected="rows of `vegeta encode --to csv`",

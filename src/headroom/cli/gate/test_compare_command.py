@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 
 import headroom as hr
 from headroom.cli.app import app
-from headroom.gate import threshold
+from headroom.errors import ExitCode
+from headroom.experiment.runner.interrupt import Interrupt
+from headroom.gate import measuring, threshold
 
 STUDY = """
 schema = 1
@@ -62,9 +64,10 @@ def git(*words: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def commit(text: str) -> None:
+def commit(text: str, *, count: int = 7) -> None:
     Path("cost").mkdir(exist_ok=True)
-    Path("cost/study.toml").write_text(STUDY, encoding="utf-8")
+    study = STUDY.replace("count = 7", f"count = {count}")
+    Path("cost/study.toml").write_text(study, encoding="utf-8")
     Path("cost/count.sh").write_text(text + "\n", encoding="utf-8")
     if not Path(".git").exists():
         git("init", "--quiet")
@@ -215,6 +218,40 @@ def test_results_are_compared_and_suspicions_measured_again_at_both_commits(
     lost = compare("old.json", "new.json", "--fail-on-regression", "3%")
     assert lost.exit_code == 3
     assert "Not measured again: the results are not in the folder" in " ".join(lost.stdout.split())
+
+
+def test_ctrl_c_while_saved_results_are_measured_again_exits_with_130(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    commit(FAST)
+    run_study("old.json")
+    commit(SLOW)
+    run_study("new.json")
+    run_plan = measuring.run_plan
+
+    def pressed(*words: Any, interrupt: Interrupt, **more: Any) -> Any:
+        interrupt.request()
+        return run_plan(*words, interrupt=interrupt, **more)
+
+    monkeypatch.setattr(measuring, "run_plan", pressed)
+    words = ("old.json", "cost", "--fail-on-regression", "3%", "--runs", "6")
+    answer = compare(*words)
+    assert answer.exit_code == ExitCode.INTERRUPTED
+    assert "interrupted: these are the results so far" in " ".join(answer.stdout.split())
+    assert document(compare(*words, "--json"))["gate"] is None
+
+
+def test_results_of_one_run_each_are_undecided_even_if_they_are_equal() -> None:
+    commit(FAST, count=1)
+    run_study("old.json")
+    run_study("new.json")
+    for words in (("old.json", "new.json"), ("old.json", "old.json")):
+        answer = compare(*words)
+        assert answer.exit_code == ExitCode.DONE
+        assert "Undecided: one run each" in answer.stdout
+        assert "the same within" not in answer.stdout
+    gate = compare("old.json", "new.json", "--fail-on-regression", "3%")
+    assert gate.exit_code == ExitCode.POINTS_FAILED
 
 
 def changed(path: str, **changes: Any) -> str:

@@ -24,6 +24,7 @@ _STOPPED = {
 }
 DOUBTS = {
     "few_runs": "too few runs for an interval",
+    "single_runs": "one run each",
     "not_positive": "zeros have no ratio",
     "missing": "no results on one side",
     "unbounded": "saturated",
@@ -104,6 +105,8 @@ def answer_sentences(result: ComparisonResult) -> list[str]:
     names = [f"{label_place(row)}: {row_words(row)}." for row in worst[:_SHOWN]]
     if len(worst) > _SHOWN:
         names.append(f"{count_noun(len(worst) - _SHOWN, 'more difference')}: see the table.")
+    if result.rows and all(row.doubt == "single_runs" for row in result.rows):
+        names.append("Undecided: one run each. Run both again with replications.count = 6 or more.")
     return [_counts(result), *names]
 
 

@@ -316,9 +316,9 @@ def _advice(one: AppliedChange, part: Part) -> str:
     if one.kind == "station":
         return f"give {what if is_it else f'the {name}'} {_more_things(one, 'servers')}"
     if one.kind == "pool":
-        return f"raise {'them' if is_it and is_plural(name) else what} to {_value(one.after)}"
+        return f"raise {'them' if is_it and is_plural(name) else what} {_from_to(one)}"
     if not is_plural(name):
-        return f"set {name} to {_value(one.after)}"
+        return f"{'set' if one.before is None else 'change'} {name} {_from_to(one)}"
     owner = factor_words(part.name)
     is_own = bool(owner) and name.startswith(f"{owner} ")
     things = name.removeprefix(f"{owner} ") if is_own else name
@@ -333,6 +333,12 @@ def _more_things(one: AppliedChange, things: str) -> str:
     is_known = isinstance(one.before, int | float) and not _ordinal(one)
     before = f" instead of {_value(one.before)}" if is_known else ""
     return f"{_counted_things(one, things)}{before}"
+
+
+def _from_to(one: AppliedChange) -> str:
+    """Return ``from 1 to 2``; ``to 2`` if the present value is unknown."""
+    start = "" if one.before is None else f"from {_value(one.before)} "
+    return f"{start}to {_value(one.after)}"
 
 
 def _value(value: Value | None) -> str:
