@@ -25,7 +25,7 @@ MATTERS = 0.05
 PAUSE = 0.02
 """Share of the run from which a pause decides p99 of steady arrivals."""
 CHANCE = 1e-3
-"""Expected pauses of that length if each interval were empty by chance, as some are at low rates."""
+"""Expected pauses of that length by chance, which leaves some intervals empty at low rates."""
 WARM_UP_MATTERS = 0.1
 FAR = 10.0
 """Deviations of a normal distribution, by the median deviation, of an outlier."""

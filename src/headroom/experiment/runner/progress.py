@@ -1,12 +1,13 @@
-"""Progress and remaining time of a run: on stderr, only on a terminal.
+"""Progress and remaining time of a run on stderr: a bar on a terminal, elsewhere a line a minute.
 
 The bar is redrawn only when a replication ends: a thread that redraws ten times a second would
-disturb the measurements that it reports on.
+disturb the measurements that it reports on. The thread of the lines wakes once a minute.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
+from threading import Event, Thread
 from time import perf_counter
 from typing import TYPE_CHECKING, TextIO
 
@@ -78,8 +79,12 @@ def in_words(seconds: float | None) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min left"
 
 
+FIRST_LINE_S, LINE_S = 10.0, 60.0
+"""Time (s) before the first line of a run without a terminal, and between two lines."""
+
+
 class Progress:
-    """The bar of a run on a terminal; silent elsewhere.
+    """The bar of a run on a terminal; elsewhere, such as in a log, a line now and then.
 
     Parameters
     ----------
@@ -87,12 +92,21 @@ class Progress:
         Console of stderr.
     is_quiet
         True shows nothing, also on a terminal.
+    first_s, every_s
+        Time (s) before the first line elsewhere, and between two lines.
     """
 
     has_warned: bool = False
     """Whether the user knows what it would warn of: of a busy machine, once in many rounds."""
 
-    def __init__(self, console: "Console", *, is_quiet: bool = False) -> None:
+    def __init__(
+        self,
+        console: "Console",
+        *,
+        is_quiet: bool = False,
+        first_s: float = FIRST_LINE_S,
+        every_s: float = LINE_S,
+    ) -> None:
         self._console = console
         self._is_quiet = is_quiet
         self._is_shown = not is_quiet and console.file.isatty() and not console.is_dumb_terminal
@@ -101,6 +115,9 @@ class Progress:
         self._failed_count = 0
         self._worker_count: int | None = None
         self._bar: Bar | None = None
+        self._waits_s = first_s, every_s
+        self._has_ended = Event()
+        self._lines: Thread | None = None
 
     def start(self, paces: Mapping[str, Pace], *, reused: int) -> None:
         """Show the remaining work, and how many replications earlier sessions did."""
@@ -110,6 +127,10 @@ class Progress:
             self._bar = _bar(self._console)
             self._bar.start()
             self._draw(self._bar)
+        elif not self._is_quiet:
+            self._has_ended.clear()
+            self._lines = Thread(target=self._print_lines, daemon=True)
+            self._lines.start()
 
     def workers(self, count: int | None) -> None:
         """Show how many workers of a cluster there are, None without a cluster."""
@@ -148,6 +169,17 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+        if self._lines is not None:
+            self._has_ended.set()
+            self._lines.join()
+            self._lines = None
+
+    def _print_lines(self) -> None:
+        """Print a line now and then until the run ends, also during a long replication."""
+        wait_s, every_s = self._waits_s
+        while not self._has_ended.wait(wait_s):
+            self._console.print(f"headroom: {self._state()[2]}", markup=False, soft_wrap=True)
+            wait_s = every_s
 
     def _draw(self, bar: "Bar") -> None:
         finished, total, words = self._state()

@@ -1,6 +1,7 @@
-"""Progress: only on a terminal, and with an honest remaining time."""
+"""Progress: a bar on a terminal, lines elsewhere, and an honest remaining time."""
 
 import io
+from threading import Event
 
 import pytest
 from rich.console import Console
@@ -52,6 +53,32 @@ def test_nothing_is_shown_elsewhere_even_with_forced_colours(
     *, is_terminal: bool, is_quiet: bool
 ) -> None:
     assert shown(is_terminal=is_terminal, is_quiet=is_quiet) == ""
+
+
+class Log(io.StringIO):
+    """A stream that is no terminal, and knows when a line has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_line = Event()
+
+    def write(self, text: str) -> int:
+        """Write, and note the end of a line."""
+        written = super().write(text)
+        if "\n" in text:
+            self.has_line.set()
+        return written
+
+
+def test_a_log_gets_a_line_now_and_then_also_while_no_replication_ends() -> None:
+    stream = Log()
+    console = Console(file=stream, width=100, _environ={})
+    progress = Progress(console, first_s=0.001, every_s=3600.0)
+    progress.start({"load": Pace(open_count=4, parallel=1)}, reused=3)
+    assert stream.has_line.wait(60.0)
+    progress.finish("load", wall_s=1.0, is_done=True)
+    progress.stop()
+    assert stream.getvalue() == "headroom: 3/7 replications, 3 reused\n"
 
 
 def test_each_experiment_goes_on_at_its_own_pace() -> None:
