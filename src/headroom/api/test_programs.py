@@ -49,6 +49,23 @@ def running(group: int) -> list[str]:
     return found
 
 
+def test_a_module_that_simulates_when_it_is_imported_starts_no_workers_of_workers(
+    tmp_path: Path,
+) -> None:
+    """Cause: each worker imported the module, and so started workers, without end."""
+    # Should it go wrong again, the third generation stops it.
+    guard = "import os\ndepth = int(os.environ.get('DEPTH', '0'))\nassert depth < 3\n"
+    guard += "os.environ['DEPTH'] = str(depth + 1)\n"
+    (tmp_path / "looping.py").write_text(guard + script(500, 2))
+    done = subprocess.run(
+        [sys.executable, "-c", "import looping"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "starts a run when it is imported" in done.stderr
+    assert 'hint: put its calls under `if __name__ == "__main__":`' in done.stderr
+
+
 def test_a_script_without_a_guard_runs_once_and_leaves_no_process(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     file.write_text(script(500, 3))

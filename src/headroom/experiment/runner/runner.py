@@ -18,6 +18,7 @@ from typing import Protocol
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.machine.machine_identity import Machine
+from headroom.experiment.protocol.loading import refuse_runs
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.runner import resume
@@ -156,6 +157,7 @@ def run_plan(
         No experiment that has work can run on this machine, or the journal cannot be written; every
         row stored before stays. If only some experiments cannot run, their points fail.
     """
+    refuse_runs()
     session = _Session(
         plan=plan,
         journal=journal,

@@ -16,6 +16,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.loading import loading
 from headroom.experiment.protocol.registry import class_path
 from headroom.simulation import Model
 from headroom.systems.model.parameters import parameters_of, place_of
@@ -60,7 +61,8 @@ class FunctionSystem(ModelSystem):
             raise TypeError(f"a FunctionSetup is needed, not {type(setup).__name__}")
         check_end(setup)
         try:
-            function, declared = pickle.loads(base64.b64decode(setup.packed))  # noqa: S301 - made by `packed` in the calling program
+            with loading(setup.label):
+                function, declared = pickle.loads(base64.b64decode(setup.packed))  # noqa: S301 - made by `packed` in the calling program
         except (ImportError, AttributeError, pickle.UnpicklingError) as error:
             raise StudyError(
                 f"the model function {setup.label!r} cannot be loaded in a worker: {error}",
