@@ -46,7 +46,9 @@ const labels = pictures.flatMap((picture) => {
     .filter(([, other]) => Math.min(at.right, other.right) - Math.max(at.left, other.left) > 1
       && Math.min(at.bottom, other.bottom) - Math.max(at.top, other.top) > 2)
     .map(([other]) => `over: ${text} and ${other}`));
-  return [...cut, ...over];
+  const short = texts.map(([text]) => text).filter((text) => text.endsWith("\\u2026"))
+    .map((text) => `short: ${text}`);
+  return [...cut, ...over, ...short];
 });
 const shrunk = pictures.filter((one) => box(one).width < Number(one.getAttribute("width")) - 0.5);
 const light = (colour) => {

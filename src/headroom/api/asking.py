@@ -195,6 +195,8 @@ def size(
     >>> found.is_found
     True
     """
+    if not over:
+        raise StudyError("over={} leaves nothing to choose", cure='write over={"servers": [1, 2]}')
     axes = tuple(Axis(name, tuple(levels)) for name, levels in over.items())
     plan = _plan_of_study(subject)
     if plan is None:

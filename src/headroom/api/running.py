@@ -181,6 +181,10 @@ def simulate(
     >>> found.at(utilization=0.5)["response_s_mean"].unit
     's'
     """
+    if replications is not None and (replications < 1 or replications != int(replications)):
+        raise StudyError(
+            f"replications={replications!r} is not a number of runs", cure="give 1 or more"
+        )
     count: int | dict[str, Any] = replications or 10
     if until is not None:
         count = {"metric": metric, "half_width": until, "maximum": max(replications or 100, 5)}

@@ -153,3 +153,11 @@ def test_formulas_sweep_and_say_what_they_cannot() -> None:
         curve["throughput"]
     with pytest.raises(StudyError, match="formulas give no 'thruput'"):
         hr.solve(closed)["thruput"]
+
+
+def test_numbers_that_leave_nothing_to_do_are_refused() -> None:
+    for wrong in (0, -1, 2.5):
+        with pytest.raises(StudyError, match="is not a number of runs"):
+            hr.simulate("mm1", replications=cast("int", wrong))
+    with pytest.raises(StudyError, match="leaves nothing to choose"):
+        hr.size("interactive", target="throughput>=1/s", over={})

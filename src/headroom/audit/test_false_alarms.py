@@ -34,6 +34,6 @@ def test_a_slow_device_whose_intervals_are_often_empty_does_not_pause() -> None:
     """One completion for each interval on average, by chance: a third are empty, some in a row."""
     generator, alarms = np.random.default_rng(4), 0
     for _ in range(300):
-        ends = np.flatnonzero(generator.poisson(1.0, 100)) + 1.0
+        ends = np.flatnonzero(generator.poisson(1.0, 100)).astype(np.float64)
         alarms += bool(pauses(Result(tool="fio-log", source="", name="", windows_s=ends)))
     assert alarms <= 3

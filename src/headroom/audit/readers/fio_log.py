@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def _bandwidth(rows: FloatArray) -> Result:
     return _course(rows[:, 0], rates=_on_grid(rows[:, 0], rows[:, 1] * _BYTES))
 
 
-def _course(ends_ms: FloatArray, **series: FloatArray) -> Result:
+def _course(ends_ms: FloatArray, **series: Any) -> Result:  # noqa: ANN401 - fields of a result
     ends_s = np.unique(ends_ms) * _MILLISECOND_S
     duration = Stated(float(ends_s[-1]), _MILLISECOND_S)
     return Result(

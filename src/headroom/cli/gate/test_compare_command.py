@@ -13,7 +13,8 @@ import headroom as hr
 from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.experiment.runner.interrupt import Interrupt
-from headroom.gate import measuring, threshold
+from headroom.experiment.runner.runner import run_plan
+from headroom.gate import threshold
 
 STUDY = """
 schema = 1
@@ -227,13 +228,12 @@ def test_ctrl_c_while_saved_results_are_measured_again_exits_with_130(
     run_study("old.json")
     commit(SLOW)
     run_study("new.json")
-    run_plan = measuring.run_plan
 
     def pressed(*words: Any, interrupt: Interrupt, **more: Any) -> Any:
         interrupt.request()
         return run_plan(*words, interrupt=interrupt, **more)
 
-    monkeypatch.setattr(measuring, "run_plan", pressed)
+    monkeypatch.setattr("headroom.gate.measuring.run_plan", pressed)
     words = ("old.json", "cost", "--fail-on-regression", "3%", "--runs", "6")
     answer = compare(*words)
     assert answer.exit_code == ExitCode.INTERRUPTED

@@ -128,6 +128,40 @@ def broken(text: str, width: float, *, size: float = SIZE, is_bold: bool = False
     return lines
 
 
+def broken_anywhere(
+    text: str, width: float, *, most: int, size: float = SIZE, is_bold: bool = False
+) -> list[str]:
+    """Return `text` in lines of at most `width` (px): words that are too long are broken too.
+
+    Beyond `most` lines the last one ends in an ellipsis.
+
+    Examples
+    --------
+    >>> broken_anywhere("an_identifier_without_blanks here", 110.0, most=3)
+    ['an_identifier_', 'without_blanks', 'here']
+    """
+    lines: list[str] = []
+    for line in broken(text, width, size=size, is_bold=is_bold):
+        rest = line
+        while (end := _fitting(rest, width, size=size, is_bold=is_bold)) < len(rest):
+            lines.append(rest[:end])
+            rest = rest[end:]
+        lines.append(rest)
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], lines[most - 1][:-1] + _ELLIPSIS]
+
+
+def _fitting(text: str, width: float, *, size: float, is_bold: bool) -> int:
+    """Return how many letters fit, one at least; fewer to break after a sign between words."""
+    end = len(text)
+    while end > 1 and text_width(text[:end], size, is_bold=is_bold) > width:
+        end -= 1
+    if end == len(text):
+        return end
+    return max(text.rfind(sign, 0, end) + 1 for sign in "_-/=.") or end
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedLine:
     """A line of a label with its place."""

@@ -10,11 +10,13 @@ from dataclasses import replace
 from headroom.report.figures.axes import Axis, draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Bar, Bars, Row, Rows, Stacks
-from headroom.report.figures.placing import Box, Words, broken
+from headroom.report.figures.placing import Box, Words, broken_anywhere
 from headroom.report.model_picture.letters import text_width
 
 _LABEL_SHARE = 0.38
 _ROW_PX, _TALL_ROW_PX = 26.0, 35.0
+_LINE_PX = 15.0
+_PHONE_PX, _MOST_LINES, _MOST_LINES_OF_A_PHONE = 500.0, 2, 4
 _BOTTOM_PX = 42.0
 _GAP = 12.0
 _ABOVE_PX = 24.0
@@ -23,11 +25,16 @@ _LEAST_BAR_PX, _LEAST_END_PX = 50.0, 40.0
 
 
 def height_of_rows(labels: Sequence[str], width: float, *, has_head: bool) -> float:
-    """Return the height (px) of a figure of rows: more where a label takes two lines."""
-    room = _LABEL_SHARE * width
-    is_tall = any(text_width(label, 12.0, is_bold=True) > room for label in labels)
-    row = _TALL_ROW_PX if is_tall else _ROW_PX
+    """Return the height (px) of a figure of rows: more where a label takes several lines."""
+    lines = max((len(_lines(label, width, is_bold=True)) for label in labels), default=1)
+    row = _ROW_PX if lines == 1 else _TALL_ROW_PX + (lines - 2) * _LINE_PX
     return len(labels) * row + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
+
+
+def _lines(label: str, width: float, *, is_bold: bool) -> list[str]:
+    """Return the lines of a label in a figure of a width (px): more of them on a phone."""
+    most = _MOST_LINES if width > _PHONE_PX else _MOST_LINES_OF_A_PHONE
+    return broken_anywhere(label, _LABEL_SHARE * width, most=most, is_bold=is_bold)
 
 
 def _middles(plot: Box, count: int) -> list[float]:
@@ -36,14 +43,12 @@ def _middles(plot: Box, count: int) -> list[float]:
     return [plot.top + pitch * (number + 0.5) for number in range(count)]
 
 
-def _write_label(canvas: Canvas, words: Words, room: float, y: float) -> None:
-    """Write the label of a row, in two lines where one is too short."""
-    lines = broken(words.text, room, is_bold=words.is_bold)
-    if len(lines) == 1 or words.width <= room:
-        canvas.write(words.within(room), 0.0, y + 4.0)
-        return
-    for text, down in ((lines[0], -3.0), (" ".join(lines[1:]), 12.0)):
-        canvas.write(replace(words, text=text).within(room), 0.0, y + down)
+def _write_label(canvas: Canvas, words: Words, y: float) -> None:
+    """Write the label of a row, in several lines where one is too short: it is never cut."""
+    lines = _lines(words.text, canvas.width, is_bold=words.is_bold)
+    first = y + 4.0 - (len(lines) - 1) * _LINE_PX / 2.0
+    for number, text in enumerate(lines):
+        canvas.write(replace(words, text=text), 0.0, first + number * _LINE_PX)
 
 
 def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_head: bool) -> Box:
@@ -86,7 +91,7 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
     for bar, y in zip(bars.bars, _middles(plot, len(bars.bars)), strict=True):
         is_plain = bar.role == "context"
         label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
-        _write_label(canvas, label, plot.left - _GAP, y)
+        _write_label(canvas, label, y)
         _draw_bar(bar, canvas, bars.x, plot, y)
         if bar.end and end_room:
             words = Words(text=bar.end, tone="limit").within(end_room)
@@ -147,7 +152,7 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
     canvas.write_if_free(head, canvas.width, 12.0, "end")
     middles = _middles(plot, len(rows.rows))
     for row, label, y in zip(rows.rows, labels, middles, strict=True):
-        _write_label(canvas, label, plot.left - _GAP, y)
+        _write_label(canvas, label, y)
         _draw_row(row, canvas, rows.x, plot, y)
         if row.text:
             words = Words(text=row.text, is_bold=row.is_bold)
@@ -188,7 +193,7 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
         canvas.write(Words(text=stacks.title, tone="muted").within(canvas.width), 0.0, used + 12.0)
     middles = _middles(plot, len(stacks.stacks))
     for stack, label, y in zip(stacks.stacks, labels, middles, strict=True):
-        _write_label(canvas, label, left - _GAP, y)
+        _write_label(canvas, label, y)
         start = 0.0
         for value, (_, role, is_faint) in zip(stack.parts, stacks.parts, strict=True):
             ends = [
