@@ -103,7 +103,10 @@ def test_the_first_screen_of_a_shop() -> None:
             "gzip for wall time, bzip2 for compression ratio; xz is beaten on both counts.",
         ),
         (plain(programs([0.1, 0.3], [5, 3])), "gzip is 3.00 times as fast as xz (2.96 to 3.04)."),
-        (of_paper(9, 1), "The study stands: 9 of 10 findings hold; 1 about throughput differs."),
+        (
+            of_paper(9, 1),
+            "The study stands: 9 of 10 findings hold; 1 finding about the throughput differs.",
+        ),
         (
             plain(with_what_ifs(sweep(), what_if(1.28))),
             "The database limits from 228 users (224 to 232): give it 4 servers instead of 2.",

@@ -85,12 +85,13 @@ def _reproduction(found: Reproduction) -> str:
         "falls": "the study does not stand",
     }[found.state]
     undecided = found.undecided - found.left_out
-    topic = f" about {label_metric(plain(found.topics[0]))}" if len(found.topics) == 1 else ""
+    topic = f" about {_topic(found.topics[0])}" if len(found.topics) == 1 else ""
 
     def rest(topic: str) -> str:
         words = []
         if found.differs:
-            words.append(f"{found.differs}{topic} {'differs' if found.differs == 1 else 'differ'}")
+            number = count_noun(found.differs, "finding") if topic else str(found.differs)
+            words.append(f"{number}{topic} {'differs' if found.differs == 1 else 'differ'}")
         if undecided:
             words.append(f"{undecided} {'is' if undecided == 1 else 'are'} undecided")
         return f"; {', '.join(words)}" if words else ""
@@ -98,6 +99,19 @@ def _reproduction(found: Reproduction) -> str:
     hold = "holds" if found.holds == 1 else "hold"
     words = f"{start}: {found.holds} of {count_noun(total, 'finding')} {hold}"
     return first_short(f"{words}{rest(topic)}", f"{words}{rest('')}")
+
+
+def _topic(metric: str) -> str:
+    """Return what findings are about: a metric's name; of a time, the word too.
+
+    Examples
+    --------
+    >>> _topic("record_s"), _topic("response_s_mean"), _topic("bytes_per_s")
+    ('the record time', 'the mean response time', 'the bytes per s')
+    """
+    name = label_metric(plain(metric))
+    is_time = metric.endswith("_s") and not metric.endswith("_per_s") and "time" not in name
+    return f"the {name}{' time' if is_time else ''}"
 
 
 def _prediction(found: Prediction) -> str:
