@@ -2,7 +2,7 @@
 
 The intervals of the median and the worst error follow from those of the points, which hold together
 with 95% (see `headroom.analysis.claims.agreement`). The rank correlation is Spearman's; its bounds
-are those that ranks can have while every point stays within its own 95% interval. The share of
+come from draws of all points within their own errors. The share of
 equal signs counts differences to a point of reference; one whose interval includes zero on either
 side, at a confidence at which all hold together, may have either sign.
 
@@ -47,6 +47,9 @@ from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.versus import contrast_of
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.study.study import ErrorsClaim, in_base_units
+
+RANK_DRAWS = 400
+"""Draws of all points for the interval of a rank correlation."""
 
 Met: TypeAlias = Sequence[tuple[MeasuredPoint, MeasuredPoint]]
 
@@ -102,7 +105,8 @@ def _measures(
     if worst is not None:
         yield _measure("worst", _worst_error(pairs, torn), Region(high=worst))
     if claim.rank_at_least is not None:
-        yield _measure("rank", rank_correlation(pairs), Region(claim.rank_at_least))
+        found = rank_correlation(pairs, confidence=1.0 - (1.0 - CONFIDENCE) / len(met))
+        yield _measure("rank", found, Region(claim.rank_at_least))
     if least is not None:
         yield _measure("signs", _equal_signs(claim, met, evidence), Region(least))
 
@@ -128,33 +132,68 @@ def _worst_error(pairs: Sequence[PredictedPair], torn: int) -> Interval:
     )
 
 
-def rank_correlation(pairs: Sequence[PredictedPair]) -> Interval:
-    """Return Spearman's rank correlation of predicted and measured, with its bounds."""
+def rank_correlation(pairs: Sequence[PredictedPair], *, confidence: float) -> Interval:
+    """Return Spearman's rank correlation of predicted and measured, with its 95% interval.
+
+    Parameters
+    ----------
+    pairs
+        The values, with intervals at `confidence`.
+    confidence
+        Of the intervals of single values.
+
+    Notes
+    -----
+    All values are drawn again, each within its own error. Noise lowers a correlation of ranks, so
+    the draws lie too low, and the upper bound mirrors the lower one.
+    """
     predicted = np.array([pair.predicted for pair in pairs])
     measured = np.array([pair.measured for pair in pairs])
-    ranks = np.array([scipy.stats.rankdata(one) for one in (predicted, measured)])
-    count = len(pairs)
-    if count < 2 or not ranks.std(axis=1).all():  # noqa: PLR2004 - no order
+    value = _rank_correlation(predicted, measured)
+    if not math.isfinite(value):
         return Interval(value=math.nan, low=None, high=None, method="none")
-    value = float(np.corrcoef(ranks)[0, 1])
-    here = _rank_range([(pair.predicted_low, pair.predicted_high) for pair in pairs])
-    there = _rank_range([(pair.measured_low, pair.measured_high) for pair in pairs])
-    farthest = np.maximum(here[1] - there[0], there[1] - here[0])
-    nearest = np.maximum(np.maximum(here[0] - there[1], there[0] - here[1]), 0.0)
-    low, high = (
-        1.0 - 6.0 * float(gaps @ gaps) / (count * (count**2 - 1)) for gaps in (farthest, nearest)
-    )
-    return Interval(value=value, low=max(min(low, value), -1.0), high=max(high, value),
-                    method="none")  # fmt: skip
+    here = _errors_of([(one.predicted, one.predicted_low, one.predicted_high) for one in pairs])
+    there = _errors_of([(one.measured, one.measured_low, one.measured_high) for one in pairs])
+    if here is None or there is None:
+        return Interval(value=value, low=-1.0, high=1.0, method="none")
+    quantile = float(scipy.special.ndtri(0.5 + confidence / 2.0))
+    generator = np.random.default_rng(len(pairs))
+    drawn = []
+    for _ in range(RANK_DRAWS):
+        moves = generator.standard_normal((2, len(pairs))) / quantile
+        drawn.append(
+            _rank_correlation(
+                predicted + _moved(here, moves[0]), measured + _moved(there, moves[1])
+            )
+        )
+    low, high = np.nanquantile(drawn, [(1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0])
+    low = min(float(low), value)
+    high = min(max(float(high), 2.0 * value - low), 1.0)
+    return Interval(value=value, low=low, high=high, method="none")
 
 
-def _rank_range(bounds: Sequence[tuple[float | None, float | None]]) -> tuple[FloatArray, ...]:
-    """Return the lowest and the highest rank that each value can have."""
-    lows = np.array([-math.inf if low is None else low for low, _ in bounds])
-    highs = np.array([math.inf if high is None else high for _, high in bounds])
-    below = (highs[None, :] < lows[:, None]).sum(axis=1)
-    above = (lows[None, :] > highs[:, None]).sum(axis=1)
-    return 1.0 + below, lows.size - 1.0 * above
+def _rank_correlation(first: FloatArray, second: FloatArray) -> float:
+    """Return the correlation of the ranks, not-a-number without an order."""
+    ranks = np.array([scipy.stats.rankdata(one) for one in (first, second)])
+    if first.size < 2 or not ranks.std(axis=1).all():  # noqa: PLR2004 - no order
+        return math.nan
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def _errors_of(
+    values: Sequence[tuple[float, float | None, float | None]],
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return how far each value may lie below and above, None if that is unknown for one."""
+    if any(low is None or high is None for _, low, high in values):
+        return None
+    below = np.array([value - (low or 0.0) for value, low, _ in values])
+    above = np.array([(high or 0.0) - value for value, _, high in values])
+    return below, above
+
+
+def _moved(errors: tuple[FloatArray, FloatArray], moves: FloatArray) -> FloatArray:
+    found: FloatArray = np.where(moves < 0.0, errors[0] * moves, errors[1] * moves)
+    return found
 
 
 def _equal_signs(claim: ErrorsClaim, met: Met, evidence: Evidence) -> Interval:

@@ -1,6 +1,6 @@
 """Claims about the errors of a prediction over all common points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -100,6 +100,43 @@ def test_the_rank_correlation_is_that_of_spearman() -> None:
     """Oracle: SciPy; exact values leave no doubt about ranks."""
     rng = np.random.default_rng(5)
     predicted, measured = rng.random((2, 9))
-    found = rank_correlation([pair(*both) for both in zip(predicted, measured, strict=True)])
+    found = rank_correlation(
+        [pair(*both) for both in zip(predicted, measured, strict=True)], confidence=0.95
+    )
     expected = scipy.stats.spearmanr(predicted, measured).statistic
     assert (found.value, found.low, found.high) == pytest.approx((expected,) * 3)
+
+
+def noisy_pairs(
+    truth: Sequence[float], noise: float, rng: np.random.Generator
+) -> list[PredictedPair]:
+    """Return pairs whose two sides are the truth with noise, with intervals of 95%."""
+    half = 1.96 * noise
+    found = []
+    for value in truth:
+        one, other = value + noise * rng.standard_normal(2)
+        exact = pair(one, other)
+        found.append(
+            msgspec.structs.replace(
+                exact,
+                predicted_low=one - half, predicted_high=one + half,
+                measured_low=other - half, measured_high=other + half,
+            )
+        )  # fmt: skip
+    return found
+
+
+def test_many_points_tell_their_ranks_although_neighbours_overlap() -> None:
+    pairs = noisy_pairs(range(100), 4.0, np.random.default_rng(1))
+    found = rank_correlation(pairs, confidence=0.95)
+    assert found.low is not None
+    assert 0.9 < found.low < found.value < 1.0
+
+
+def test_the_interval_of_a_rank_correlation_covers_that_of_the_truth() -> None:
+    """The sides have the same order but for noise, so their true correlation is 1; or none."""
+    rng = np.random.default_rng(2)
+    same = [rank_correlation(noisy_pairs(range(20), 1.0, rng), confidence=0.95) for _ in range(40)]
+    assert np.mean([found.high == 1.0 for found in same]) > 0.9
+    flat = [rank_correlation(noisy_pairs([0.0] * 20, 1.0, rng), confidence=0.95) for _ in range(40)]
+    assert np.mean([found.low < 0.0 < found.high for found in flat]) > 0.9

@@ -96,7 +96,12 @@ def is_usable(sample: Sample) -> bool:
     """Return whether a level with this sample has scatter enough to be a part of a curve."""
     interval = sample.interval()
     has_interval = interval.low is not None and interval.high is not None
-    return has_interval and not sample.is_unbounded and sample.count >= FEWEST_REPLICATIONS
+    return has_interval and not sample.is_unbounded and _degrees(sample) >= FEWEST_REPLICATIONS - 1
+
+
+def _degrees(sample: Sample) -> float:
+    """Return the degrees of freedom: a derived value is one, made of many replications."""
+    return sample.count - 1.0 if sample.parts is None else sample.degrees
 
 
 def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None:
@@ -109,9 +114,9 @@ def curve_of(levels: Sequence[float], samples: Sequence[Sample]) -> Curve | None
         sample = samples[place]
         interval = sample.interval()
         values.append(interval.value)
-        quantile = t_quantile(degrees=sample.count - 1)
+        quantile = t_quantile(degrees=_degrees(sample))
         errors.append(((interval.high or 0.0) - (interval.low or 0.0)) / 2.0 / quantile)
-        degrees.append(sample.count - 1.0)
+        degrees.append(_degrees(sample))
     floor = SMALLEST_ERROR * max((abs(value) for value in values), default=0.0)
     return Curve(
         np.asarray(levels, dtype=np.float64)[order],

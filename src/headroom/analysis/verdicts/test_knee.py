@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from benches.known.formulas import mva
 from headroom.analysis.evidence import NoKnee
 from headroom.analysis.statistics.intervals import Sample
-from headroom.analysis.verdicts.knee import Curve, KneeFit, curve_of, find_knee
+from headroom.analysis.statistics.parts import Part, spread_of_parts
+from headroom.analysis.verdicts.knee import Curve, KneeFit, curve_of, find_knee, knee_over
 from headroom.experiment.protocol.run import FloatArray
 
 DEMANDS_S = np.array([0.05, 0.03, 0.04])
@@ -187,3 +188,16 @@ def test_replications_that_all_agree_are_taken_as_exact() -> None:
     levels = np.arange(1.0, 11.0)
     samples = [Sample(values=np.full(3, min(level, 5.0))) for level in levels]
     assert knee_of(levels.tolist(), samples).level == pytest.approx(5.0)
+
+
+def test_derived_values_have_the_scatter_of_what_they_are_made_of() -> None:
+    """A sum of norms is one value at each level, with an error from many replications."""
+    curve = {
+        level: Sample(
+            values=np.array([min(level, 5.0)]), centre="pooled", pooled=min(level, 5.0),
+            spread=spread_of_parts(parts), parts=parts,
+        )
+        for level in (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+        for parts in ({f"{level}": Part(0.01, 2.0)},)
+    }  # fmt: skip
+    assert knee_over(curve).level == pytest.approx(5.0, abs=0.1)
