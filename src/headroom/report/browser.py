@@ -15,9 +15,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -91,6 +92,8 @@ class Visit:
         Addresses that the page asked for, other than itself and data inside it.
     blocked
         Those of `requests` that its content security policy kept from being sent.
+    ready_s, busy_s
+        From the call to the figures, by the clock; of that, processor time of the page's thread.
     """
 
     state: dict[str, str]
@@ -99,6 +102,8 @@ class Visit:
     console: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
+    ready_s: float = 0.0
+    busy_s: float = 0.0
 
 
 def find_chromium() -> str | None:
@@ -153,7 +158,10 @@ class Browser:
         """
         tab = self._open_tab()
         self._show(scheme=scheme, width=width, height=height, session=tab)
+        start_s = time.perf_counter()
         seen = self._load(page, session=tab)
+        ready_s = time.perf_counter() - start_s
+        busy_s = self._busy_s(session=tab)
         if unfolds:
             self._evaluate(_UNFOLD, session=tab)
             seen = json.loads(self._evaluate(_STATE, session=tab))
@@ -164,7 +172,7 @@ class Browser:
             seen = json.loads(self._evaluate(_STATE, session=tab))
         if picture:
             self._take_picture(picture, width=width, zoom=zoom, session=tab)
-        return self._visit_of(page, seen, session=tab)
+        return replace(self._visit_of(page, seen, session=tab), ready_s=ready_s, busy_s=busy_s)
 
     def visit_screens(
         self, page: Path, screens: Sequence[tuple[int, Scheme]], *, height: int, action: str
@@ -189,6 +197,10 @@ class Browser:
         state: dict[str, Any] = json.loads(self._evaluate(_STATE, session=session))
         return state
 
+    def _busy_s(self, *, session: str) -> float:
+        found = self._call("Performance.getMetrics", session=session)["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
     def _visit_of(self, page: Path, seen: dict[str, Any], *, session: str) -> Visit:
         events = [event for event in self._events if event.get("sessionId") == session]
         requests = {
@@ -212,6 +224,7 @@ class Browser:
         ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable", session=session)
+        self._call("Performance.enable", {"timeDomain": "threadTicks"}, session=session)
         return session
 
     def _show(self, *, scheme: Scheme, width: int, height: int, session: str) -> None:
