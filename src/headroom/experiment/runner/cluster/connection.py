@@ -135,11 +135,13 @@ class Cluster:
             self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
         )
 
-    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> "FarHost":
-        """Return the machine that a worker announces as `name`."""
-        from headroom.experiment.runner.cluster.host import FarHost  # noqa: PLC0415 - a few studies
+    def hosts(
+        self, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
+    ) -> "Mapping[str, FarHost]":
+        """Return the machines that workers announce, by `Experiment.site`."""
+        from headroom.experiment.runner.cluster.host import far_hosts  # noqa: PLC0415 - a few studies
 
-        return FarHost(self, name, experiments, folder)
+        return far_hosts(self, experiments, folder)
 
     def host_address(self, name: str) -> str:
         """Return the one worker that announces a host.
@@ -160,9 +162,9 @@ class Cluster:
             f'"{name}=1"',
         )
 
-    def announced(self) -> dict[str, list[str]]:
-        """Return the hosts that each worker announces."""
-        return {address: list(one["resources"]) for address, one in self._workers().items()}
+    def announced(self) -> dict[str, dict[str, float]]:
+        """Return the hosts that each worker announces, and how many of each."""
+        return {address: dict(one["resources"]) for address, one in self._workers().items()}
 
     @property
     def simulating(self) -> list[str]:
