@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import msgspec
@@ -108,7 +108,7 @@ class Holds:
     def leave(self, seat: str) -> None:
         """Let a process end; its worker is free once all processes there have ended."""
         address = self._addresses[self._needs.pop(seat).host]
-        self.cluster.client.run(on_host.leave, self.session, seat, workers=[address])
+        self.cluster.asked(address, on_host.leave, self.session, seat)
         if any(self._addresses[need.host] == address for need in self._needs.values()):
             return
         future = self._futures.pop(address)
@@ -174,15 +174,12 @@ class Holds:
     def _sent(self, seat: str, request: Request) -> bytes | None:
         host = self._needs[seat].host
         address = self._addresses[host]
-        answers: Mapping[str, Any] = self.cluster.client.run(
-            on_host.ask,
-            self.session,
-            seat,
-            msgspec.msgpack.encode(request),
-            workers=[address],
-            on_error="return",
-        )
-        answer = answers.get(address)
+        encoded = msgspec.msgpack.encode(request)
+        try:
+            answer = self.cluster.asked(address, on_host.ask, self.session, seat, encoded)
+        except HeadroomError:
+            self.drop()
+            raise
         if answer is None or isinstance(answer, bytes):
             return answer
         raise self.lost(getattr(answer, "host", host), answer)
