@@ -289,6 +289,9 @@ def essentials(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     --------
     >>> essentials({"cpu": {"model": "x", "microcode": "0x1"}, "host": {"kernel": "6.1"}})
     [('processor', 'x'), ('kernel', '6.1')]
+    >>> load, server = ({"host": {"measured_as": n, "name": "vm"}} for n in ("gen1", "db1"))
+    >>> essentials({**load, "roles": {"server": {**server, "cpu": {"model": "x"}}}})[:2]
+    [('role load', 'gen1 (vm)'), ('role server', 'db1 (vm): x')]
     """
     found = [
         (words, dict(flatten({name: table[name]})))
@@ -316,8 +319,8 @@ def _machine(facts: Mapping[str, Any]) -> str:
         format_quantity(float(size_bytes), "B") if size_bytes else None,
         f"kernel {host['kernel']}" if "kernel" in host else None,
     ]
-    known = ", ".join(filter(None, parts))
-    return f"{host.get('measured_as')} ({host.get('name')}): {known}"
+    name = f"{host.get('measured_as')} ({host.get('name')})"
+    return ": ".join(filter(None, [name, ", ".join(filter(None, parts))]))
 
 
 def _fact(label: str, value: object) -> tuple[str, str]:
