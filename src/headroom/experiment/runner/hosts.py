@@ -207,7 +207,7 @@ def hosts_of(plan: Plan, place: Place | None) -> dict[str, Host]:
             configs=configs_of(here),
         )
     }
-    if place is not None:
+    if place is not None and by_host:
         hosts |= place.hosts(by_host, plan.folder)
     return hosts
 
