@@ -158,7 +158,7 @@ def _others(lines: Sequence[SeriesLine], capacity: Mapping[str, float | None]) -
     Nothing if several machines were observed: a line does not say on which one it was.
     """
     machine = next((one for one in lines if one.name == _MACHINE), None)
-    if machine is None or any(one.startswith(_ROLE) for one in capacity if one != _MACHINE):
+    if machine is None or any(one.name.startswith(_ROLE) for one in lines if one is not machine):
         return []
     whole = capacity.get(_MACHINE) or 1.0
     own = [
