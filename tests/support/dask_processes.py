@@ -36,7 +36,8 @@ class DaskProcesses:
     worker_count
         Workers, each with a nanny.
     hosts
-        Hosts that one further worker each announces: all are this machine.
+        Hosts that one further worker each announces: all are this machine, the first under the
+        address 127.0.0.2, the next under 127.0.0.3 ...
     """
 
     def __init__(self, folder: Path, *, worker_count: int = 2, hosts: Sequence[str] = ()) -> None:
@@ -84,12 +85,15 @@ class DaskProcesses:
             assert self._scheduler.poll() is None
             sleep(0.05)
         self.address = json.loads(file.read_text())["address"]
-        options = [["--nworkers", str(self._worker_count)]]
-        options += [["--resources", f"{name}=1"] for name in self._hosts]
+        options = [["--host", "127.0.0.1", "--nworkers", str(self._worker_count)]]
+        options += [
+            ["--host", f"127.0.0.{number}", "--resources", f"{name}=1"]
+            for number, name in enumerate(self._hosts, start=2)
+        ]
         self._workers = [
             self._started(
                 "worker", self.address, "--nthreads", "1", "--no-dashboard", "--memory-limit", "0",
-                "--host", "127.0.0.1", "--local-directory", str(self.folder), *one,
+                "--local-directory", str(self.folder), *one,
             )
             for one in options
         ]  # fmt: skip

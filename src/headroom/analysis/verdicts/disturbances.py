@@ -19,6 +19,9 @@ zone of *the same* in comparisons:
 
 The kernel counts most of this in ticks of 10 ms or less. Replications shorter than `BLOCK_S` are
 therefore judged together with those that ran after them, as one block.
+
+If the roles of an experiment were on several machines, each machine is judged, and the worst one
+counts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,19 +48,20 @@ Counters: TypeAlias = Mapping[str, float]
 def disturbances_of(rows: Sequence[ReplicationRow]) -> list[Disturbance]:
     """Return the disturbances of the finished replications of a point, each kind once."""
     worst: dict[Kind, float] = {}
-    concerned: dict[Kind, list[int]] = {}
-    for block in _blocks(rows):
-        total = _together(block)
-        if total["span_s"] < SHORTEST_S:
-            continue
-        for kind, share in shares_of(total).items():
-            if share >= NOTABLE:
-                worst[kind] = max(worst.get(kind, 0.0), share)
-                concerned.setdefault(kind, []).extend(row.replication for row in block)
+    concerned: dict[Kind, set[int]] = {}
+    for prefix in _machines(rows):
+        for block in _blocks(rows, prefix):
+            total = _together(block, prefix)
+            if total["span_s"] < SHORTEST_S:
+                continue
+            for kind, share in shares_of(total).items():
+                if share >= NOTABLE:
+                    worst[kind] = max(worst.get(kind, 0.0), share)
+                    concerned.setdefault(kind, set()).update(row.replication for row in block)
     slower = _slower(rows)
     if slower:
         worst["slower"] = max(slower.values())
-        concerned["slower"] = list(slower)
+        concerned["slower"] = set(slower)
     return [
         Disturbance(kind=kind, share=share, replications=sorted(concerned[kind]))
         for kind, share in worst.items()
@@ -117,19 +121,26 @@ def _others(counters: Counters, span_s: float) -> float:
     return min(max(used_s / (span_s * counters["cpu_count"]), 0.0), 1.0)
 
 
-def _together(rows: Sequence[ReplicationRow]) -> dict[str, float]:
+def _machines(rows: Sequence[ReplicationRow]) -> list[str]:
+    """Return the prefix of the counters of each machine: of the load, and of other roles."""
+    last = f"{PREFIX}span_s"
+    names = {name for row in rows if row.run is not None for name in row.run.counters}
+    return sorted(name.removesuffix("span_s") for name in names if name.endswith(last))
+
+
+def _together(rows: Sequence[ReplicationRow], prefix: str) -> dict[str, float]:
     """Return the counters of a block: sums, except for the number of processors."""
-    held = [_counters(row) for row in rows]
+    held = [_counters(row, prefix) for row in rows]
     total = {name: sum(one.get(name, 0.0) for one in held) for name in held[0]}
     return total | {"cpu_count": held[0]["cpu_count"]}
 
 
-def _blocks(rows: Sequence[ReplicationRow]) -> Iterator[list[ReplicationRow]]:
+def _blocks(rows: Sequence[ReplicationRow], prefix: str) -> Iterator[list[ReplicationRow]]:
     """Yield the replications that were watched, short ones together; the last takes the rest."""
     blocks: list[list[ReplicationRow]] = []
     length_s = BLOCK_S
     for row in rows:
-        span_s = _counters(row).get("span_s")
+        span_s = _counters(row, prefix).get("span_s")
         if span_s is None:
             continue
         if length_s >= BLOCK_S:
@@ -143,9 +154,9 @@ def _blocks(rows: Sequence[ReplicationRow]) -> Iterator[list[ReplicationRow]]:
     yield from blocks
 
 
-def _counters(row: ReplicationRow) -> dict[str, float]:
-    """Return the counters of the machine that a row holds, without their prefix."""
+def _counters(row: ReplicationRow, prefix: str) -> dict[str, float]:
+    """Return the counters of a machine that a row holds, without their prefix."""
     held = {} if row.run is None else row.run.counters
     return {
-        name.removeprefix(PREFIX): value for name, value in held.items() if name.startswith(PREFIX)
+        name.removeprefix(prefix): value for name, value in held.items() if name.startswith(prefix)
     }

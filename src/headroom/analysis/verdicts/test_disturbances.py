@@ -1,5 +1,6 @@
 """Disturbed replications: only other programs count, never the measured program itself."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,3 +111,17 @@ def test_the_work_of_services_of_the_measured_system_is_no_disturbance() -> None
     busy = {"busy_s": 38.0, "own_busy_s": 10.0, "cpu_wait_s": 5.0}
     assert shares_of({**QUIET, **busy})["others"] == pytest.approx(0.7)
     assert shares_of({**QUIET, **busy, "services_busy_s": 27.0})["others"] == pytest.approx(0.025)
+
+
+def test_the_machine_of_another_role_is_judged_by_its_own_processors() -> None:
+    """The load's machine is quiet; the hypervisor of the server's takes a fifth in one of two."""
+    rows = []
+    for number, stolen_s in enumerate([0.0, 5.0]):
+        quiet = row(number)
+        assert quiet.run is not None
+        server = {f"server_{PREFIX}{k}": v for k, v in (QUIET | {"steal_s": stolen_s}).items()}
+        run = replace(quiet.run, counters={**quiet.run.counters, **server})
+        rows.append(replace(quiet, run=run))
+    (found,) = disturbances_of(rows)
+    assert (found.kind, found.replications) == ("steal", [1])
+    assert found.share == pytest.approx(0.2)

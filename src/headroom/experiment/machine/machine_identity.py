@@ -10,7 +10,7 @@ Invariant: a fact that only one of two machines publishes never separates them.
 
 import math
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -18,6 +18,8 @@ from typing import Any, Self
 from headroom.experiment.machine import machine_facts
 from headroom.quantities import format_quantity
 
+ROLES = "roles"
+"""Key of an environment that holds the facts of the machines of roles other than the load."""
 NO_MACHINE_ID = "none"
 """Placeholder for a missing machine-id; sessions before it was stored have no entry."""
 _MEMORY_TOLERANCE = 0.05
@@ -42,6 +44,8 @@ class Machine:
         Processors' worth of time that a container allows; infinite without a limit.
     memory_bytes
         Memory of the machine, or of the container if that is less.
+    others
+        Machines of the other roles of an experiment, by role.
     """
 
     machine_id: str = ""
@@ -50,6 +54,7 @@ class Machine:
     cpu_count: int | None = None
     cpu_quota: float | None = None
     memory_bytes: int | None = None
+    others: tuple[tuple[str, "Machine"], ...] = ()
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Self:
@@ -64,6 +69,7 @@ class Machine:
             cpu_count=cpu.get("usable_count"),
             cpu_quota=limits.get("cpu_count_max", math.inf) if is_known else None,
             memory_bytes=min((size for size in sizes if size is not None), default=None),
+            others=tuple((role, cls.of(its)) for role, its in facts.get(ROLES, {}).items()),
         )
 
     def difference(self, other: "Machine") -> str:
@@ -81,6 +87,7 @@ class Machine:
             _value("usable processors", other.cpu_count, self.cpu_count),
             _value("processor quota", other.cpu_quota, self.cpu_quota),
             _memory(other.memory_bytes, self.memory_bytes),
+            *_of_roles(dict(other.others), dict(self.others)),
         ]
         return "; ".join(text for text in differences if text)
 
@@ -106,6 +113,17 @@ def _installation(here: Machine, there: Machine) -> str:
     if here.machine_id and there.machine_id:
         return "" if here.machine_id == there.machine_id else "machine-id"
     return _value("host", there.host_name, here.host_name)
+
+
+def _of_roles(there: Mapping[str, Machine], here: Mapping[str, Machine]) -> Iterator[str]:
+    """Yield how the machines of roles differ; a role without one is on the machine itself."""
+    for role in sorted({*there, *here}):
+        if role in there and role in here:
+            difference = here[role].difference(there[role])
+            yield f"{role}: {difference}" if difference else ""
+        else:
+            apart = "on another machine than the load"
+            yield f"{role} {apart}" if role in there else f"{role} not {apart}"
 
 
 def _value(name: str, there: str | float | None, here: str | float | None) -> str:

@@ -83,8 +83,10 @@ class Place(Protocol):
         """Return an executor for those of the `experiments` that have a recipe."""
         ...
 
-    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> "Host":
-        """Return the machine that `name` stands for, to measure experiments of a study there."""
+    def hosts(
+        self, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
+    ) -> "Mapping[str, Host]":
+        """Return the machines, by `Experiment.site`, on which experiments of a study run."""
         ...
 
     def close(self) -> None:

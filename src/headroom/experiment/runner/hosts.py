@@ -2,7 +2,8 @@
 
 A session looks at a host, opens the systems that it measures there, prepares those that have work,
 runs their replications one at a time, and closes them. On another machine a process answers in the
-place of the driver's: `serve` is its loop.
+place of the driver's: `serve` is its loop. If the roles of an experiment are on several machines,
+the host of its load measures, and asks the processes on the others by calls in between.
 """
 
 import socket
@@ -17,6 +18,7 @@ import msgspec
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.machine import environment
 from headroom.experiment.machine.machine_watch import busy_words
+from headroom.experiment.protocol.roles import Placement, RunsInRoles
 from headroom.experiment.protocol.system import (
     ChecksPoints,
     Column,
@@ -152,6 +154,13 @@ class ThisHost:
         """Return what runs replications here, one at a time."""
         return MeasureExecutor(self._systems, self._recipes, say)
 
+    def serve(self, experiment: str, request: bytes) -> bytes:
+        """Let a system answer the host of its load."""
+        system = self._systems[experiment]
+        if not isinstance(system, RunsInRoles):
+            raise TypeError(f"{system.name} has no roles")
+        return system.serve(request)
+
     def close(self) -> Sequence[str]:
         """End the session of every system; the first failure is raised after the last."""
         notes: list[str] = []
@@ -160,6 +169,14 @@ class ThisHost:
                 if isinstance(system, KeepsThings):
                     stack.callback(lambda kept: notes.extend(kept.close_session()), system)
         return notes
+
+
+class _OtherHost(ThisHost):
+    """A machine of the services alone."""
+
+    def prepare(self, waiting: Configs) -> Prepared:  # noqa: ARG002 - the load's host checks it
+        """Return what would disturb the services."""
+        return Prepared(facts={}, busy=busy_words())
 
 
 def _prepared(system: System, configs: Iterable[Mapping[str, Value]]) -> dict[str, float | str]:
@@ -172,7 +189,7 @@ def _prepared(system: System, configs: Iterable[Mapping[str, Value]]) -> dict[st
 
 def host_of(experiment: PlannedExperiment) -> str:
     """Return the host of an experiment, empty for this machine."""
-    name = experiment.spec.host
+    name = experiment.spec.site
     return "" if name in _names_here() else name
 
 
@@ -190,27 +207,33 @@ def hosts_of(plan: Plan, place: Place | None) -> dict[str, Host]:
             configs=configs_of(here),
         )
     }
-    if place is not None:
-        hosts |= {name: place.host(name, found, plan.folder) for name, found in by_host.items()}
+    if place is not None and by_host:
+        hosts |= place.hosts(by_host, plan.folder)
     return hosts
 
 
 def check_there(hosts: Mapping[str, Host], waiting: Mapping[str, Sequence[PointState]]) -> None:
     """Raise `EnvironmentUnfitError` if an experiment with work has a host that cannot be asked."""
     for name, states in waiting.items():
-        if (host := host_of(states[0].experiment)) not in hosts:
-            raise EnvironmentUnfitError(
-                f"experiment {name!r} is measured on {host}, which is not this machine "
-                f"({socket.gethostname()})",
-                cure=f"name the cluster in which a worker announces {host} "
-                "(--on dask://HOST:PORT), or leave the experiment out (--only)",
-            )
+        experiment = states[0].experiment
+        if (host := host_of(experiment)) in hosts:
+            continue
+        names = " and ".join(dict.fromkeys(experiment.spec.hosts.values())) or host
+        why = "which is not this machine" if names == host else "not on this machine alone"
+        workers = "a worker announces" if names == host else "workers announce"
+        raise EnvironmentUnfitError(
+            f"experiment {name!r} is measured on {names}, {why} ({socket.gethostname()})",
+            cure=f"name the cluster in which {workers} {names} (--on dask://HOST:PORT), or leave "
+            "the experiment out (--only)",
+        )
 
 
 def recipes_of(experiments: Iterable[PlannedExperiment]) -> dict[str, Recipe]:
     """Return how another process can load the systems of experiments."""
     return {
-        one.spec.name: recipe_of(one.system, one.setup, one.base, time_windows(one.spec))
+        one.spec.name: recipe_of(
+            one.system, one.setup, one.base, time_windows(one.spec), one.spec.hosts
+        )
         for one in experiments
     }
 
@@ -232,9 +255,12 @@ def _names_here() -> frozenset[str]:
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One of the things that a driver asks of a host."""
 
-    what: Literal["wait", "look", "open", "prepare", "run", "close"]
+    what: Literal["wait", "look", "open", "prepare", "run", "serve", "close"]
     configs: dict[str, dict[str, dict[str, Value]]] = {}
     task: Task | None = None
+    experiment: str = ""
+    content: bytes = b""
+    """What the load's host asks of an experiment's services."""
 
 
 class Reply(msgspec.Struct, kw_only=True):
@@ -245,8 +271,21 @@ class Reply(msgspec.Struct, kw_only=True):
     looked: Looked | None = None
     prepared: Prepared | None = None
     results: list[Result] = []
+    content: bytes = b""
     error: str = ""
     cure: str = ""
+
+
+CALL = b"call"
+"""Begins a message that is no reply yet, but a `Call`."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of the load's host to another one, before it replies to the driver."""
+
+    host: str
+    experiment: str
+    content: bytes
 
 
 def serve(connection: "Connection[bytes, bytes]", visit: Visit) -> None:
@@ -259,7 +298,7 @@ def serve(connection: "Connection[bytes, bytes]", visit: Visit) -> None:
             request = msgspec.msgpack.decode(connection.recv_bytes(), type=Request)
             reply = Reply()
             try:
-                host = host or _host(visit)
+                host = host or _host(visit, connection)
                 executor = executor or host.executor(said.append)
                 _answer(reply, host, executor, request)
             except HeadroomError as error:
@@ -276,16 +315,39 @@ def serve(connection: "Connection[bytes, bytes]", visit: Visit) -> None:
             host.close()
 
 
-def _host(visit: Visit) -> ThisHost:
-    systems = {name: load_system(recipe) for name, recipe in visit.recipes.items()}
+def _host(visit: Visit, connection: "Connection[bytes, bytes]") -> ThisHost:
+    systems = {
+        name: _placed(load_system(recipe), name, visit, connection)
+        for name, recipe in visit.recipes.items()
+    }
     for name, system in systems.items():
-        configs = visit.configs[name].values()
+        configs = visit.configs.get(name, {}).values()
         if isinstance(system, Destructive) and any(map(system.confirmations, configs)):
             raise EnvironmentUnfitError(
                 f"experiment {name!r} would overwrite what is on a target",
                 cure="run it on that machine, where --overwrite can confirm it",
             )
-    return ThisHost(systems, visit.recipes, folder=Path(visit.folder), configs=visit.configs)
+    kind = ThisHost if visit.configs else _OtherHost
+    return kind(systems, visit.recipes, folder=Path(visit.folder), configs=visit.configs)
+
+
+def _placed(
+    system: System, experiment: str, visit: Visit, connection: "Connection[bytes, bytes]"
+) -> System:
+    """Return a system that can ask the processes on its other hosts."""
+    hosts = visit.recipes[experiment].hosts
+    if not hosts or not isinstance(system, RunsInRoles):
+        return system
+
+    def ask(host: str, request: bytes) -> bytes:
+        call = Call(host=host, experiment=experiment, content=request)
+        connection.send_bytes(CALL + msgspec.msgpack.encode(call))
+        reply = msgspec.msgpack.decode(connection.recv_bytes(), type=Reply)
+        if reply.error:
+            raise EnvironmentUnfitError(f"{host}: {reply.error}", cure=reply.cure)
+        return reply.content
+
+    return system.placed(Placement(hosts=hosts, own=visit.own, addresses=visit.addresses, ask=ask))
 
 
 def _answer(reply: Reply, host: ThisHost, executor: Executor, request: Request) -> None:
@@ -299,6 +361,8 @@ def _answer(reply: Reply, host: ThisHost, executor: Executor, request: Request) 
     elif request.task is not None:
         executor.submit([request.task])
         reply.results += executor.results()
+    elif request.what == "serve":
+        reply.content = host.serve(request.experiment, request.content)
     elif request.what == "close":
         executor.close()
         reply.notes += host.close()

@@ -331,7 +331,7 @@ class _Session:
             number = self._journal.add_environment({**look.facts, PLACES: look.places, **about})
             self._environments |= dict.fromkeys(configs, number)
             if found.busy:
-                self._progress.warn(f"{name}: {found.busy}" if name else found.busy)
+                self._progress.warn(found.busy)
 
     def _waiting(self) -> dict[str, list[PointState]]:
         """Return the points of each experiment that have work."""

@@ -114,7 +114,7 @@ def criteria_of_run(plan: Plan, journal: Journal, sites: Mapping[str, Site]) -> 
     """Return the criteria for reusing a stored row of each experiment at its host's site."""
     environments = journal.environments()
     return {
-        one.spec.name: criteria_of(plan, journal, one, environments, site=sites.get(one.spec.host))
+        one.spec.name: criteria_of(plan, journal, one, environments, site=sites.get(one.spec.site))
         for one in plan.experiments
     }
 
@@ -148,7 +148,7 @@ def criteria_of(
     sessions = [machines[number] for number, facts in known.items() if _has_worked(facts, name)]
     newest = journal.newest_environment(name)
     is_here = newest not in machines or (
-        not experiment.spec.host and any(not here.difference(session) for session in sessions)
+        not experiment.spec.site and any(not here.difference(session) for session in sessions)
     )
     if site is None and is_here:
         site = Site(machine=here, places=places_now([experiment]))
@@ -156,7 +156,7 @@ def criteria_of(
         site = Site(machine=machines[newest], places=places.get(newest, {}))
     machine = site.machine
     fresh = (number for number, facts in known.items() if name in fresh_experiments(facts))
-    is_marked_here = bool(experiment.spec.host)  # the mark is the driver's, not the host's
+    is_marked_here = bool(experiment.spec.site)  # the mark is the driver's, not the host's
     since = max(
         (one for one in fresh if is_marked_here or not machine.difference(machines[one])), default=0
     )
@@ -165,7 +165,7 @@ def criteria_of(
         is_measured=True,
         known=frozenset(known),
         refused=_refused(machines, machine, since=since),
-        elsewhere="" if experiment.spec.host else here.difference(machine),
+        elsewhere="" if experiment.spec.site else here.difference(machine),
         places=places,
         here=site.places,
     )

@@ -22,6 +22,7 @@ from headroom.experiment.protocol.artefact import Artefact, within_limits
 from headroom.experiment.protocol.changes import parse_change
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.registry import class_at, class_path
+from headroom.experiment.protocol.roles import with_hosts
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Modelled, Replays, System, Value
 from headroom.experiment.runner.own_process import confine, cpu_counters
@@ -37,6 +38,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     time_limit_s: float | None = None
     windows: TimeWindows | None = None
+    hosts: dict[str, str] = {}
+    """Role to host, if its roles are on several."""
 
 
 _CALIBRATE_EVERY_S = 0.5
@@ -57,6 +60,10 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     recipes: dict[str, Recipe]
     configs: dict[str, dict[str, dict[str, Value]]]
     folder: str
+    own: str = ""
+    """Host of the process, if the experiment's roles are on several."""
+    addresses: dict[str, str] = {}
+    """Host to network address of all of them."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +99,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recipe_of(
-    system: System, setup: msgspec.Struct, base: Path, windows: TimeWindows | None = None
+    system: System,
+    setup: msgspec.Struct,
+    base: Path,
+    windows: TimeWindows | None = None,
+    hosts: Mapping[str, str] | None = None,
 ) -> Recipe:
     """Return how another process can load the same system.
 
@@ -104,6 +115,7 @@ def recipe_of(
         base=str(base.resolve()),
         time_limit_s=getattr(setup, "time_limit_s", None),
         windows=windows,
+        hosts=dict(hosts or {}),
     )
 
 
@@ -112,7 +124,7 @@ def load_system(recipe: Recipe) -> System:
     kind = class_at(recipe.system)
     setup = msgspec.convert(recipe.setup, kind.setup_type)
     system = kind.load(setup, base=Path(recipe.base))
-    return with_windows(system, recipe.windows)
+    return with_hosts(with_windows(system, recipe.windows), recipe.hosts)
 
 
 def utc_now() -> str:

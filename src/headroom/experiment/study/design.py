@@ -18,7 +18,6 @@ from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.fit_method import PlannedFit
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import (
-    Column,
     DeclaresInStudy,
     Parameter,
     Replays,
@@ -35,6 +34,7 @@ from headroom.experiment.study.fit_plan import (
     not_settled,
     planned_fit,
 )
+from headroom.experiment.study.host_checks import checked_hosts
 from headroom.experiment.study.left_out import check_without, is_kept
 from headroom.experiment.study.levels import checked_level, expand_levels
 from headroom.experiment.study.limit_checks import check_limits
@@ -176,7 +176,7 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
     uses = _parameter_uses(loaded, variant, declared, factors, fit)
     _check_replications(loaded, variant)
     _check_warm_up(loaded, variant)
-    _check_host(loaded, variant, system)
+    variant, system = checked_hosts(loaded, variant, system)
     system = checked_windows(loaded, variant, system)
     return _Draft(variant=variant, system=system, setup=setup, factors=factors, uses=uses, fit=fit)
 
@@ -499,16 +499,6 @@ def _replications_problem(plan: Replications) -> tuple[str, str] | None:
             "make maximum at least as large as minimum",
         )
     return None
-
-
-def _check_host(loaded: LoadedStudy, variant: Variant, system: System) -> None:
-    is_measured = system.column is Column.MEASURE and not isinstance(system, Replays)
-    if variant.spec.host and not is_measured:
-        raise loaded.error(
-            variant.key_path("host"),
-            f"the system {system.name!r} measures nothing, so it has no host",
-            cure="remove host",
-        )
 
 
 def _check_warm_up(loaded: LoadedStudy, variant: Variant) -> None:

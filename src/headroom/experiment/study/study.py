@@ -472,6 +472,16 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             "cluster announces it; empty: the machine that runs the command."
         ),
     ] = ""
+    hosts: Annotated[
+        dict[
+            Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)],
+            Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=60)],
+        ],
+        Meta(
+            description="Role to host, instead of `host`: the program has the role `load`, a "
+            "service the role `server` unless it names another."
+        ),
+    ] = {}
     seeds_of: Annotated[
         str,
         Meta(
@@ -480,6 +490,11 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         ),
     ] = ""
     quick: Annotated[Quick, Meta(description="The smaller variant that `--quick` runs.")] = Quick()
+
+    @property
+    def site(self) -> str:
+        """The machines that it names, as one text; empty: the machine that runs the command."""
+        return self.host or ", ".join(f"{role}={host}" for role, host in self.hosts.items())
 
 
 Statistic: TypeAlias = Literal["centre", "mean", "median", "stdev", "mean_deviation"]

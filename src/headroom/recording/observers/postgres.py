@@ -87,12 +87,12 @@ class Connection:
 
     Parameters
     ----------
-    port
-        Port on 127.0.0.1 of a server that trusts its local users.
+    host, port
+        Where a server of this machine listens that trusts its local users.
     """
 
-    def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE_S)
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.create_connection((host, port), timeout=_PATIENCE_S)
         self._file = self._socket.makefile("rb")
         words = {"user": "headroom", "database": "postgres", "application_name": "headroom"}
         text = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
@@ -166,6 +166,7 @@ class PostgresWatch:
         Processor time (s) of the looks, without that of the server's backend for them.
     """
 
+    host: str
     port: int
     waits: list[tuple[float, dict[str, int]]] = field(default_factory=list)
     missing: str = ""
@@ -258,7 +259,7 @@ class PostgresWatch:
         """Return the rows of a query, None if the server does not answer now."""
         try:
             if self._connection is None:
-                self._connection = Connection(self.port)
+                self._connection = Connection(self.host, self.port)
             return self._connection.rows(query)
         except (OSError, ServerError, ValueError, struct.error) as error:
             self.missing = str(error)

@@ -9,7 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -18,6 +20,7 @@ from headroom.recording.leftovers import POOL, OwnFolder, clean_up, make_folder,
 from headroom.recording.services.kinds import folder_of_programs, kind_of
 from headroom.recording.services.limits import groups_of, remove_groups
 from headroom.recording.services.service import (
+    LOOPBACK,
     MARK,
     Place,
     PortTakenError,
@@ -40,21 +43,37 @@ _OWN = re.compile(r"(?<!\{)\{(?=[a-z])")
 
 @dataclass(slots=True)
 class Keeper:
-    """Services that share a folder; one for each system of a session."""
+    """Services that share a folder; one for each system of a session.
 
+    Parameters
+    ----------
+    host
+        Address of this machine on which they listen.
+    peers
+        Addresses of the other machines of the experiment, whose programs use them.
+    """
+
+    host: str = LOOPBACK
+    peers: tuple[str, ...] = ()
     _folder: OwnFolder | None = None
     _running: dict[str, tuple[object, Service]] = field(default_factory=dict)
     _count: int = 0
     _closed: threading.Event = field(default_factory=threading.Event)
 
-    def ensure(self, tables: Sequence[ServiceTable], fill: Fill) -> dict[str, str]:
+    def ensure(
+        self,
+        tables: Sequence[ServiceTable],
+        fill: Fill,
+        known: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, str]:
         """Start what does not run yet, in this order; return the values of all placeholders.
 
-        A service that runs is kept if none of its texts differs and it is still alive.
+        A service that runs is kept if none of its texts differs and it is still alive. `known` are
+        the placeholders of services on other machines.
         """
-        words: dict[str, str] = {}
+        words = dict(known)
         for table in tables:
-            key = _filled(table, fill, {**words, **unknown_words(table)})
+            key = _filled(table, fill, {**words, **unknown_words(table), **_bin(table)})
             before, service = self._running.get(table.name, (None, None))
             if service is None or before != key or not service.is_alive():
                 self._end(table.name)
@@ -132,8 +151,8 @@ class Keeper:
         self._count += 1
         base = self._folder.path / POOL / f"{table.name}-{self._count}"
         base.mkdir(parents=True)
-        place = _place(table, base)
-        own = place.words()
+        place = self._place(table, base)
+        own = place.words() | _private_words(place)
         table = _with_kind(table)
         given = {**words, **own, **{f"{table.name}.{k}": v for k, v in own.items()}}
         ready = msgspec.convert(_filled(table, fill, given), ServiceTable)
@@ -150,11 +169,43 @@ class Keeper:
             raise
         return service
 
+    def _place(self, table: ServiceTable, base: Path) -> Place:
+        kind = kind_of(table)
+        try:
+            ports = free_ports(table.ports, self.host)
+        except OSError as error:
+            raise ServiceFailedError(
+                f"service {table.name!r} cannot listen on {self.host}: {error.strerror}",
+                cure="start the worker of its machine with an address of its own: --host ADDRESS",
+            ) from error
+        url = kind.url.replace("{port}", str(next(iter(ports.values())))) if kind else ""
+        folder = base / "files"
+        folder.mkdir()
+        return Place(
+            folder=folder,
+            log=base / "log",
+            programs=folder_of_programs(table),
+            ports=ports,
+            url=url.replace("{url_host}", _in_url(self.host)),
+            host=self.host,
+            peers=self.peers,
+        )
+
     def _watch_logs(self, closed: threading.Event) -> None:
         while not closed.wait(_LOOK_AT_LOGS_S):
             for service in self.services():
                 with suppress(OSError):
                     cut_log(service.place.log)
+
+
+def _private_words(place: Place) -> dict[str, str]:
+    """Return words for the texts of known servers alone."""
+    peers = (f"{peer}/{ip_address(peer).max_prefixlen}" for peer in place.peers)
+    return {"url_host": _in_url(place.host), "peers": " ".join(peers)}
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def services_state() -> Path:
@@ -164,13 +215,16 @@ def services_state() -> Path:
 
 def unknown_words(table: ServiceTable) -> dict[str, str]:
     """Return the placeholders of a service that is not running, each as a name of itself."""
-    words = {name: f"<{name}>" for name in names_of(table)}
-    return {**words, f"{table.name}.bin": folder_of_programs(table)}
+    return {name: f"<{name}>" for name in names_of(table)}
+
+
+def _bin(table: ServiceTable) -> dict[str, str]:
+    return {f"{table.name}.bin": folder_of_programs(table)}
 
 
 def names_of(table: ServiceTable) -> tuple[str, ...]:
     """Return the names of the placeholders of a service."""
-    own = ("folder", "log", "url", "bin", *table.ports)
+    own = ("folder", "log", "url", "bin", "host", *table.ports)
     return tuple(f"{table.name}.{name}" for name in own)
 
 
@@ -187,16 +241,6 @@ def _end_leftovers(token: str) -> None:
                 for pid in [*descendants(int(entry.name)), int(entry.name)]:
                     os.kill(pid, signal.SIGKILL)
     remove_groups({str(group): group for group in groups_of(token)})
-
-
-def _place(table: ServiceTable, base: Path) -> Place:
-    kind = kind_of(table)
-    ports = free_ports(table.ports)
-    url = kind.url.replace("{port}", str(next(iter(ports.values())))) if kind else ""
-    folder = base / "files"
-    folder.mkdir()
-    programs = folder_of_programs(table)
-    return Place(folder=folder, log=base / "log", programs=programs, ports=ports, url=url)
 
 
 def _with_kind(table: ServiceTable) -> ServiceTable:

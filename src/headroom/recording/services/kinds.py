@@ -117,14 +117,19 @@ def _postgres_programs() -> Path:
     )
 
 
+_ADMIT = 'for peer in $2; do echo "host all all $peer trust" >>"$1"; done'
+"""Lets the other machines of an experiment in: by itself PostgreSQL trusts the loopback alone."""
+
+
 def _postgres_prepare(_: ServiceTable) -> list[list[str]]:
     initdb = ["{bin}/initdb", "-D", "{folder}/data", "-U", "headroom", "--auth=trust"]
-    return [[*as_other_user(), *initdb, "--no-sync", "--encoding=UTF8", "--locale=C"]]
+    admit = ["sh", "-c", _ADMIT, "sh", "{folder}/data/pg_hba.conf", "{peers}"]
+    return [[*as_other_user(), *initdb, "--no-sync", "--encoding=UTF8", "--locale=C"], admit]
 
 
 def _postgres_argv(table: ServiceTable) -> list[str]:
     server = ["{bin}/postgres", "-D", "{folder}/data", "-p", "{port}"]
-    fixed = {"listen_addresses": "127.0.0.1", "unix_socket_directories": ""}
+    fixed = {"listen_addresses": "{host}", "unix_socket_directories": ""}
     settings: Mapping[str, str] = {**fixed, **table.settings}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return [*as_other_user(), *server, *options, *table.argv]
@@ -165,7 +170,7 @@ def _mariadb_prepare(_: ServiceTable) -> list[list[str]]:
 
 
 def _mariadb_argv(table: ServiceTable) -> list[str]:
-    fixed = {"port": "{port}", "bind-address": "127.0.0.1", "socket": "{folder}/socket"}
+    fixed = {"port": "{port}", "bind-address": "{host}", "socket": "{folder}/socket"}
     settings = {**fixed, "pid-file": "{folder}/pid", **table.settings}
     options = [f"--{name}={value}" for name, value in settings.items()]
     return ["{bin}/mariadbd", *_PLAIN_MARIADB, *_user_of_mariadb(), *options, *table.argv]
@@ -185,7 +190,7 @@ http {{
   fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}; root {root}; }}
+  server {{ listen {url_host}:{port}; root {root}; }}
 }}
 """
 _HAPROXY = """\
@@ -198,7 +203,7 @@ defaults
   timeout client 60s
   timeout server 60s
 listen front
-  bind 127.0.0.1:{port}
+  bind {url_host}:{port}
   server back {server}
 """
 
@@ -208,8 +213,8 @@ KINDS: Mapping[str, Kind] = {
         folder_of_programs=_postgres_programs,
         prepare=_postgres_prepare,
         argv=_postgres_argv,
-        ready=("{bin}/pg_isready", "-q", "-h", "127.0.0.1", "-p", "{port}"),
-        url="postgresql://headroom@127.0.0.1:{port}/postgres",
+        ready=("{bin}/pg_isready", "-q", "-h", "{host}", "-p", "{port}"),
+        url="postgresql://headroom@{url_host}:{port}/postgres",
         stop="INT",
     ),
     "mariadb": Kind(
@@ -217,7 +222,7 @@ KINDS: Mapping[str, Kind] = {
         prepare=_mariadb_prepare,
         argv=_mariadb_argv,
         ready_line="ready for connections",
-        url="mysql://root@127.0.0.1:{port}/mysql",
+        url="mysql://root@{url_host}:{port}/mysql",
         stop="TERM",
     ),
     "nginx": Kind(
@@ -228,7 +233,7 @@ KINDS: Mapping[str, Kind] = {
         ],
         files={"nginx.conf": _NGINX},
         settings={"worker_processes": "1", "worker_connections": "1024", "root": "{folder}"},
-        url="http://127.0.0.1:{port}/",
+        url="http://{url_host}:{port}/",
         stop="QUIT",
     ),
     "haproxy": Kind(
@@ -236,7 +241,7 @@ KINDS: Mapping[str, Kind] = {
         argv=lambda table: ["{bin}/haproxy", "-db", "-f", "{folder}/haproxy.cfg", *table.argv],
         files={"haproxy.cfg": _HAPROXY},
         settings={"mode": "http", "maxconn": "1000", "nbthread": "1", "server": "127.0.0.1:9"},
-        url="http://127.0.0.1:{port}/",
+        url="http://{url_host}:{port}/",
         stop="TERM",
     ),
 }  # fmt: skip

@@ -30,6 +30,7 @@ from headroom.recording.services.table import ServiceTable
 
 MARK = "HEADROOM_SERVICE"
 """Variable of the environment of all processes of a service: the token of the session."""
+LOOPBACK = "127.0.0.1"
 _LOOK_S = 0.02
 LOG_LIMIT_BYTES = 16_000_000
 """Size (B) beyond which a log is cut."""
@@ -56,19 +57,29 @@ class PortTakenError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a service is: its folder, log, programs, ports (by name) and address."""
+    """Where a service is: its folder, log, programs, ports (by name) and address.
+
+    Parameters
+    ----------
+    host
+        Network address on which it listens.
+    peers
+        Addresses of other machines that use it.
+    """
 
     folder: Path
     log: Path
     programs: str
     ports: Mapping[str, int]
     url: str = ""
+    host: str = LOOPBACK
+    peers: tuple[str, ...] = ()
 
     def words(self) -> dict[str, str]:
         """Return the values of the service's placeholders."""
         words = {"folder": str(self.folder), "log": str(self.log), "bin": self.programs}
         words |= {name: str(port) for name, port in self.ports.items()}
-        return {**words, "url": self.url}
+        return {**words, "url": self.url, "host": self.host}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,7 +155,7 @@ class Service:
         deadline = time.monotonic() + self.table.ready.within_s
         while not self._is_ready():
             if self.launcher.has_answered(_LOOK_S):
-                if any(_is_taken(port) for port in self.place.ports.values()):
+                if any(map(self._is_taken, self.place.ports.values())):
                     raise PortTakenError
                 raise self.failure("ended before it was ready")
             if time.monotonic() > deadline:
@@ -160,7 +171,12 @@ class Service:
         ports = self.place.ports
         if not ports:
             return self.is_alive()
-        return _is_taken(ports[ready.port] if ready.port else next(iter(ports.values())))
+        return self._is_taken(ports[ready.port] if ready.port else next(iter(ports.values())))
+
+    def _is_taken(self, port: int) -> bool:
+        with socket.socket(_family(self.place.host)) as probe:
+            probe.settimeout(1.0)
+            return probe.connect_ex((self.place.host, port)) == 0
 
     def _answers(self, argv: list[str]) -> bool:
         limit_s = self.table.ready.within_s
@@ -224,12 +240,18 @@ def cut_log(log: Path) -> None:
         file.write(b"[earlier lines were cut: the log had grown too large]\n" + kept)
 
 
-def free_ports(names: list[str]) -> dict[str, int]:
-    """Return a free port of the loop-back interface for each name, all different."""
+def free_ports(names: list[str], host: str = LOOPBACK) -> dict[str, int]:
+    """Return a free port of an address of this machine for each name, all different.
+
+    Raises
+    ------
+    OSError
+        The machine has no such address.
+    """
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        sockets = [stack.enter_context(socket.socket(_family(host))) for _ in names]
         for one in sockets:
-            one.bind(("127.0.0.1", 0))
+            one.bind((host, 0))
         return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
 
 
@@ -250,7 +272,5 @@ def log_tail(log: Path) -> str:
     return "\n".join(f"    {line}" for line in lines[-_LOG_LINES:])
 
 
-def _is_taken(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1.0)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET

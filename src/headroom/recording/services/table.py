@@ -54,13 +54,16 @@ class ServiceTable(_Table, frozen=True):
     """`[[experiment.system.service]]`: a long-running program that the measured one uses.
 
     Other texts may use `{NAME.port}` (or another of its ports), `{NAME.folder}`, `{NAME.log}`,
-    `{NAME.bin}` and `{NAME.url}`.
+    `{NAME.bin}`, `{NAME.url}` and `{NAME.host}`.
     """
 
     name: Name
     """Name, the first part of its placeholders."""
     kind: str = "program"
     """`program`, or a known server: `postgres`, `mariadb`, `nginx`, `haproxy`."""
+    role: Name = "server"
+    """Where it runs, if the experiment's `hosts` are several; then it must listen on
+    `{NAME.host}`."""
     argv: list[str] = []
     """Program and arguments; for a known server additional arguments."""
     env: dict[str, str] = {}

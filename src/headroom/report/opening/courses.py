@@ -26,6 +26,8 @@ _WAITS: tuple[tuple[Role, bool], ...] = (("limit", True), ("limit", False), ("th
 """Colours of the longest waits; all others are one part."""
 _MOST_ROWS = 4
 _MACHINE = "machine.cpu"
+_ROLE = "machine."
+"""Begins the names of machines of other roles than the load."""
 _MOST_STEPS = 240
 
 
@@ -137,14 +139,26 @@ def busy_of(experiment: ExperimentResult) -> tuple[Busy, str] | None:
 
 
 def _group_of(name: str) -> str:
-    """Return a part as a short label; of the processors of processes, who they are."""
-    return name.removesuffix(".cpu").removeprefix("service.") if name.endswith(".cpu") else name
+    """Return a part as a short label; of the processors of processes, who they are.
+
+    Examples
+    --------
+    >>> _group_of("service.db.cpu"), _group_of("machine.cpu"), _group_of("machine.server.cpu")
+    ('db', 'machine', 'machine of server')
+    """
+    if not name.endswith(".cpu"):
+        return name
+    group = name.removesuffix(".cpu").removeprefix("service.")
+    return f"machine of {group.removeprefix(_ROLE)}" if group.startswith(_ROLE) else group
 
 
 def _others(lines: Sequence[SeriesLine], capacity: Mapping[str, float | None]) -> list[float]:
-    """Return the share of the processors that programs other than the observed ones take."""
+    """Return the share of the processors that programs other than the observed ones take.
+
+    Nothing if several machines were observed: a line does not say on which one it was.
+    """
     machine = next((one for one in lines if one.name == _MACHINE), None)
-    if machine is None:
+    if machine is None or any(one.name.startswith(_ROLE) for one in lines if one is not machine):
         return []
     whole = capacity.get(_MACHINE) or 1.0
     own = [

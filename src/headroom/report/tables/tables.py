@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headroom.analysis.results import Estimate, ExperimentResult, ParameterUsed, PointResult
+from headroom.experiment.machine.machine_identity import ROLES
+from headroom.experiment.protocol.roles import LOAD
 from headroom.quantities import Scale, choose_scale, format_level, format_quantity, format_with_unit
 from headroom.report.notes.saturation import SATURATED, is_unbounded
 from headroom.report.numbers import format_estimate
@@ -287,13 +289,38 @@ def essentials(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
     --------
     >>> essentials({"cpu": {"model": "x", "microcode": "0x1"}, "host": {"kernel": "6.1"}})
     [('processor', 'x'), ('kernel', '6.1')]
+    >>> load, server = ({"host": {"measured_as": n, "name": "vm"}} for n in ("gen1", "db1"))
+    >>> essentials({**load, "roles": {"server": {**server, "cpu": {"model": "x"}}}})[:2]
+    [('role load', 'gen1 (vm)'), ('role server', 'db1 (vm): x')]
     """
     found = [
         (words, dict(flatten({name: table[name]})))
         for words, part, name in _ESSENTIALS
         if name in (table := environment.get(part) or {})
     ]
-    return [(words, " ".join(texts.values())) for words, texts in found]
+    return [*_roles(environment), *((words, " ".join(texts.values())) for words, texts in found)]
+
+
+def _roles(environment: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return which machine had which role, if an experiment used several."""
+    if not (others := environment.get(ROLES)):
+        return []
+    return [
+        (f"role {role}", _machine(facts)) for role, facts in {LOAD: environment, **others}.items()
+    ]
+
+
+def _machine(facts: Mapping[str, Any]) -> str:
+    host, cpu = facts.get("host", {}), facts.get("cpu", {})
+    size_bytes = facts.get("memory", {}).get("total_bytes")
+    parts = [
+        cpu.get("model"),
+        f"{cpu['usable_count']} processors" if "usable_count" in cpu else None,
+        format_quantity(float(size_bytes), "B") if size_bytes else None,
+        f"kernel {host['kernel']}" if "kernel" in host else None,
+    ]
+    name = f"{host.get('measured_as')} ({host.get('name')})"
+    return ": ".join(filter(None, [name, ", ".join(filter(None, parts))]))
 
 
 def _fact(label: str, value: object) -> tuple[str, str]:

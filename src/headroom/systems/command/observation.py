@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
 from headroom.recording.launching.launcher import Launcher
 from headroom.recording.observers.group import Group
@@ -61,14 +63,28 @@ def observer_of(setup: CommandSetup, keeper: Keeper, launcher: Launcher) -> Obse
         pid = launcher.pid
         return list(tree_of(pid).members()) if pid else []
 
-    groups = {PROGRAM: Group(of_program)}
+    return _observer_of(setup, keeper, {PROGRAM: Group(of_program)})
+
+
+def services_observer(setup: CommandSetup, keeper: Keeper) -> Observing:
+    """Return the observer of a machine that runs services for a program on another one.
+
+    Processes and control groups that the study names are those of the program's machine.
+    """
+    observe = setup.observe and replace(setup.observe, processes={}, cgroups={})
+    return _observer_of(replace(setup, observe=observe), keeper, {})
+
+
+def _observer_of(setup: CommandSetup, keeper: Keeper, groups: dict[str, Group]) -> Observing:
     servers: dict[str, PostgresWatch] = {}
     limits: dict[str, float] = {}
     for service in keeper.services() if setup.observe is not None else ():
         name, cpus = f"service.{service.table.name}", service.table.limits.cpus
         groups[name] = service.group
         if service.table.kind == POSTGRES:
-            servers[name] = PostgresWatch(next(iter(service.place.ports.values())))
+            servers[name] = PostgresWatch(
+                service.place.host, next(iter(service.place.ports.values()))
+            )
         if cpus is not None and "cpu" in service.groups:
             limits[name] = cpus
     return Observing(observe=setup.observe, groups=groups, servers=servers, limits=limits)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.roles import LOAD, Placement
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, Value
 from headroom.recording.services.keeper import names_of
@@ -95,10 +96,16 @@ class CommandPlan:
         own = {*GIVEN_NAMES, *(n for table in self.services for n in names_of(table))}
         return tuple(name for name in dict.fromkeys(names) if name not in own)
 
-    def fill(self, config: Mapping[str, Value], given: Mapping[str, Value]) -> Words:
+    def fill(
+        self,
+        config: Mapping[str, Value],
+        given: Mapping[str, Value],
+        services: Sequence[ServiceTable] | None = None,
+    ) -> Words:
         """Return the words of one point; relative paths start at the working folder.
 
-        `given` has a value for each of `GIVEN_NAMES`.
+        `given` has a value for each of `GIVEN_NAMES`. `services` are those of this host, None for
+        all.
         """
         values = {**config, **given}
         study = Path(str(given["study"]))
@@ -122,7 +129,7 @@ class CommandPlan:
             inputs=filled(self.inputs),
             servers=[
                 [parse_template(word).fill(values) for word in argv]
-                for table in self.services
+                for table in (self.services if services is None else services)
                 for argv in (table.argv, *table.set_up, _server(table))
                 if argv
             ],
@@ -140,16 +147,27 @@ class CommandPlan:
         added = {name: text.fill({}) for name, text in self.environment.items() if not text.names}
         return {**os.environ, **added}
 
+    def names_at(self, role: str) -> set[str]:
+        """Return the placeholders in texts of the services of a role, or of the program."""
+        templates = [] if role != LOAD else list(self._of_program())
+        for table in self.services:
+            if table.role == role:
+                templates += [parse_template(text) for text in texts_of(table)]
+        return {name for template in templates for name in template.names}
+
     def _templates(self) -> Iterator[Template]:
+        yield from self._of_program()
+        for table in self.services:
+            for text in texts_of(table):
+                yield parse_template(text)
+
+    def _of_program(self) -> Iterator[Template]:
         yield from self.argv
         for words in (*self.set_up, *self.clean_up):
             yield from words
         yield from (*self.environment.values(), self.folder, self.stdin)
         yield from self.metric_files.values()
         yield from self.inputs
-        for table in self.services:
-            for text in texts_of(table):
-                yield parse_template(text)
 
     def _check_names(self, declared: Mapping[str, ParameterTable]) -> None:
         used = self.placeholders()
@@ -194,6 +212,27 @@ def check_services(tables: Sequence[ServiceTable]) -> None:
                 "`ports`",
                 cure=suggestion(table.ready.port, table.ports),
             )
+
+
+def check_words_apart(plan: CommandPlan, placement: Placement) -> None:
+    """Refuse texts that need a file of another host."""
+    at = {table.name: table.role for table in plan.services}
+    for role, host in placement.hosts.items():
+        for name in sorted(plan.names_at(role)):
+            service, _, word = name.rpartition(".")
+            is_far = service in at and placement.hosts[at[service]] != host
+            if is_far and word in {"folder", "log"}:
+                raise StudyError(
+                    f"{{{name}}} is on {placement.hosts[at[service]]}, but the role {role!r}, "
+                    f"which uses it, on {host}",
+                    cure="use its host and ports, or give both roles the same host",
+                )
+            if name == "work" and host != placement.hosts[LOAD]:
+                raise StudyError(
+                    f"{{work}} is on {placement.hosts[LOAD]}, but a service of {role!r}, which "
+                    f"uses it, on {host}",
+                    cure="let the service use its own folder, {NAME.folder}",
+                )
 
 
 def texts_of(table: ServiceTable) -> Iterator[str]:

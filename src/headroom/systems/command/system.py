@@ -5,16 +5,17 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 import msgspec
 
 from headroom.errors import HeadroomError, StudyError
-from headroom.experiment.machine.machine_watch import SERVICES_BUSY
 from headroom.experiment.protocol.artefact import EACH_BYTES, Artefact
+from headroom.experiment.protocol.roles import LOAD, Placement
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.suggestions import suggestion
@@ -23,18 +24,20 @@ from headroom.experiment.study.seeds import digest
 from headroom.recording.launching.launcher import LAUNCHER_VERSION, Launch, Launcher, Usage
 from headroom.recording.observers.observed import metrics_of
 from headroom.recording.observers.postgres import postgres_metrics
-from headroom.recording.services.keeper import Keeper, remove_leftovers, unknown_words
-from headroom.recording.services.kinds import KINDS_VERSION
+from headroom.recording.services.keeper import Fill, Keeper, remove_leftovers, unknown_words
+from headroom.recording.services.kinds import KINDS_VERSION, folder_of_programs
 from headroom.recording.services.service import end_of
+from headroom.systems.command.apart.crew import Crew, metrics_elsewhere, services_at
+from headroom.systems.command.apart.messages import Ask
+from headroom.systems.command.apart.serving import Serving, busy_since
 from headroom.systems.command.content import Content
 from headroom.systems.command.observation import (
-    beside,
     cpu_by_group,
     groups_of,
     observer_of,
     postgres_servers,
 )
-from headroom.systems.command.plan import CommandPlan, Words, parameter_of
+from headroom.systems.command.plan import CommandPlan, Words, check_words_apart, parameter_of
 from headroom.systems.command.redaction import check_patterns, hide, redacted, secret_values
 from headroom.systems.command.replication import Replication, program_path, scratch_folder
 from headroom.systems.command.setup_table import CommandSetup, ParameterTable
@@ -80,6 +83,8 @@ class CommandSystem:
     study_folder: Path
     content: Content = field(compare=False, repr=False)
     keeper: Keeper = field(default_factory=Keeper, compare=False, repr=False)
+    placement: Placement | None = field(default=None, compare=False, repr=False)
+    serving: Serving = field(default_factory=Serving, compare=False, repr=False)
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -121,6 +126,8 @@ class CommandSystem:
         if (observe := self.setup.observe) is not None:
             groups, limited = groups_of(self.setup)
             yield from metrics_of(groups, limited, per_op=bool(observe.throughput))
+            if self.placement is not None:
+                yield from metrics_elsewhere(self.placement)
             for service in postgres_servers(self.setup):
                 yield from postgres_metrics(service, per_op=bool(observe.throughput))
 
@@ -135,7 +142,9 @@ class CommandSystem:
         if self.setup.observe is None:
             unspoken.add("observe")
         command = {k: v for k, v in msgspec.to_builtins(self.setup).items() if k not in unspoken}
-        words = self._words(config)
+        for service in command.get("service", ()):
+            del service["role"]  # the machines decide, which a row knows
+        words = self._words(config, programs={})
         files = [
             self.content.tree_digest(),
             self.content.named_in_study(words),
@@ -148,7 +157,8 @@ class CommandSystem:
         """Return the programs, inputs and variables that this machine supplies, with hashes."""
         words = self._words(config)
         variables = {name: words.environment.get(name) for name in self.setup.variables}
-        return self.content.supplied(words, words.inputs, variables)
+        own = self.content.supplied(words, words.inputs, variables)
+        return " ".join(filter(None, [own, *self._crew.found(config)]))
 
     def look_again(self) -> tuple[str, ...]:
         """Forget earlier looks at files; return those of the study that changed since."""
@@ -181,6 +191,47 @@ class CommandSystem:
         self._check_programs()
         return launcher_overhead()
 
+    def roles(self) -> tuple[str, ...]:
+        """Return the roles of the program and of its services."""
+        return tuple(dict.fromkeys([LOAD, *(table.role for table in self.setup.services)]))
+
+    def placed(self, placement: Placement) -> Self:
+        """Return the same command with services on several hosts."""
+        check_words_apart(self.plan, placement)
+        keeper = self.keeper
+        if placement.addresses:
+            peers = tuple(dict.fromkeys(placement.addresses.values()))
+            keeper = Keeper(host=placement.addresses[placement.own], peers=peers)
+        return replace(self, placement=placement, keeper=keeper, serving=Serving())
+
+    def serve(self, request: bytes) -> bytes:
+        """Answer a request about the services of this host."""
+        return self.serving.answer(
+            request,
+            setup=self.setup,
+            keeper=self.keeper,
+            start=self._started,
+            find=self._found_of_services,
+            logs=lambda: self._logs(os.environ),
+        )
+
+    def _started(self, ask: Ask) -> dict[str, str]:
+        table = next(one for one in self.setup.services if one.name == ask.service)
+        fill = self._fill({**ask.config, **self._given(seed=ask.seed), **self._programs()})
+        return self.keeper.ensure([table], fill, ask.words)
+
+    def _found_of_services(self, ask: Ask) -> str:
+        """Return what this host supplies to its services alone."""
+        words = self._words(ask.config)
+        if not words.servers:
+            return ""
+        first, *others = words.servers
+        only = replace(
+            words, argv=first, set_up=[], clean_up=[], servers=others, own_environment={},
+            stdin=Path(os.devnull),
+        )  # fmt: skip
+        return self.content.supplied(only, [], {})
+
     def _check_programs(self) -> None:
         environment = self.plan.fixed_environment()
         for name in self.plan.fixed_programs(self.study_folder):
@@ -188,16 +239,17 @@ class CommandSystem:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication; raise `HeadroomError` if the program fails."""
-        watch = self.keeper.check
+        crew = self._crew
         before_s = self.keeper.busy_s()
-        with scratch_folder() as name, Launcher(Path(name), watch) as launcher:
+        with scratch_folder() as name, Launcher(Path(name), crew.check) as launcher:
             scratch = Path(name)
             work = scratch / "work"
             work.mkdir()
             given = self._given(seed=seed, work=work)
             environment: Mapping[str, str] = os.environ
             try:
-                given = {**given, **self._ensure_services(config, given)}
+                fill = self._fill({**config, **given, **self._programs()})
+                given = {**given, **self._programs(), **crew.ensure(config, seed, fill)}
                 words = self.plan.fill(config, given)
                 environment = words.environment
                 observer = observer_of(self.setup, self.keeper, launcher)
@@ -206,10 +258,10 @@ class CommandSystem:
                     words=words,
                     scratch=scratch,
                     launcher=launcher,
-                    beside=partial(beside, observer, self.keeper),
-                    check=self.keeper.check,
+                    beside=partial(crew.beside, observer),
+                    check=crew.check,
                 ).measure()
-                now_s = self.keeper.busy_s()
+                busy_s = busy_since(before_s, self.keeper)
                 remarks = tuple(r for one in self.keeper.services() for r in one.remarks)
                 artefacts = self._artefacts(scratch, environment)
             except HeadroomError as error:
@@ -217,14 +269,12 @@ class CommandSystem:
                 error.artefacts = self._artefacts(scratch, environment)
                 raise redacted(error, environment=environment, patterns=secret) from None
             finally:
-                self.keeper.end_of_run()
+                crew.end_of_run()
         counters = {
             "major_faults": float(usage.major_faults),
             "involuntary_switches": float(usage.involuntary_switches),
+            **busy_s,
         }
-        if now_s:
-            served_s = {pid: time_s - before_s.get(pid, 0.0) for pid, time_s in now_s.items()}
-            counters[SERVICES_BUSY] = sum(served_s.values())
         offered = {
             metric.name: float(config[metric.offered])
             for metric in self.setup.metrics
@@ -237,35 +287,54 @@ class CommandSystem:
             remarks=remarks,
             artefacts=artefacts,
         )
-        return observer.added_to(run)
+        return crew.added_to(observer.added_to(run))
+
+    @property
+    def _crew(self) -> Crew:
+        return Crew(setup=self.setup, keeper=self.keeper, placement=self.placement)
 
     def _artefacts(self, scratch: Path, environment: Mapping[str, str]) -> tuple[Artefact, ...]:
         """Return the ends of the logs of services and of what the program said, without secrets."""
+        texts = {**self._logs(environment, {"stderr.log": scratch / "stderr"}), **self._crew.logs()}
+        return tuple(
+            Artefact(name=name, kind="log", content=content) for name, content in texts.items()
+        )
+
+    def _logs(
+        self, environment: Mapping[str, str], others: Mapping[str, Path] = MappingProxyType({})
+    ) -> dict[str, bytes]:
         places = {
             f"{service.table.name}.log": service.place.log for service in self.keeper.services()
         }
-        places["stderr.log"] = scratch / "stderr"
-        texts = {name: end_of(path, EACH_BYTES) for name, path in places.items()}
+        texts = {name: end_of(path, EACH_BYTES) for name, path in {**places, **others}.items()}
         secrets = secret_values(environment)
-        return tuple(
-            Artefact(
-                name=name,
-                kind="log",
-                content=hide(text, secrets=secrets, patterns=self.setup.redact).encode(),
-            )
+        return {
+            name: hide(text, secrets=secrets, patterns=self.setup.redact).encode()
             for name, text in texts.items()
             if text
-        )
+        }
 
-    def _ensure_services(
-        self, config: Mapping[str, Value], given: Mapping[str, Value]
-    ) -> Mapping[str, str]:
-        def fill(text: str, words: Mapping[str, str]) -> str:
-            return parse_template(text).fill({**config, **given, **words})
+    @staticmethod
+    def _fill(values: Mapping[str, Value]) -> Fill:
+        return lambda text, words: parse_template(text).fill({**values, **words})
 
-        return self.keeper.ensure(self.setup.services, fill)
+    def _programs(self) -> dict[str, str]:
+        """Return the folders of the programs of services elsewhere, as far as a text uses them."""
+        if self.placement is None:
+            return {}
+        used = {
+            name
+            for role in self.placement.hosts
+            if self.placement.is_here(role)
+            for name in self.plan.names_at(role)
+        }
+        return {
+            f"{table.name}.bin": folder_of_programs(table)
+            for table in self.setup.services
+            if not self.placement.is_here(table.role) and f"{table.name}.bin" in used
+        }
 
-    def _given(self, *, seed: int, work: Path) -> Mapping[str, Value]:
+    def _given(self, *, seed: int, work: Path = Path("/nowhere")) -> Mapping[str, Value]:
         return {
             "seed": seed,
             "study": str(self.study_folder),
@@ -273,12 +342,21 @@ class CommandSystem:
             "python": sys.executable,
         }
 
-    def _words(self, config: Mapping[str, Value]) -> Words:
-        """Return the command of a point, as far as it is common to all replications."""
-        given = dict(self._given(seed=0, work=Path("/nowhere")))
+    def _words(
+        self, config: Mapping[str, Value], programs: Mapping[str, str] | None = None
+    ) -> Words:
+        """Return the command of a point, as far as it is common to all replications.
+
+        `programs` are the folders of known servers; None for those of this machine.
+        """
+        here = services_at(self.setup.services, self.placement)
+        given = dict(self._given(seed=0))
         for table in self.setup.services:
             given |= unknown_words(table)
-        return self.plan.fill(config, given)
+        if programs is None:
+            programs = {f"{table.name}.bin": folder_of_programs(table) for table in here}
+            programs |= self._programs()
+        return self.plan.fill(config, {**given, **programs}, here)
 
 
 def launcher_overhead() -> dict[str, float]:

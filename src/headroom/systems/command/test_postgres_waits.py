@@ -105,7 +105,7 @@ def test_a_server_that_is_no_postgres_leaves_a_gap() -> None:
 
         thread = threading.Thread(target=answer)
         thread.start()
-        watch = PostgresWatch(server.getsockname()[1])
+        watch = PostgresWatch(*server.getsockname())
         with watch:
             pass
         thread.join()
@@ -116,7 +116,7 @@ def test_a_server_that_is_no_postgres_leaves_a_gap() -> None:
 def test_nobody_there_leaves_a_gap() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with PostgresWatch(port) as watch:
+    with PostgresWatch("127.0.0.1", port) as watch:
         pass
     assert "refused" in watch.missing
     assert watch.values(skip_s=0.0, throughput=None) == {}

@@ -140,7 +140,9 @@ def test_other_ports_are_chosen_if_one_is_taken_before_the_start(
     taken = other.keeper.services()[0].place.ports
     choose = free_ports
     choices = iter([dict(taken)])
-    monkeypatch.setattr(keeping, "free_ports", lambda names: next(choices, None) or choose(names))
+    monkeypatch.setattr(
+        keeping, "free_ports", lambda names, host: next(choices, None) or choose(names, host)
+    )
     system = make(ready={"line": "^listening"})
     assert pid_of(system) == system.keeper.services()[0].pid
     assert system.keeper.services()[0].place.ports != taken

@@ -6,6 +6,7 @@ TLS (`tls://`, with Dask's own settings for certificates).
 Invariant: a worker whose program differs from this one runs nothing.
 """
 
+import asyncio
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -135,11 +136,13 @@ class Cluster:
             self, parcel, has_time_limits=any(one.time_limit_s for one in recipes.values())
         )
 
-    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> "FarHost":
-        """Return the machine that a worker announces as `name`."""
-        from headroom.experiment.runner.cluster.host import FarHost  # noqa: PLC0415 - a few studies
+    def hosts(
+        self, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
+    ) -> "Mapping[str, FarHost]":
+        """Return the machines that workers announce, by `Experiment.site`."""
+        from headroom.experiment.runner.cluster.host import far_hosts  # noqa: PLC0415 - a few studies
 
-        return FarHost(self, name, experiments, folder)
+        return far_hosts(self, experiments, folder)
 
     def host_address(self, name: str) -> str:
         """Return the one worker that announces a host.
@@ -160,9 +163,39 @@ class Cluster:
             f'"{name}=1"',
         )
 
-    def announced(self) -> dict[str, list[str]]:
-        """Return the hosts that each worker announces."""
-        return {address: list(one["resources"]) for address, one in self._workers().items()}
+    def announced(self) -> dict[str, dict[str, float]]:
+        """Return the hosts that each worker announces, and how many of each."""
+        return {address: dict(one["resources"]) for address, one in self._workers().items()}
+
+    def asked(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any function
+        """Return what a function returns on one worker, or its error; waits as long as both live.
+
+        Raises
+        ------
+        EnvironmentUnfitError
+            The scheduler is gone.
+        """
+        client = self.client
+
+        async def ask() -> Any:  # noqa: ANN401 - as above
+            run = client.run(
+                function, *arguments, workers=[address], on_error="return", asynchronous=True
+            )
+            task = asyncio.ensure_future(run)
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            try:
+                while not (await asyncio.wait([task], timeout=_LOOK_S))[0]:
+                    # Dask itself would try to connect for half a minute.
+                    if not await _is_known(client, address):
+                        return ConnectionError("its worker ended")
+                return (await task).get(address)
+            finally:
+                task.cancel()
+
+        try:
+            return client.sync(ask)
+        except OSError as error:
+            raise lost(self, error) from error
 
     @property
     def simulating(self) -> list[str]:
@@ -256,6 +289,14 @@ class Cluster:
             raise lost(self, error) from error
         workers: Mapping[str, Any] = answer["workers"]
         return workers
+
+
+async def _is_known(client: "Client", address: str) -> bool:
+    """Return whether the scheduler knows a worker; `OSError` without a scheduler."""
+    if client.status != "running":
+        raise ConnectionError("it has ended")
+    answer = await asyncio.wait_for(client.scheduler.identity(n_workers=-1), _CALL_S)
+    return address in answer["workers"]
 
 
 def lost(cluster: Cluster, error: BaseException | None = None) -> HeadroomError:

@@ -1,22 +1,22 @@
-"""A host of a Dask cluster, as the driver sees it: held for one session, asked over Dask.
+"""Hosts of a Dask cluster, as the driver sees them: held for one session, asked over Dask.
+
+The host of the load measures; hosts of services alone answer it. Each has a process of Headroom.
 
 Invariant: nothing is asked of a host that another session holds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any
 
 import msgspec
 
-from headroom.errors import EnvironmentUnfitError, HeadroomError
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.machine.machine_identity import ROLES
 from headroom.experiment.machine.repository import repository_state
-from headroom.experiment.runner.cluster import on_host
-from headroom.experiment.runner.cluster.connection import Cluster, refused
-from headroom.experiment.runner.cluster.on_worker import Order, code_here
+from headroom.experiment.protocol.roles import LOAD
+from headroom.experiment.runner.cluster.connection import Cluster
+from headroom.experiment.runner.cluster.holds import Holds, Need
 from headroom.experiment.runner.cluster.parcel import pack
 from headroom.experiment.runner.executors import Executor, InlineExecutor
 from headroom.experiment.runner.hosts import (
@@ -31,24 +31,24 @@ from headroom.experiment.runner.hosts import (
 from headroom.experiment.runner.tasks import Result
 from headroom.experiment.study.plan import PlannedExperiment
 
-if TYPE_CHECKING:
-    from distributed import Future
 
-_ASK_S = 0.2
-_SAY_S = 2.0
-_END_S = 20.0
-"""Time (s) in which the process there should have ended."""
+def far_hosts(
+    cluster: Cluster, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
+) -> dict[str, "FarHost"]:
+    """Return the hosts of experiments by their `Experiment.site`, all held for one session."""
+    holds = Holds(cluster)
+    return {site: FarHost(holds, site, found, folder) for site, found in experiments.items()}
 
 
 class FarHost:
-    """A machine that a worker of a cluster announces; a `Host`.
+    """The machines of some experiments, announced by workers of a cluster; a `Host`.
 
     Parameters
     ----------
-    cluster
-        The cluster.
-    name
-        Resource that the worker announces.
+    holds
+        Workers of the session.
+    site
+        Text that names the machines.
     experiments
         What is measured there.
     folder
@@ -56,113 +56,98 @@ class FarHost:
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        name: str,
-        experiments: Sequence[PlannedExperiment],
-        folder: Path,
+        self, holds: Holds, site: str, experiments: Sequence[PlannedExperiment], folder: Path
     ) -> None:
-        self._cluster = cluster
-        self._name = name
+        self._holds = holds
         self._experiments = experiments
         self._folder = folder
-        self._session = uuid4().hex
-        self._address = ""
-        self._future: Future | None = None
-        self._is_held = False
-        self._say: Callable[[str], None] = cluster.say
+        self._roles = experiments[0].spec.hosts or {LOAD: experiments[0].spec.host}
+        self._name = self._roles[LOAD]
+        self._seats = {host: f"{site} @ {host}" for host in dict.fromkeys(self._roles.values())}
+        self._say: Callable[[str], None] = holds.cluster.say
+        parcel = pack(experiments, recipes_of(experiments), is_host=True).encoded
+        for host, seat in self._seats.items():
+            configs = configs_of(experiments) if host == self._name else {}
+            need = Need(seat=seat, host=host, parcel=parcel, configs=configs, others=self._seats)
+            holds.add(need)
 
     def look(self) -> Looked:
-        """Take the host, once nobody else holds it, and return what is there."""
-        self._hold()
-        looked = self._asked(Request(what="look")).looked
-        if looked is None:
-            raise AssertionError("a look without an answer")
+        """Take the hosts of the session, once nobody else holds them; return what is there."""
+        self._holds.take()
+        looked = {host: self._looked(host) for host in [*self._others, self._name]}
+        there = looked[self._name]
         for experiment in self._experiments:
             for point in experiment.points:
-                if looked.fingerprints[point.key] != point.content:
+                if there.fingerprints[point.key] != point.content:
                     raise EnvironmentUnfitError(
                         f"experiment {experiment.spec.name!r} is another one on {self._name}: its "
                         "files there differ from those here",
                         cure="keep what it reads in the study's folder, under 34 MB and in files "
                         "whose names do not begin with a dot; absolute paths are those of the host",
                     )
-        facts = dict(looked.facts)
+        facts = _described(there, self._name)
         if state := repository_state(self._folder):
             facts["repository"] = state
-        facts["host"] = {**looked.facts["host"], "measured_as": self._name}
-        return msgspec.structs.replace(looked, facts=facts)
+        if self._others:
+            facts["host"]["role"] = LOAD
+            facts[ROLES] = {
+                role: _described(looked[host], host)
+                for role, host in self._roles.items()
+                if host != self._name
+            }
+        return msgspec.structs.replace(there, facts=facts)
 
     def open(self, say: Callable[[str], None]) -> Sequence[str]:
         """Begin the session of every system; returns notes."""
         self._say = say
-        return self._asked(Request(what="open")).notes
+        return [note for host in self._seats for note in self._asked("open", host).notes]
 
     def prepare(self, waiting: Configs) -> Prepared:
-        """Check the host for the experiments and points that have work."""
+        """Check the hosts for the experiments and points that have work."""
         request = msgspec.convert({"what": "prepare", "configs": waiting}, Request)
-        prepared = self._asked(request).prepared
+        prepared = self._sent(request, self._name).prepared
         if prepared is None:
             raise AssertionError("a preparation without an answer")
-        return prepared
+        there = [(host, self._asked("prepare", host).prepared) for host in self._others]
+        found = [(self._name, prepared), *there]
+        busy = [f"{host}: {one.busy}" for host, one in found if one and one.busy]
+        return msgspec.structs.replace(prepared, busy="; ".join(busy))
 
     def executor(self, say: Callable[[str], None]) -> Executor:
         """Return what runs replications there, one at a time."""
         self._say = say
-        return _FarExecutor(self._results, self._leave)
+        return _FarExecutor(self._results, self._holds.drop)
 
     def close(self) -> Sequence[str]:
-        """Let the systems close, and leave the host to others."""
-        if not self._is_held or self._future is None:
-            return []
+        """Let the systems close, the load's first, and leave the hosts to others."""
+        notes: list[str] = []
         try:
-            notes = self._asked(Request(what="close")).notes
-            self._cluster.client.run(on_host.leave, self._session, workers=[self._address])
-            with suppress(TimeoutError):
-                self._future.result(timeout=_END_S)
-            return notes
-        finally:
-            self._leave()
+            for host in [self._name, *self._others]:
+                if self._holds.has(self._seats[host]):
+                    notes += self._asked("close", host).notes
+                    self._holds.leave(self._seats[host])
+        except BaseException:
+            self._holds.drop()
+            raise
+        return notes
 
-    def _hold(self) -> None:
-        self._address = self._cluster.host_address(self._name)
-        client = self._cluster.client
-        recipes = recipes_of(self._experiments)
-        parcel = pack(self._experiments, recipes, is_host=True)
-        order = Order(
-            session=self._session,
-            code=code_here(),
-            parcel=parcel.digest,
-            tasks=[],
-            content=parcel.encoded,
-        )
-        encoded = msgspec.msgpack.encode({"order": order, "configs": configs_of(self._experiments)})
-        self._future = client.submit(
-            on_host.hold,
-            encoded,
-            key=f"headroom_hold-{self._session}",
-            resources={self._name: 1},
-            pure=False,
-        )
-        say_at = monotonic() + _SAY_S
-        while self._sent(Request(what="wait")) is None:
-            if self._future.done():
-                raise self._ended(self._future)
-            if monotonic() > say_at:
-                say_at = float("inf")
-                self._cluster.say(f"waiting for {self._name}: another command measures there")
-            sleep(_ASK_S)
-        self._is_held = True
+    @property
+    def _others(self) -> list[str]:
+        return [host for host in self._seats if host != self._name]
 
-    def _ended(self, future: "Future") -> HeadroomError:
-        if future.status == "finished" and (refusal := future.result()):
-            return refused(f"{self._name}: {refusal}")
-        return self._lost(future.exception() if future.status == "error" else future.status)
+    def _looked(self, host: str) -> Looked:
+        looked = self._asked("look", host).looked
+        if looked is None:
+            raise AssertionError("a look without an answer")
+        return looked
 
     def _results(self, request: Request) -> Sequence[Result]:
-        return self._asked(request).results
+        return self._sent(request, self._name).results
 
-    def _asked(self, request: Request) -> Reply:
+    def _asked(self, what: str, host: str) -> Reply:
+        return self._sent(msgspec.convert({"what": what}, Request), host)
+
+    def _sent(self, request: Request, host: str) -> Reply:
         """Return the reply to a request.
 
         Raises
@@ -170,44 +155,17 @@ class FarHost:
         EnvironmentUnfitError
             The host says why it cannot, or is lost.
         """
-        encoded = self._sent(request)
-        if not encoded:
-            raise self._lost("its process ended")
-        reply = msgspec.msgpack.decode(encoded, type=Reply)
+        reply = msgspec.msgpack.decode(self._holds.sent(self._seats[host], request), type=Reply)
         for sentence in reply.said:
-            self._say(f"{self._name}: {sentence}")
+            self._say(f"{host}: {sentence}")
         if reply.error:
-            raise EnvironmentUnfitError(f"{self._name}: {reply.error}", cure=reply.cure)
+            raise EnvironmentUnfitError(f"{host}: {reply.error}", cure=reply.cure)
         return reply
 
-    def _sent(self, request: Request) -> bytes | None:
-        encoded = msgspec.msgpack.encode(request)
-        answers: Mapping[str, Any] = self._cluster.client.run(
-            on_host.ask,
-            self._session,
-            encoded,
-            workers=[self._address],
-            on_error="return",
-        )
-        answer = answers.get(self._address)
-        if answer is None or isinstance(answer, bytes):
-            return answer
-        raise self._lost(answer)
 
-    def _leave(self) -> None:
-        future, self._future = self._future, None
-        if future is not None:
-            with suppress(Exception):  # without its client the hold ends as well
-                future.release()
-        self._is_held = False
-
-    def _lost(self, why: object) -> HeadroomError:
-        self._leave()
-        return EnvironmentUnfitError(
-            f"{self._name} no longer measures: {why or type(why).__name__}",
-            cure="finished replications are stored; read the output of its worker, start it again "
-            "if it has ended, then run the same command to resume",
-        )
+def _described(looked: Looked, host: str) -> dict[str, Any]:
+    """Return the facts of a machine, with the name that the study gives it."""
+    return {**looked.facts, "host": {**looked.facts["host"], "measured_as": host}}
 
 
 class _FarExecutor(InlineExecutor):

@@ -203,9 +203,11 @@ class Resting:
         self.asked.append(f"executor of {', '.join(recipes)}")
         return InlineExecutor({one.spec.name: one.system for one in experiments})
 
-    def host(self, name: str, experiments: Sequence[PlannedExperiment], folder: Path) -> Host:
+    def hosts(
+        self, experiments: Mapping[str, Sequence[PlannedExperiment]], folder: Path
+    ) -> Mapping[str, Host]:
         """Fail: nothing names a host."""
-        raise AssertionError(name, experiments, folder)
+        raise AssertionError(experiments, folder)
 
     def close(self) -> None:
         """Note whether anything was measured before."""

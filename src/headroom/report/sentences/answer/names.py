@@ -49,6 +49,8 @@ def noun(part: Part) -> Noun:
     (Noun(text='the database', is_plural=False), Noun(text='the system', is_plural=False))
     >>> noun(Part(kind="station", name="machine.cpu")).text
     'the processors of the machine'
+    >>> noun(Part(kind="station", name="machine.server.cpu")).text
+    'the processors of the server'
     >>> noun(Part(kind="pool", name="connections")), noun(Part(kind="station", name="a, b")).text
     (Noun(text='the connections', is_plural=True), 'the "a, b"')
     """
@@ -56,7 +58,8 @@ def noun(part: Part) -> Noun:
         return Noun("the system", is_plural=False)
     owner, _, kind = plain(part.name).rpartition(".")
     if owner and kind == "cpu":
-        owner = owner.removeprefix("service.").removeprefix("cgroup.")
+        for prefix in ("service.", "cgroup.", "machine."):
+            owner = owner.removeprefix(prefix)
         return Noun(f"the processors of the {owner}", is_plural=True)
     name = plain(part.name)
     shown = name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
