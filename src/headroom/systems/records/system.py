@@ -117,8 +117,9 @@ class RecordsSystem:
         )
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the parameters that the point uses."""
-        return f"records 1 {msgspec.to_builtins(self.setup)} {sorted(used(config).items())}"
+        """Return the parameters that the point uses, and the compiled code that runs it."""
+        setup = msgspec.to_builtins(self.setup)
+        return f"records 1 {native.MEASURED_CODE} {setup} {sorted(used(config).items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""
