@@ -35,6 +35,7 @@ ALIKE = 0.02
 """Relative difference that does not matter: configurations within it are alike."""
 MOST_ROUNDS = 18
 MOST_FINALISTS = 6
+_FEWEST_FINALISTS = 2
 NEAR = 0.25
 """Configurations that the search saw within this share of the fastest may be finalists."""
 _AGAIN = 12
@@ -117,7 +118,7 @@ class Choice:
     paper
         The paper's configuration, one look-up at a time, against the choice.
     seen
-        Configurations that were timed, with the time (s) of an operation in the sweeps.
+        Configurations that were timed, with their fastest timing in the sweeps.
     sweep_records, final_records
         Records of the tables of the sweeps and of the finalists.
     rounds
@@ -131,7 +132,7 @@ class Choice:
     best: Compared
     others: Sequence[Compared]
     paper: Compared | None
-    seen: Mapping[Configuration, float]
+    seen: Mapping[Configuration, Timing]
     sweep_records: int
     final_records: int
     rounds: int
@@ -188,7 +189,7 @@ class Searcher:
         return Choice(
             question=self.question, space=self.space, best=best, others=others,
             paper=_against_paper(paper, rounds, best.configuration), sweep_records=sweep_records,
-            seen={one: self._fastest_s(one) for one in self.seen},
+            seen={one: min(known, key=_operation_s) for one, known in self.seen.items()},
             final_records=records, rounds=len(rounds), taken_s=self.clock() - self._start,
         )  # fmt: skip
 
@@ -242,7 +243,19 @@ class Searcher:
         order = sorted(self.seen, key=self._fastest_s)
         most = self._fastest_s(order[0]) * (1.0 + NEAR)
         near = [one for one in order if self._fastest_s(one) <= most]
-        return near[: 3 if self.is_quick else MOST_FINALISTS]
+        return near[: self._most_finalists()]
+
+    def _most_finalists(self) -> int:
+        """Return how many finalists have their rounds in the time that is left, at least two."""
+        over_s = self.clock() - self._start
+        each_s = over_s / sum(len(known) for known in self.seen.values())
+        most = 3 if self.is_quick else MOST_FINALISTS
+        while most > _FEWEST_FINALISTS:
+            tables = fewest_pairs(_confidence(most)) * (most + 1)
+            if tables * each_s <= self.time_s - over_s:
+                break
+            most -= 1
+        return most
 
     def _final_records(self, swept: Question, tables: int) -> int:
         """Return the records of the finalists' tables: all of them, or as many as time allows."""
@@ -300,6 +313,10 @@ class Searcher:
             timed = [timings[one] for timings in rounds if one in timings]
             found.append(Compared(configuration=one, timings=timed, ratio=ratio))
         return sorted(found, key=lambda one: (one.configuration != best, one.ratio.value))
+
+
+def _operation_s(timing: Timing) -> float:
+    return timing.operation_s
 
 
 def _seconds(one: Configuration, rounds: Sequence[Timings]) -> list[float]:
