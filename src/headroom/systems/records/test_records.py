@@ -17,6 +17,7 @@ from headroom.systems.records import system as system_module
 from headroom.systems.records.fit import MachineOptions, RecordsMachine
 from headroom.systems.records.machine_file import MACHINES, read_machine
 from headroom.systems.records.model import ModelSetup, RecordsModel, time_of
+from headroom.systems.records.free_memory import Free, limits
 from headroom.systems.records.parameters import (
     CHANGES,
     SCANS,
@@ -127,7 +128,7 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(
 
 
 def test_a_table_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_module, "available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(system_module, "free_memory", lambda: Free(1 << 20, "this machine"))
     system, config = records(records=100_000)
     with pytest.raises(EnvironmentUnfitError, match=r"takes .* MiB, but this machine has 1 MiB"):
         system.check_point(config)

@@ -97,6 +97,9 @@ def notes_of(advice: Advice) -> Iterator[str]:
             "allows"
         )
     yield from (f"left out: {reason}" for reason in choice.space.left_out)
+    if choice.refused:
+        more = f", and {len(choice.refused) - 1} more" if choice.refused[1:] else ""
+        yield f"left out: {choice.refused[0]}{more}"
     yield from (f"missing: {reason}" for reason in advice.missing)
 
 
