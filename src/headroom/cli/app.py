@@ -4,9 +4,12 @@ A command is loaded only when it is called, so that no command waits for the lib
 """
 
 import errno
+import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -68,6 +71,23 @@ def command_names() -> list[str]:
     return [*names[:place], *of_layers, *names[place:]]
 
 
+def spread_settings(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with a `--set` before each setting; a study's path is none.
+
+    Examples
+    --------
+    >>> spread_settings(["run", "--set", "a=1", "b.c=2", "--quick", "d=3"])
+    ['run', '--set', 'a=1', '--set', 'b.c=2', '--quick', 'd=3']
+    """
+    spread: list[str] = []
+    for argument in arguments:
+        follows = spread[-2:-1] == ["--set"]
+        if follows and re.match(r"[A-Za-z_][\w.-]*=", argument) and not Path(argument).exists():
+            spread.append("--set")
+        spread.append(argument)
+    return spread
+
+
 class HeadroomGroup(TyperGroup):
     """Loads its commands late; turns errors with a hint into a message and an exit code."""
 
@@ -90,6 +110,10 @@ class HeadroomGroup(TyperGroup):
         except UsageError as error:
             raise _exit_of(error) from error
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
+        """Parse the command line, with several settings after one `--set`."""
+        return super().parse_args(ctx, spread_settings(args))
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own signature, whose types are private
         """Run the chosen command; anything that is not a known error keeps its traceback."""
         try:
@@ -106,7 +130,9 @@ class HeadroomGroup(TyperGroup):
             _report(known)
             raise typer.Exit(known.exit_code) from error
         except KeyboardInterrupt as error:
-            error_console().print("headroom: interrupted; finished replications are saved")
+            has_journal = ctx.invoked_subcommand in _WITH_JOURNAL
+            kept = "; finished replications are saved" if has_journal else ""
+            error_console().print(f"headroom: interrupted{kept}")
             raise typer.Exit(ExitCode.INTERRUPTED) from error
 
 

@@ -23,7 +23,8 @@ Settings: TypeAlias = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Set a key of the study file: experiment.KEY in all experiments that have it, "
-        "NAME.KEY in one; repeatable. Results of other settings are kept.",
+        "NAME.KEY in one; a bare name is a fixed parameter. Repeatable, or several after one. "
+        "Results of other settings are kept.",
     ),
 ]
 ShowsAll: TypeAlias = Annotated[

@@ -35,13 +35,13 @@ from headroom.report.sentences.plans import (
 )
 from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
-from headroom.sessions.files_there import check_files
 from headroom.sessions.overwrite import (
     confirm,
     confirmations,
     foresight,
     foresight_lines,
 )
+from headroom.sessions.runnable import check_points
 from headroom.sessions.running import How, levels_text, run_to_page
 
 
@@ -88,7 +88,8 @@ def run(
         bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the points and stop; nothing is run.")
+        bool,
+        typer.Option("--dry-run", help="Check and print the points, and stop; nothing is run."),
     ] = False,
     overwrite: Annotated[
         list[str] | None,
@@ -123,7 +124,7 @@ def run(
         plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if dry_run:
         chosen = plan.only(only) if only else plan
-        check_files(chosen)
+        check_points(chosen)
         _print_plan(chosen, as_json=as_json)
         return
     identity = session.identity_of(plan)

@@ -72,3 +72,38 @@ def test_a_missing_input_or_program_is_named_and_nothing_is_made(
     assert answer.exit_code == code, answer.output
     assert message in " ".join(answer.output.split())
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
+
+
+def test_points_that_cannot_run_are_refused_with_the_first_and_their_number(
+    tmp_path: Path,
+) -> None:
+    """Cause: a record that is larger than its node stopped its experiment at run time."""
+    (tmp_path / "study.toml").write_text(
+        _STUDY
+        + """
+[[experiment]]
+name = "nodes"
+system.name = "records"
+factors.node_bytes = [64, 4096]
+factors.record_bytes = [8, 128, 256]
+replications = { count = 6 }
+"""
+    )
+    answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run"])
+    assert answer.exit_code == 2
+    text = " ".join(answer.output.split())
+    assert "experiment 'nodes', node_bytes = 64, record_bytes = 128: a record of 128 B" in text
+    assert "1 more point cannot run" in text
+    fits = CliRunner().invoke(
+        app, ["run", str(tmp_path), "--dry-run", "--set", "experiment.factors.node_bytes=[4096]"]
+    )
+    assert fits.stdout.splitlines()[-1] == "3 points"
+
+
+def test_a_target_that_does_not_fit_is_refused_and_nothing_is_made(tmp_path: Path) -> None:
+    text = _STUDY + _EXPERIMENT.format(name="first").replace("1 MiB", "8000 TiB")
+    (tmp_path / "study.toml").write_text(text)
+    answer = CliRunner().invoke(app, ["run", str(tmp_path), "--dry-run"])
+    assert answer.exit_code == 5, answer.output
+    assert "are free on its file system" in " ".join(answer.output.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]

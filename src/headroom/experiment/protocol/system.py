@@ -301,19 +301,23 @@ class ChecksPoints(Protocol):
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Raise `HeadroomError` if a run of `config` would fail: before anything is measured.
 
-        Called once per session for each point that has work, after `System.prepare`.
+        Called once per session for each point that has work, after `System.prepare`; and by a dry
+        run, which prepares nothing, unless the system has `check_files`.
         """
         ...
 
 
 @runtime_checkable
 class ChecksFiles(Protocol):
-    """A system that reads files of the user; optional for a `System`."""
+    """A system whose `check_point` makes or opens things, or lacks files; optional for a `System`.
+
+    A dry run asks this instead.
+    """
 
     def check_files(self, config: Mapping[str, Value]) -> None:
-        """Raise `HeadroomError` if a program or an input of `config` is missing.
+        """Raise `HeadroomError` if `config` cannot run, such as for a missing program or input.
 
-        It makes and starts nothing, so a dry run can call it too.
+        It makes, opens and starts nothing.
         """
         ...
 

@@ -1,8 +1,9 @@
 """Study-file keys set from outside, so that a study runs on a machine without editing.
 
 A setting is ``KEY=VALUE``, as in the file. ``experiment.KEY`` replaces a key in every experiment
-that has it or the table that contains it; ``NAME.KEY`` sets it in one experiment. The replacements
-of `--quick` are set there too. A value is TOML, or text if it does not parse as TOML.
+that has it or the table that contains it; ``NAME.KEY`` sets it in one experiment. A name without a
+dot is a fixed parameter of every experiment that has it. The replacements of `--quick` are set
+there too. A value is TOML, or text if it does not parse as TOML.
 
 Invariant: a setting that changes nothing is an error, and the content remains valid for a file:
 everything is checked afterwards as usual.
@@ -51,17 +52,31 @@ def with_settings(content: Mapping[str, Any], settings: Sequence[str]) -> dict[s
 def _set(content: _Table, text: str) -> None:
     path, sign, value = text.partition("=")
     name, *keys = path.strip().split(".")
+    tables = [table for table in content.get("experiment", []) if isinstance(table, dict)]
+    if sign and name and not keys:
+        _check_fixed(text, name, tables)
+        name, keys = ALL, ["fixed", name]
     if not sign or not keys or not all(keys):
         raise StudyError(
             f"--set {text!r} does not have the form KEY=VALUE",
             cure="name a key and a value, for example experiment.fixed.seconds=5",
         )
-    tables = [table for table in content.get("experiment", []) if isinstance(table, dict)]
     places = _places_of_one(tables, name, keys) if name != ALL else _places_of_all(tables, keys)
     if not places:
         raise _homeless(text, name, keys, tables)
     for place in places:
         place[keys[-1]] = _value(value.strip())
+
+
+def _check_fixed(text: str, name: str, tables: Sequence[_Table]) -> None:
+    """Refuse a bare name that is no fixed parameter: it would go to every experiment."""
+    fixed = {key for table in tables for key in _below(table, ["fixed"]) or ()}
+    if name not in fixed:
+        known = suggestion(name, sorted(fixed)) if fixed else ""
+        raise StudyError(
+            f"--set {text!r}: no experiment has the fixed parameter {name!r}",
+            cure=known or "name a key and a value, for example experiment.fixed.seconds=5",
+        )
 
 
 def _places_of_one(tables: Sequence[_Table], name: str, keys: Sequence[str]) -> list[_Table]:

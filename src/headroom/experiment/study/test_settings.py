@@ -36,6 +36,17 @@ def test_a_key_of_all_goes_where_it_stands_already_the_quick_variant_included() 
     assert write["fixed"] == {}
 
 
+def test_a_bare_name_is_a_fixed_parameter_where_there_is_one() -> None:
+    read, write = _set("seconds=3.5")
+    assert (read["fixed"], read["quick"]) == ({"seconds": 3.5}, {"fixed": {"seconds": 3.5}})
+    assert write["fixed"] == {}
+    with pytest.raises(
+        StudyError, match="no experiment has the fixed parameter 'second'"
+    ) as caught:
+        _set("second=3")
+    assert "did you mean 'seconds'" in caught.value.cure
+
+
 def test_a_key_that_stands_nowhere_goes_where_its_table_stands() -> None:
     for experiment in _set("experiment.system.targets.disk.bytes=1 GiB"):
         assert experiment["system"]["targets"]["disk"]["bytes"] == "1 GiB"  # type: ignore[index]

@@ -1,4 +1,5 @@
-//! Builds the launcher, a separate program that `mod.rs` embeds in the library.
+//! Builds the launcher, a separate program that `mod.rs` embeds in the library; a part of the
+//! crate's build script.
 
 use std::env::var_os;
 use std::ffi::OsString;
@@ -7,7 +8,8 @@ use std::process::Command;
 
 const SOURCE: &str = "src/headroom/recording/launching/launch.rs";
 
-fn main() {
+/// Build it into `OUT_DIR`.
+pub fn build() {
     println!("cargo::rerun-if-changed={SOURCE}");
     let path = |name: &str| PathBuf::from(var_os(name).unwrap_or_default());
     let mut rustc = Command::new(path("RUSTC"));

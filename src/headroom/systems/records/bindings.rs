@@ -24,6 +24,8 @@ use crate::python::floats;
 /// Fails if Python raises an error.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Table>()?;
+    module.add("MEASURED_CODE", env!("HEADROOM_RECORDS_MEASURED"))?;
+    module.add("MODELLED_CODE", env!("HEADROOM_RECORDS_MODELLED"))?;
     module.add_function(wrap_pyfunction!(footprint, module)?)
 }
 

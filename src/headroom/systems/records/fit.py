@@ -8,7 +8,7 @@ errors within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific Comp
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -139,12 +139,27 @@ def _last(
 def _costs(
     cells: Sequence[SourcePoint], model: RecordsModel, config: Mapping[str, Value]
 ) -> list[FittedParameter]:
-    """Return costs and overlaps: the time of a cell is linear in them and in their inverses."""
-    rows = np.array([_row(point, model, config) for point in cells])
+    """Return costs and overlaps of timed cells."""
+    rows = []
+    for point in cells:
+        asked = {**config, **_query_of(point, model)}
+        found = model.counts(asked, _SEED)
+        rows.append(cost_row(asked, found, _observed(point).value * float(found["visits"])))
+    return fitted_costs(np.array(rows))
+
+
+def fitted_costs(rows: FloatArray) -> list[FittedParameter]:
+    """Return costs and overlaps: the time of a cell is linear in them and in their inverses.
+
+    Parameters
+    ----------
+    rows
+        `cost_row` of each cell.
+    """
     is_met = [bool(column.max() > 0.0) for column in rows[:, len(WORK) :].T]
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
-    found = lsq_linear(rows, np.ones(len(cells)), bounds=(low, high)).x
+    found = lsq_linear(rows, np.ones(len(rows)), bounds=(low, high)).x
     costs = [
         FittedParameter(name=name, value=float(value), unit="s")
         for name, value in zip(WORK, found, strict=False)
@@ -159,17 +174,24 @@ def _costs(
     return [*costs, *overlaps]
 
 
-def _row(point: SourcePoint, model: RecordsModel, config: Mapping[str, Value]) -> FloatArray:
-    """Return how the relative time of a cell changes with each cost and inverse overlap."""
-    asked = {**config, **_query_of(point, model)}
-    found = model.counts(asked, _SEED)
-    time_s = _observed(point).value * float(found["visits"])
+def cost_row(config: Mapping[str, Value], found: Mapping[str, Any], run_s: float) -> list[float]:
+    """Return how the relative time of a run changes with each cost and inverse overlap.
+
+    Parameters
+    ----------
+    config
+        Table, query and machine.
+    found
+        What a simulated run of it counts.
+    run_s
+        Measured time (s) of the run.
+    """
     work = [float(found[name]) for name in WORK_COUNTS]
-    waiting = sum(stalls(asked, found))
-    is_scan = asked["mode"] in SCANS[:2]
-    at_once = 1.0 if is_scan else batch_overlap(asked)
+    waiting = sum(stalls(config, found))
+    is_scan = config["mode"] in SCANS[:2]
+    at_once = 1.0 if is_scan else batch_overlap(config)
     waits = [waiting if is_scan else 0.0, 0.0 if is_scan else waiting / at_once]
-    return np.array([*work, *waits, streamed_s(asked, found)]) / time_s
+    return [part / run_s for part in (*work, *waits, streamed_s(config, found))]
 
 
 def _query_of(point: SourcePoint, model: RecordsModel) -> dict[str, Value]:

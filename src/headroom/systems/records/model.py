@@ -120,8 +120,9 @@ class RecordsModel:
         )
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the parameters that the point uses."""
-        return f"records_model 1 {self.setup.warm_runs} {sorted(used(config).items())}"
+        """Return the parameters that the point uses, and the compiled code that runs it."""
+        code = f"{native.MODELLED_CODE} {self.setup.warm_runs}"
+        return f"records_model 1 {code} {sorted(used(config).items())}"
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: a simulation depends on no machine."""

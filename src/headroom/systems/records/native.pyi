@@ -2,6 +2,11 @@
 
 from typing import Any, Self, final
 
+MEASURED_CODE: str
+"""Hash of the sources that a measurement ran."""
+MODELLED_CODE: str
+"""Hash of the sources that a simulation ran."""
+
 def footprint(spec: bytes) -> dict[str, int]:
     """Return `records_per_node`, and the bytes that a table would take, without making it.
 

@@ -6,7 +6,6 @@ has another process, and with it other places of the nodes.
 
 import os
 import platform
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.records import native
+from headroom.systems.records.free_memory import free_memory
 from headroom.systems.records.parameters import (
     UPKEEP,
     cell_json,
@@ -117,8 +117,9 @@ class RecordsSystem:
         )
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the parameters that the point uses."""
-        return f"records 1 {msgspec.to_builtins(self.setup)} {sorted(used(config).items())}"
+        """Return the parameters that the point uses, and the compiled code that runs it."""
+        setup = msgspec.to_builtins(self.setup)
+        return f"records 1 {native.MEASURED_CODE} {setup} {sorted(used(config).items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""
@@ -202,11 +203,11 @@ def check_table(config: Mapping[str, Value]) -> dict[str, int]:
     # Of scattered nodes only the pages that they touch are used, at most all of them.
     node_bytes = min(taken["area_bytes"], _pages_bytes(config, taken))
     needed = node_bytes + taken["index_bytes"] + 12 * int(config["records"])
-    available = available_bytes()
-    if needed > _FREE_SHARE * available:
+    free = free_memory()
+    if needed > _FREE_SHARE * free.size:
         raise EnvironmentUnfitError(
             f"a table of {int(config['records']):,} records takes {needed / 2**20:,.0f} MiB, but "
-            f"this machine has {available / 2**20:,.0f} MiB left",
+            f"{free.owner} has {free.size / 2**20:,.0f} MiB left",
             cure="take fewer or smaller records, or a denser placement",
         )
     return taken
@@ -216,12 +217,6 @@ def _pages_bytes(config: Mapping[str, Value], taken: Mapping[str, int]) -> int:
     page = 4096 if config["pages"] == "small" else 2 << 20
     nodes = taken["node_bytes"] // int(config["node_bytes"])
     return nodes * max(page, int(config["node_bytes"]) + page)
-
-
-def available_bytes(path: Path = Path("/proc/meminfo")) -> int:
-    """Return the memory (B) that programs may still take."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", path.read_text(encoding="ascii"), re.M)
-    return int(found[1]) * 1024 if found else 1 << 62
 
 
 def _table(config: Mapping[str, Value], seed: int) -> native.Table:

@@ -15,6 +15,7 @@ from headroom.experiment.protocol.system import Column, Value
 from headroom.systems.records import native
 from headroom.systems.records import system as system_module
 from headroom.systems.records.fit import MachineOptions, RecordsMachine
+from headroom.systems.records.free_memory import Free, limits
 from headroom.systems.records.machine_file import MACHINES, read_machine
 from headroom.systems.records.model import ModelSetup, RecordsModel, time_of
 from headroom.systems.records.parameters import (
@@ -105,6 +106,33 @@ def test_parameters_without_effect_do_not_count() -> None:
     assert "occupancy" not in used({**config, "placement": "arena"})
 
 
+def test_other_compiled_code_is_another_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cause: a journal mixed rows of two builds, since a version was written by hand."""
+    system, config = records()
+    known = system.fingerprint(config)
+    monkeypatch.setattr(native, "MODELLED_CODE", "other")
+    assert system.fingerprint(config) == known
+    monkeypatch.setattr(native, "MEASURED_CODE", "other")
+    assert system.fingerprint(config) != known
+    assert native.MODELLED_CODE != native.MEASURED_CODE
+
+
+def test_the_tightest_limit_of_memory_counts(tmp_path: Path) -> None:
+    group = tmp_path / "sys/fs/cgroup/one"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   8000 kB\n")
+    (tmp_path / "proc/self/cgroup").write_text("0::/one\n")
+    (group.parent / "cgroup.controllers").write_text("memory\n")
+    assert [one.size for one in limits(tmp_path)] == [8_192_000]
+    (group / "memory.max").write_text("5000000\n")
+    (group / "memory.current").write_text("3000000\n")
+    (group / "memory.stat").write_text("active_file 7\ninactive_file 1000000\n")
+    assert min(limits(tmp_path)) == (3_000_000, "the control group of this process")
+    (group / "memory.max").write_text("max\n")
+    assert len(list(limits(tmp_path))) == 1
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -127,7 +155,7 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(
 
 
 def test_a_table_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_module, "available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(system_module, "free_memory", lambda: Free(1 << 20, "this machine"))
     system, config = records(records=100_000)
     with pytest.raises(EnvironmentUnfitError, match=r"takes .* MiB, but this machine has 1 MiB"):
         system.check_point(config)

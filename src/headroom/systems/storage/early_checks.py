@@ -38,12 +38,27 @@ def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequen
         _check_requests(config, target.made_bytes)
     elif target.is_made:
         _check_made(config, target)
+        target.session.claim(target.path)
     else:
         # Opened just as a run opens it: what the system refuses it refuses here.
         with target.opened(config, typed) as opened:
             if config["workload"] == "micro":
                 check_alignment(int(config["block_bytes"]), opened)
             _check_requests(config, opened.size_bytes)
+
+
+def check_before_anything(config: Mapping[str, Value], target: Target) -> None:
+    """Refuse what `check_before_runs` refuses without opening or making anything.
+
+    Raises
+    ------
+    HeadroomError
+        As there.
+    """
+    if target.table.kind not in {"nothing", "soft"} and target.is_made:
+        _check_made(config, target)
+    else:
+        _check_requests(config, target.size_bytes())
 
 
 def _check_made(config: Mapping[str, Value], target: Target) -> None:
@@ -56,7 +71,6 @@ def _check_made(config: Mapping[str, Value], target: Target) -> None:
         check_may_create(target.path)
         check_space(target.path, needed=needed, reserve=target.reserve)
         _check_requests(config, needed)
-    target.session.claim(target.path)
 
 
 def _check_requests(config: Mapping[str, Value], target_bytes: int) -> None:

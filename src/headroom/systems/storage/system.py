@@ -26,7 +26,7 @@ from headroom.systems.storage.blocks.interfaces import INTERFACES, Interfaces
 from headroom.systems.storage.blocks.measurement import Measurement
 from headroom.systems.storage.blocks.metrics import block_metrics
 from headroom.systems.storage.blocks.snia_run import run_rounds
-from headroom.systems.storage.early_checks import check_before_runs
+from headroom.systems.storage.early_checks import check_before_anything, check_before_runs
 from headroom.systems.storage.postmark.postmark_run import postmark_metrics, run_postmark
 from headroom.systems.storage.soft.soft_script import SoftScript
 from headroom.systems.storage.targets.health import HealthWatch, counters_of, in_words, warnings_of
@@ -195,6 +195,12 @@ class StorageSystem:
         """Refuse a point whose target does not fit: missing, too small, too full, not writable."""
         target = self._target(config)
         check = partial(check_before_runs, config, target, self.typed)
+        within(self.setup.silence_s, check, what=f"target {target.name!r}")
+
+    def check_files(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point whose target does not fit, without opening or making anything there."""
+        target = self._target(config)
+        check = partial(check_before_anything, config, target)
         within(self.setup.silence_s, check, what=f"target {target.name!r}")
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:

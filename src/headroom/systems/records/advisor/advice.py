@@ -16,7 +16,7 @@ from headroom.systems.records.advisor.configurations import (
 )
 from headroom.systems.records.advisor.machine import probed_machine, sweep_bytes
 from headroom.systems.records.advisor.question import Question
-from headroom.systems.records.advisor.reason import Reason, explain
+from headroom.systems.records.advisor.reason import Reason, explain, fitted_machine
 from headroom.systems.records.advisor.search import Choice, Say, Searcher
 from headroom.systems.records.system import check_table
 
@@ -87,8 +87,9 @@ def advise(
         say("the reason", 1.0)
         best = choice.best
         asked = replace(question, records=choice.final_records)
+        fitted = fitted_machine(choice, machine, seed=seed)
         reason = explain(
-            asked, best.configuration, machine, batch=best.batch, ahead=best.ahead, seed=seed
+            asked, best.configuration, fitted, batch=best.batch, ahead=best.ahead, seed=seed
         )
     return Advice(choice=choice, reason=reason, missing=tuple(missing))
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.signed_ranks import fewest_pairs, signed_rank_interval
+from headroom.errors import EnvironmentUnfitError
 from headroom.systems.records.advisor.configurations import (
     Configuration,
     Space,
@@ -35,6 +36,7 @@ ALIKE = 0.02
 """Relative difference that does not matter: configurations within it are alike."""
 MOST_ROUNDS = 18
 MOST_FINALISTS = 6
+_FEWEST_FINALISTS = 2
 NEAR = 0.25
 """Configurations that the search saw within this share of the fastest may be finalists."""
 _AGAIN = 12
@@ -117,7 +119,9 @@ class Choice:
     paper
         The paper's configuration, one look-up at a time, against the choice.
     seen
-        Configurations that were timed, with the time (s) of an operation in the sweeps.
+        Configurations that were timed, with their fastest timing in the sweeps.
+    refused
+        Why configurations were not timed, one sentence each.
     sweep_records, final_records
         Records of the tables of the sweeps and of the finalists.
     rounds
@@ -131,7 +135,8 @@ class Choice:
     best: Compared
     others: Sequence[Compared]
     paper: Compared | None
-    seen: Mapping[Configuration, float]
+    seen: Mapping[Configuration, Timing]
+    refused: Sequence[str]
     sweep_records: int
     final_records: int
     rounds: int
@@ -170,6 +175,8 @@ class Searcher:
     is_quick: bool = False
     clock: Callable[[], float] = time.perf_counter
     seen: dict[Configuration, list[Timing]] = field(default_factory=dict)
+    refused: dict[Configuration, EnvironmentUnfitError] = field(default_factory=dict)
+    """Configurations that there was no memory for when their turn came."""
     _start: float = 0.0
 
     def search(self) -> Choice:
@@ -179,6 +186,8 @@ class Searcher:
         sweep_records = min(self.question.records, max(int(self.sweep_bytes / each), 1000))
         middle = replace(self.question, records=sweep_records)
         self._sweep(middle)
+        if not self.seen:
+            raise next(iter(self.refused.values()))
         self._sweep_again(middle)
         finalists = self._finalists()
         paper = paper_configuration(self.space, self.question)
@@ -188,7 +197,8 @@ class Searcher:
         return Choice(
             question=self.question, space=self.space, best=best, others=others,
             paper=_against_paper(paper, rounds, best.configuration), sweep_records=sweep_records,
-            seen={one: self._fastest_s(one) for one in self.seen},
+            seen={one: min(known, key=_operation_s) for one, known in self.seen.items()},
+            refused=[error.message for error in self.refused.values()],
             final_records=records, rounds=len(rounds), taken_s=self.clock() - self._start,
         )  # fmt: skip
 
@@ -197,18 +207,24 @@ class Searcher:
 
     def _time(self, question: Question, configuration: Configuration) -> float:
         """Return the time (s) of an operation in the sweeps; infinite if it cannot be."""
+        if configuration in self.refused:
+            return math.inf
         if configuration not in self.seen:
             if not fits(question, configuration):
                 return math.inf
-            self._time_again(question, configuration)
+            try:
+                self._time_again(question, configuration)
+            except EnvironmentUnfitError as error:
+                self.refused[configuration] = error
+                return math.inf
         return self._fastest_s(configuration)
 
     def _time_again(self, question: Question, configuration: Configuration) -> None:
         self.say(str(configuration), self._share_over())
         effort = _QUICK_SWEEP if self.is_quick else _SWEEP
-        known = self.seen.setdefault(configuration, [])
-        seed = self.seed + len(known)
-        known.append(time_mix(question, configuration, effort, seed=seed, clock=self.clock))
+        seed = self.seed + len(self.seen.get(configuration, ()))
+        timing = time_mix(question, configuration, effort, seed=seed, clock=self.clock)
+        self.seen.setdefault(configuration, []).append(timing)
 
     def _fastest_s(self, configuration: Configuration) -> float:
         return min(one.operation_s for one in self.seen[configuration])
@@ -242,7 +258,19 @@ class Searcher:
         order = sorted(self.seen, key=self._fastest_s)
         most = self._fastest_s(order[0]) * (1.0 + NEAR)
         near = [one for one in order if self._fastest_s(one) <= most]
-        return near[: 3 if self.is_quick else MOST_FINALISTS]
+        return near[: self._most_finalists()]
+
+    def _most_finalists(self) -> int:
+        """Return how many finalists have their rounds in the time that is left, at least two."""
+        over_s = self.clock() - self._start
+        each_s = over_s / sum(len(known) for known in self.seen.values())
+        most = 3 if self.is_quick else MOST_FINALISTS
+        while most > _FEWEST_FINALISTS:
+            tables = fewest_pairs(_confidence(most)) * (most + 1)
+            if tables * each_s <= self.time_s - over_s:
+                break
+            most -= 1
+        return most
 
     def _final_records(self, swept: Question, tables: int) -> int:
         """Return the records of the finalists' tables: all of them, or as many as time allows."""
@@ -300,6 +328,10 @@ class Searcher:
             timed = [timings[one] for timings in rounds if one in timings]
             found.append(Compared(configuration=one, timings=timed, ratio=ratio))
         return sorted(found, key=lambda one: (one.configuration != best, one.ratio.value))
+
+
+def _operation_s(timing: Timing) -> float:
+    return timing.operation_s
 
 
 def _seconds(one: Configuration, rounds: Sequence[Timings]) -> list[float]:

@@ -16,8 +16,8 @@ from headroom.systems.records.advisor.question import Question, mix_text
 from headroom.systems.records.advisor.reason import CAUSES
 from headroom.systems.records.advisor.search import ALIKE, NEAR, Choice, Compared
 
-FAR_OFF = 2.0
-"""Ratio of modelled to measured time from which the reason is only a hint."""
+FAR_OFF = 1.5
+"""Ratio of modelled and measured time from which the reason is only a hint."""
 
 
 def answer_text(choice: Choice) -> str:
@@ -74,14 +74,16 @@ def reason_text(advice: Advice) -> str:
     reason = advice.reason
     if reason is None:
         return ""
-    off = reason.operation_s / advice.choice.best.operation_s
-    is_near = 1.0 / FAR_OFF < off < FAR_OFF
-    caution = "" if is_near else f" The model is {max(off, 1.0 / off):.1f}x off: take it as a hint."
+    first, second = sorted(reason.shares, key=reason.shares.__getitem__, reverse=True)[:2]
+    measured_s = advice.choice.best.operation_s
+    off = max(reason.operation_s / measured_s, measured_s / reason.operation_s)
+    caution = "" if off < FAR_OFF else " The model is that far off: take it as a hint."
     return (
-        f"{reason.shares[reason.largest]:.0%} of the modelled "
-        f"{format_quantity(reason.operation_s, 's')} go to {CAUSES[reason.largest]}: "
-        f"{reason.lines:.2g} lines of memory and "
-        f"{reason.tlb_misses:.2g} TLB misses for each operation.{caution}"
+        f"{reason.shares[first]:.0%} of the time goes to {CAUSES[first]}, "
+        f"{reason.shares[second]:.0%} to {CAUSES[second]}; "
+        f"{reason.lines:.2g} lines of memory and {reason.tlb_misses:.2g} TLB misses for each "
+        f"operation; a model predicts {format_quantity(reason.operation_s, 's')}, measured "
+        f"{format_quantity(measured_s, 's')}.{caution}"
     )
 
 
@@ -95,6 +97,9 @@ def notes_of(advice: Advice) -> Iterator[str]:
             "allows"
         )
     yield from (f"left out: {reason}" for reason in choice.space.left_out)
+    if choice.refused:
+        more = f", and {len(choice.refused) - 1} more" if choice.refused[1:] else ""
+        yield f"left out: {choice.refused[0]}{more}"
     yield from (f"missing: {reason}" for reason in advice.missing)
 
 
@@ -166,8 +171,8 @@ def advice_data(advice: Advice, cpu: int) -> dict[str, Any]:
         "paper": None if choice.paper is None else _compared_data(choice.paper),
         "reason": advice.reason,
         "seen": [
-            {**configuration.to_data(), "operation_s": taken}
-            for configuration, taken in sorted(choice.seen.items(), key=lambda pair: pair[1])
+            {**one.to_data(), "operation_s": timing.operation_s}
+            for one, timing in sorted(choice.seen.items(), key=lambda pair: pair[1].operation_s)
         ],
         "sweep_records": choice.sweep_records,
         "final_records": choice.final_records,

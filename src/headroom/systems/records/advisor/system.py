@@ -16,6 +16,7 @@ import msgspec
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.systems.records import native
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
 from headroom.systems.records.advisor.question import (
     ANY,
@@ -117,8 +118,9 @@ class RecordsAdvisor:
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the question and the effort."""
-        return f"records_advisor 1 {msgspec.to_builtins(self.setup)} {sorted(config.items())}"
+        """Return the question, the effort, and the compiled code that is timed."""
+        setup = msgspec.to_builtins(self.setup)
+        return f"records_advisor 1 {native.MEASURED_CODE} {setup} {sorted(config.items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""

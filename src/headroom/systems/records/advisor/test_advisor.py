@@ -24,9 +24,9 @@ from headroom.systems.records.advisor.configurations import (
     search_space,
 )
 from headroom.systems.records.advisor.question import Question, parse_mix
-from headroom.systems.records.advisor.reason import CAUSES, Reason, explain
+from headroom.systems.records.advisor.reason import CAUSES, Reason, explain, fitted_machine
 from headroom.systems.records.advisor.search import Searcher, paired_ratio
-from headroom.systems.records.advisor.shown import answer_text, margin_text, reason_text
+from headroom.systems.records.advisor.shown import answer_text, margin_text, notes_of, reason_text
 from headroom.systems.records.advisor.timing import Effort, Timing, cell_of, time_mix
 from headroom.systems.records.model import ModelSetup, RecordsModel
 
@@ -102,7 +102,9 @@ def test_the_time_of_a_mix_is_the_sum_of_its_shares() -> None:
 Truth = Callable[[Configuration], float]
 
 
-def searched(monkeypatch: pytest.MonkeyPatch, truth: Truth, noise: float = 0.0) -> Any:
+def searched(
+    monkeypatch: pytest.MonkeyPatch, truth: Truth, noise: float = 0.0, time_s: float = 60.0
+) -> Any:
     """Return the choice of a search on a machine whose times are known."""
     state = SimpleNamespace(now=0.0)
 
@@ -116,7 +118,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, truth: Truth, noise: float = 0.0) 
     monkeypatch.setattr(searching, "time_mix", timed)
     space = Space(layouts=("array", "slotted", "sorted"), nodes=(256, 1024, 4096, 16384),
                   indexes=(64, 256, 1024), pages=("small", "transparent"))  # fmt: skip
-    searcher = Searcher(question=ASKED, space=space, time_s=60.0, sweep_bytes=1e6, seed=3,
+    searcher = Searcher(question=ASKED, space=space, time_s=time_s, sweep_bytes=1e6, seed=3,
                         clock=lambda: state.now)  # fmt: skip
     return searcher.search()
 
@@ -167,6 +169,67 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
 
 
+def test_costs_of_a_search_are_found_again_and_predict_the_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Oracle: the times are those of the model on a known machine, which the fit has not seen."""
+    model = RecordsModel.load(ModelSetup(machine="fitted"), base=Path())
+    start = {one.name: one.default for one in model.parameters()}
+    truth = {**start, "comparison_s": 2e-9, "index_node_s": 9e-9, "record_s": 6e-9}
+
+    def taken(one: Configuration) -> float:
+        return explain(ASKED, one, truth, batch=16, ahead=0, seed=1).operation_s
+
+    choice = searched(monkeypatch, bowl)
+    like = [one for one in choice.seen if one.layout == choice.best.configuration.layout]
+    timings = {}
+    for one in like:
+        each = {
+            name: explain(replace(ASKED, mix={name: 1.0}), one, truth, batch=16, ahead=0,
+                          seed=1).operation_s for name in ASKED.mix
+        }  # fmt: skip
+        timings[one] = Timing(operation_s=taken(one), each_s=each, batch=16, ahead=0, alone_s=None,
+                              build_s=0.0)  # fmt: skip
+    choice = replace(choice, seen=timings, others=[], paper=None, sweep_records=2000)
+    fitted = fitted_machine(choice, start, seed=1)
+    best = choice.best.configuration
+    found = explain(ASKED, best, fitted, batch=16, ahead=0, seed=1)
+    assert found.operation_s == pytest.approx(taken(best), rel=0.05)
+    unfitted = explain(ASKED, best, start, batch=16, ahead=0, seed=1)
+    assert unfitted.operation_s != pytest.approx(taken(best), rel=0.2)
+
+
+def test_a_configuration_without_memory_is_left_out_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cause: huge pages that another program took in the meantime ended the whole search."""
+
+    def truth(one: Configuration) -> float:
+        if one.pages == "transparent":
+            raise EnvironmentUnfitError("no memory", cure="free some")
+        return bowl(one)
+
+    choice = searched(monkeypatch, truth)
+    assert choice.best.configuration == Configuration("sorted", 1024, 256, "small")
+    assert set(choice.refused) == {"no memory"}
+    noted = list(notes_of(Advice(choice=choice, reason=None)))
+    assert noted == [f"left out: no memory, and {len(choice.refused) - 1} more"]
+
+    def nothing(_one: Configuration) -> float:
+        raise EnvironmentUnfitError("no memory", cure="free some")
+
+    with pytest.raises(EnvironmentUnfitError, match="no memory"):
+        searched(monkeypatch, nothing)
+
+
+def test_a_short_search_has_fewer_finalists(monkeypatch: pytest.MonkeyPatch) -> None:
+    def many(_one: Configuration) -> float:
+        return 1e-7
+
+    assert len(searched(monkeypatch, many).others) == searching.MOST_FINALISTS - 1
+    assert len(searched(monkeypatch, many, time_s=0.09).others) < searching.MOST_FINALISTS - 1
+
+
 def test_a_model_that_is_far_off_is_called_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = searched(monkeypatch, bowl)
     shares = dict.fromkeys(CAUSES, 0.1) | {"tlbs": 0.6}
@@ -174,7 +237,8 @@ def test_a_model_that_is_far_off_is_called_a_hint(monkeypatch: pytest.MonkeyPatc
     for modelled, is_hint in ((1.1 * taken, False), (3.0 * taken, True), (0.2 * taken, True)):
         reason = Reason(shares=shares, operation_s=modelled, lines=1.0, tlb_misses=2.0)
         text = reason_text(Advice(choice=choice, reason=reason))
-        assert "go to misses of the TLBs" in text
+        assert "60% of the time goes to misses of the TLBs, 10% to" in text
+        assert "a model predicts" in text
         assert ("take it as a hint" in text) is is_hint
 
 

@@ -58,9 +58,9 @@ class Timing:
         Operation to its time (s).
     batch, ahead
         The fastest levels.
-    alone_s
-        Time (s) of an operation of the mix if look-ups come one at a time; None if that was not
-        timed.
+    alone_s, lookup_alone_s
+        Time (s) of an operation of the mix, and of a look-up, if look-ups come one at a time; None
+        if that was not timed.
     build_s
         Time (s) that it took to make the table.
     """
@@ -71,6 +71,7 @@ class Timing:
     ahead: int
     alone_s: float | None
     build_s: float
+    lookup_alone_s: float | None = None
 
 
 def time_mix(
@@ -121,6 +122,7 @@ def time_mix(
         alone = total + question.mix["lookup"] * (batches[1] - each["lookup"])
     return Timing(
         operation_s=total, each_s=each, alone_s=alone, build_s=build_s,
+        lookup_alone_s=batches.get(1),
         batch=min(batches, key=batches.__getitem__, default=1),
         ahead=min(aheads, key=aheads.__getitem__, default=0),
     )  # fmt: skip

@@ -147,7 +147,7 @@ class Target:
             size = format_quantity(self.made_bytes, "B")
             said.append(f"target {self.name}: writes files of {size} in {self.path}, removed after")
         if writes(config) and config["workload"] != "postmark":
-            said.append(f"target {self.name}: {_written(config, self._size())}")
+            said.append(f"target {self.name}: {_written(config, self.size_bytes())}")
         return tuple(said)
 
     def facts(self) -> str:
@@ -192,7 +192,7 @@ class Target:
         if self.is_made:
             safety.check_may_create(self.path)
         else:
-            self._size()
+            self.size_bytes()
 
     @contextmanager
     def opened(self, config: Mapping[str, Value], typed: Sequence[str]) -> Iterator[Opened]:
@@ -268,7 +268,7 @@ class Target:
                 forget(descriptor)
             files.append({"fd": descriptor, "bytes": target.size_bytes})
         if existing is not None:
-            files[0]["bytes"] = self._size()
+            files[0]["bytes"] = self.size_bytes()
         alignment = alignment_of(opened[0].path, is_device=opened[0].is_device) if direct else 1
         return Opened(
             plan={"kind": "files", "files": files, "alignment": alignment},
@@ -325,8 +325,8 @@ class Target:
             reserve=self.reserve,
         )
 
-    def _size(self) -> int:
-        """Return the bytes that the workload sees."""
+    def size_bytes(self) -> int:
+        """Return the bytes that the workload sees; raises `EnvironmentUnfitError` if too few."""
         existing = self.existing()
         if existing is None:
             return self.made_bytes
