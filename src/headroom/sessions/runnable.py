@@ -19,7 +19,9 @@ def check_points(plan: Plan) -> None:
     refused: list[tuple[Point, HeadroomError]] = []
     for experiment in plan.experiments:
         check = None if host_of(experiment) else _check_of(experiment.system)
-        for point in experiment.points if check is not None else ():
+        if check is None:
+            continue
+        for point in experiment.points:
             try:
                 check(point.config)
             except HeadroomError as error:
