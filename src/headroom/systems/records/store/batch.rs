@@ -9,7 +9,7 @@
 use super::index::Index;
 use super::operation::Operation;
 use super::region::{At, NOWHERE};
-use super::sorted::LINE_WORDS;
+use super::sorted::{LINE_WORDS, Sorted};
 use super::table::{Body, Table};
 use super::touch::Touch;
 
@@ -105,13 +105,32 @@ impl Table {
                         .floor_in(*at, key, touch)
                         .expect("the first node has separator 0");
                     *at = node;
-                    sorted.prefetch_keys(node);
+                    sorted.prefetch_search(node);
+                }
+                if sorted.has_tags {
+                    find_tagged(sorted, keys, ats, touch);
+                    return;
                 }
                 for (at, &key) in ats.iter_mut().zip(keys) {
                     *at = sorted.get_in(*at, key, touch).unwrap_or(NOWHERE);
                     sorted.prefetch_record(*at);
                 }
             }
+        }
+    }
+}
+
+/// Replace the nodes of keys by their records, by way of tags.
+#[inline(always)]
+fn find_tagged(sorted: &Sorted, keys: &[u32], ats: &mut [At], touch: &mut impl Touch) {
+    let mut nodes = [NOWHERE; MOST];
+    nodes[..ats.len()].copy_from_slice(ats);
+    for (at, &key) in ats.iter_mut().zip(keys) {
+        *at = sorted.prefetch_candidates(*at, key, touch);
+    }
+    for ((at, &node), &key) in ats.iter_mut().zip(&nodes).zip(keys) {
+        if *at != NOWHERE && !sorted.is_of(*at, key, touch) {
+            *at = sorted.get_in(node, key, touch).unwrap_or(NOWHERE);
         }
     }
 }

@@ -20,9 +20,11 @@ pub mod region;
 mod scan;
 pub mod search;
 pub mod sorted;
+mod sorted_change;
 mod sorted_scan;
 pub mod spec;
 pub mod table;
+mod tags;
 #[cfg(test)]
 mod tests;
 pub mod touch;

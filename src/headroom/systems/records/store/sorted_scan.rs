@@ -83,7 +83,7 @@ impl Sorted {
             // First lines, which hold the counts, come twice as early as records do.
             while coming.len() <= 2 * ahead {
                 let node = next(touch);
-                self.prefetch_keys(node);
+                self.prefetch_order(node);
                 coming.push_back(node);
             }
             let node = coming.pop_front().unwrap_or(NOWHERE);
@@ -127,11 +127,10 @@ impl Sorted {
         touch.work(Work::RecordNodes, 1);
         let count = self.count(node, touch).saturating_sub(place);
         let taken = most.min(u64::from(count)) as u32;
-        let mut at = self.record_at(node, place);
-        for _ in 0..taken {
+        for place in place..place + taken {
             soon.ask(&self.region, self.record_words);
+            let at = self.record_at(node, self.slot(node, place, touch));
             operation.take(&self.region, at, touch);
-            at += self.record_words;
         }
         soon.ask(&self.region, self.words);
         u64::from(taken)
