@@ -32,6 +32,7 @@ from headroom.systems.records.parameters import (
     table_parameters,
     table_spec,
     used,
+    version,
 )
 
 WORK_COUNTS = ("runs", "records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
@@ -121,7 +122,7 @@ class RecordsModel:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the parameters that the point uses."""
-        return f"records_model 1 {self.setup.warm_runs} {sorted(used(config).items())}"
+        return f"records_model {version(config)} {self.setup.warm_runs} {sorted(used(config).items())}"
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: a simulation depends on no machine."""

@@ -177,6 +177,17 @@ def used(config: Mapping[str, Value]) -> dict[str, Value]:
     return {name: value for name, value in config.items() if name not in left_out}
 
 
+def version(config: Mapping[str, Value]) -> int:
+    """Return the version of the store that a layout belongs to: results of others are not reused.
+
+    Examples
+    --------
+    >>> version({"layout": "array"}), version({"layout": "sorted"})
+    (1, 2)
+    """
+    return 2 if config.get("layout") == "sorted" else 1
+
+
 TABLE = tuple(one.name for one in table_parameters())
 
 

@@ -29,6 +29,7 @@ from headroom.systems.records.parameters import (
     table_parameters,
     table_spec,
     used,
+    version,
 )
 
 _FREE_SHARE = 0.9
@@ -118,7 +119,7 @@ class RecordsSystem:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the parameters that the point uses."""
-        return f"records 1 {msgspec.to_builtins(self.setup)} {sorted(used(config).items())}"
+        return f"records {version(config)} {msgspec.to_builtins(self.setup)} {sorted(used(config).items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""

@@ -12,7 +12,9 @@
 
 pub mod batch;
 pub mod index;
-mod leaf_removal;
+mod index_check;
+mod index_insertion;
+mod index_removal;
 pub mod nodes;
 pub mod operation;
 pub mod placement;

@@ -247,7 +247,7 @@ impl Sorted {
     }
 
     #[inline]
-    fn prefetch_lines(&self, node: At, lines: u32) {
+    pub(super) fn prefetch_lines(&self, node: At, lines: u32) {
         for line in 0..lines {
             self.region.prefetch(node.wrapping_add(line * LINE_WORDS));
         }

@@ -13,9 +13,10 @@ impl Sorted {
             capacity: self.capacity,
         })?;
         self.region.set_word(node, 0, touch);
-        let (keys, count) = (self.key_at(node, 0), self.per_node as usize);
-        self.region.words_mut(keys, count).fill(NO_KEY);
+        self.clear_keys(self.key_at(node, 0), self.per_node, touch);
         if self.has_tags {
+            let first = u64::from(node + 1) * WORD_BYTES;
+            touch.write(Area::Nodes, first, u64::from(self.per_node));
             self.tags_mut(node).fill(NO_TAG);
         }
         self.directory.push(node);
@@ -141,9 +142,15 @@ impl Sorted {
         }
         let (from, to) = (self.key_at(node, left_count), self.key_at(right, 0));
         self.region.shift(from, to, moved as usize, touch);
-        self.region.words_mut(from, moved as usize).fill(NO_KEY);
+        self.clear_keys(from, moved, touch);
         self.region.set_word(right, moved, touch);
         self.region.set_word(node, left_count, touch);
+    }
+
+    fn clear_keys(&mut self, at: At, count: u32, touch: &mut impl Touch) {
+        let bytes = u64::from(count) * WORD_BYTES;
+        touch.write(Area::Nodes, u64::from(at) * WORD_BYTES, bytes);
+        self.region.words_mut(at, count as usize).fill(NO_KEY);
     }
 
     /// Move a record, and its tag, from a slot of a node to another slot.
