@@ -122,7 +122,8 @@ class RecordsModel:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the parameters that the point uses."""
-        return f"records_model {version(config)} {self.setup.warm_runs} {sorted(used(config).items())}"
+        rest = sorted(used(config).items())
+        return f"records_model {version(config)} {self.setup.warm_runs} {rest}"
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: a simulation depends on no machine."""

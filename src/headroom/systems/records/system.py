@@ -119,7 +119,8 @@ class RecordsSystem:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the parameters that the point uses."""
-        return f"records {version(config)} {msgspec.to_builtins(self.setup)} {sorted(used(config).items())}"
+        setup, rest = msgspec.to_builtins(self.setup), sorted(used(config).items())
+        return f"records {version(config)} {setup} {rest}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""

@@ -10,8 +10,9 @@ use super::region::{At, NOWHERE, Region, WORD_BYTES};
 use super::sorted::{LINE_WORDS, Sorted};
 use super::touch::{Area, Touch, Work};
 
-/// Lines that are prefetched before a node with slots is read: in its order, prefetches among the
-/// reads took a fifth longer (4 KiB nodes of 2 million records).
+/// Lines that are prefetched at once before a node with slots is read. Among reads in the order of
+/// slots, prefetches took a quarter longer: 5.6 instead of 4.5 ns a record, in a scan of 2 million
+/// records in nodes of 4 KiB (`make bench PART=records` shows the scan).
 const AT_ONCE: u32 = 64;
 
 /// Lines that are still to be prefetched.
@@ -70,7 +71,8 @@ impl Sorted {
 
     /// Prefetch the lines between record `count` of a node and the first records of the next one,
     /// which need not be read: the prefetcher of a processor follows lines in a row, and has to find
-    /// them again after a gap.
+    /// them again after a gap. A sum of 2 million records took 3.7 ns a record with this, 4.7 ns with
+    /// a prefetch of each record.
     #[inline]
     fn prefetch_between(&self, node: At, count: u32, next: At) {
         if next == node + self.words {
