@@ -57,6 +57,15 @@ WORKS = {
 FLOOR_OF = {"look_up": "line", "scan": "read", "sum": "read"}
 """The floor that stands beside a work; inserts have none."""
 METRIC = "processor time per record"
+GOALS = {
+    ("look_up", "BTreeMap"): 8.0,
+    ("look_up", "blart"): 2.0,
+    ("look_up", "congee"): 2.0,
+    ("scan", "BTreeMap"): 5.0,
+    ("insert", "BTreeMap"): 1.0,
+    ("sum", FLOOR): 0.9,
+}
+"""Least ratio for the largest table: how many times faster, or the share of the floor."""
 
 
 class MemoryNotAsAskedError(Exception):
@@ -195,7 +204,18 @@ def cases_of(turns: Turns) -> list[Case]:
 def shown(rows: list[Row]) -> str:
     """Return the table: a line for each work and peer, with the ratio and its spread."""
     lines: list[tuple[str, ...]] = [
-        ("work", "ns a record", "from", "to", "beside", "ns a record", "ratio", "from", "to")
+        (
+            "work",
+            "ns a record",
+            "from",
+            "to",
+            "beside",
+            "ns a record",
+            "ratio",
+            "from",
+            "to",
+            "goal",
+        )
     ]
     for row in rows:
         if row.peer_value is None or row.ratio is None or row.ratio_range is None:
@@ -208,9 +228,31 @@ def shown(rows: list[Row]) -> str:
                 *(figure(number) for number in numbers),
                 row.peer,
                 *(figure(number) for number in (row.peer_value, row.ratio, ratios[0], ratios[1])),
+                verdict(row.case, row.peer, ratios),
             )
         )
     return aligned(lines)
+
+
+def verdict(case: str, peer: str, ratios: tuple[float, float]) -> str:
+    """Return whether a ratio, between two bounds, reaches its goal; nothing where there is none.
+
+    Examples
+    --------
+    >>> verdict("in-order scan, sorted, 10,000,000 records, huge pages", "BTreeMap", (5.1, 5.9))
+    '5.00: met'
+    >>> verdict("in-order scan, sorted, 10,000,000 records, huge pages", "BTreeMap", (4.1, 5.9))
+    '5.00: undecided'
+    >>> verdict("in-order scan, sorted, 500,000 records, huge pages", "BTreeMap", (4.1, 4.9))
+    ''
+    """
+    work = next(name for name, title in WORKS.items() if case.startswith(title))
+    goal = GOALS.get((work, peer))
+    if goal is None or f" {max(RECORDS):,} records" not in case:
+        return ""
+    low, high = ratios
+    word = "met" if low >= goal else "missed" if high < goal else "undecided"
+    return f"{figure(goal)}: {word}"
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@
 
 use super::index::Index;
 use super::operation::Operation;
+use super::search::FIXED_WORDS;
 use super::region::{At, NOWHERE};
-use super::sorted::LINE_WORDS;
+use super::sorted::{LINE_WORDS, Sorted};
 use super::table::{Body, Table};
 use super::touch::Touch;
 
@@ -67,11 +68,20 @@ impl Table {
                 .map(|&key| u64::from(self.retrieve(key, operation, touch)));
             return found.sum();
         }
+        if let Body::Sorted(sorted) = &self.body
+            && sorted.has_tags
+        {
+            return if self.index.capacity + 1 == FIXED_WORDS as u32 {
+                self.look_up_tagged::<true>(sorted, keys, batch, operation, touch)
+            } else {
+                self.look_up_tagged::<false>(sorted, keys, batch, operation, touch)
+            };
+        }
         let mut ats = [NOWHERE; MOST];
         let mut count = 0;
         for keys in keys.chunks(batch) {
             let ats = &mut ats[..keys.len()];
-            descend(&self.index, keys, ats, touch);
+            descend::<false>(&self.index, keys, ats, touch);
             self.find_records(keys, ats, touch);
             for &at in ats.iter() {
                 if at != NOWHERE {
@@ -79,6 +89,41 @@ impl Table {
                     count += 1;
                 }
             }
+        }
+        count
+    }
+
+    /// Look up by tags; with `IS_FIXED` nodes of the index have [`FIXED_WORDS`] - 1 keys.
+    #[inline(always)]
+    fn look_up_tagged<const IS_FIXED: bool>(
+        &self,
+        sorted: &Sorted,
+        keys: &[u32],
+        batch: usize,
+        operation: &mut impl Operation,
+        touch: &mut impl Touch,
+    ) -> u64 {
+        let (mut nodes, mut ats) = ([NOWHERE; MOST], [NOWHERE; MOST]);
+        let mut count = 0;
+        for keys in keys.chunks(batch) {
+            let (nodes, ats) = (&mut nodes[..keys.len()], &mut ats[..keys.len()]);
+            descend::<IS_FIXED>(&self.index, keys, nodes, touch);
+            for (node, &key) in nodes.iter_mut().zip(keys) {
+                let entry = self.index.floor_in::<IS_FIXED>(*node, key, touch);
+                *node = entry.expect("the first node has separator 0").1;
+                sorted.prefetch_search(*node);
+            }
+            for ((at, &node), &key) in ats.iter_mut().zip(&*nodes).zip(keys) {
+                *at = sorted.prefetch_candidates(node, key, touch);
+            }
+            for ((at, &node), &key) in ats.iter_mut().zip(&*nodes).zip(keys) {
+                if *at != NOWHERE && !sorted.is_of(*at, key, touch) {
+                    *at = sorted.get_in(node, key, touch).unwrap_or(NOWHERE);
+                }
+                count += u64::from(*at != NOWHERE);
+            }
+            let found = ats.iter().copied().filter(|&at| at != NOWHERE);
+            operation.take_each(&sorted.region, found, touch);
         }
         count
     }
@@ -102,10 +147,10 @@ impl Table {
                 for (at, &key) in ats.iter_mut().zip(keys) {
                     let (_, node) = self
                         .index
-                        .floor_in(*at, key, touch)
+                        .floor_in::<false>(*at, key, touch)
                         .expect("the first node has separator 0");
                     *at = node;
-                    sorted.prefetch_keys(node);
+                    sorted.prefetch_search(node);
                 }
                 for (at, &key) in ats.iter_mut().zip(keys) {
                     *at = sorted.get_in(*at, key, touch).unwrap_or(NOWHERE);
@@ -118,11 +163,12 @@ impl Table {
 
 /// Find the leaf of each key, level by level.
 #[inline(always)]
-fn descend(index: &Index, keys: &[u32], leaves: &mut [At], touch: &mut impl Touch) {
+fn descend<const IS_FIXED: bool>(
+    index: &Index, keys: &[u32], leaves: &mut [At], touch: &mut impl Touch) {
     leaves.fill(index.root);
     for _ in 1..index.height {
         for (node, &key) in leaves.iter_mut().zip(keys) {
-            *node = index.child_of(*node, key, touch);
+            *node = index.child_of::<IS_FIXED>(*node, key, touch);
             index.prefetch_node(*node);
         }
     }

@@ -15,7 +15,7 @@
 
 use super::StoreError;
 use super::region::{At, NOWHERE, Region};
-use super::search::rank;
+use super::search::{rank, rank_fixed};
 use super::touch::{Area, Touch, Work};
 use crate::memory::probe::buffer::Pages;
 
@@ -29,7 +29,7 @@ pub const NODE_BYTES: std::ops::RangeInclusive<u64> = 64..=16384;
 const LINE_BYTES: u64 = 64;
 const COUNT: u32 = 0;
 const NEXT: u32 = 1;
-const KEYS: u32 = 2;
+pub(super) const KEYS: u32 = 2;
 
 /// Refuse nodes that are not whole lines.
 ///
@@ -58,15 +58,15 @@ pub struct Path {
 pub struct Index {
     pub(super) region: Region,
     /// Words of a node.
-    words: u32,
+    pub(super) words: u32,
     /// Keys of a node.
-    capacity: u32,
+    pub(super) capacity: u32,
     pub(super) root: At,
     pub(super) height: usize,
-    used_words: u64,
-    most_words: u64,
-    free: Vec<At>,
-    entry_capacity: u64,
+    pub(super) used_words: u64,
+    pub(super) most_words: u64,
+    pub(super) free: Vec<At>,
+    pub(super) entry_capacity: u64,
 }
 
 impl Index {
@@ -117,7 +117,7 @@ impl Index {
         self.used_words * 4
     }
 
-    fn new_node(&mut self, level: u32) -> Result<At, StoreError> {
+    pub(super) fn new_node(&mut self, level: u32) -> Result<At, StoreError> {
         let node = match self.free.pop() {
             Some(node) => node,
             None if self.used_words + u64::from(self.words) <= self.most_words => {
@@ -152,7 +152,7 @@ impl Index {
     }
 
     #[inline]
-    const fn values(&self) -> u32 {
+    pub(super) const fn values(&self) -> u32 {
         KEYS + self.capacity
     }
 
@@ -179,10 +179,26 @@ impl Index {
         rank(&self.region, node + KEYS, self.capacity as usize, key, touch) as u32
     }
 
+    /// Return how many keys of a node are not above `key`; with `IS_FIXED` it has as many keys as
+    /// [`rank_fixed`] compares.
+    #[inline(always)]
+    fn rank_after<const IS_FIXED: bool>(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
+        if !IS_FIXED {
+            return self.rank(node, key.saturating_add(1), touch);
+        }
+        touch.work(Work::IndexNodes, 1);
+        rank_fixed(&self.region, node + KEYS, key.saturating_add(1), touch)
+    }
+
     /// Return the child of an inner node that leads to `key`.
     #[inline(always)]
-    pub(super) fn child_of(&self, node: At, key: u32, touch: &mut impl Touch) -> At {
-        let place = self.rank(node, key.saturating_add(1), touch);
+    pub(super) fn child_of<const IS_FIXED: bool>(
+        &self,
+        node: At,
+        key: u32,
+        touch: &mut impl Touch,
+    ) -> At {
+        let place = self.rank_after::<IS_FIXED>(node, key, touch);
         self.region.word(self.child_at(node, place), touch)
     }
 
@@ -230,10 +246,10 @@ impl Index {
     }
 
     #[inline]
-    fn leaf_of(&self, key: u32, touch: &mut impl Touch) -> At {
+    pub(super) fn leaf_of(&self, key: u32, touch: &mut impl Touch) -> At {
         let mut node = self.root;
         for _ in 1..self.height {
-            node = self.child_of(node, key, touch);
+            node = self.child_of::<false>(node, key, touch);
         }
         node
     }
@@ -258,13 +274,18 @@ impl Index {
     #[inline]
     pub fn floor(&self, key: u32, touch: &mut impl Touch) -> Option<(u32, u32)> {
         let leaf = self.leaf_of(key, touch);
-        self.floor_in(leaf, key, touch)
+        self.floor_in::<false>(leaf, key, touch)
     }
 
     /// Return that entry, given the leaf of `key`.
     #[inline(always)]
-    pub(super) fn floor_in(&self, leaf: At, key: u32, touch: &mut impl Touch) -> Option<(u32, u32)> {
-        let place = self.rank(leaf, key.saturating_add(1), touch);
+    pub(super) fn floor_in<const IS_FIXED: bool>(
+        &self,
+        leaf: At,
+        key: u32,
+        touch: &mut impl Touch,
+    ) -> Option<(u32, u32)> {
+        let place = self.rank_after::<IS_FIXED>(leaf, key, touch);
         if place == 0 {
             return self.last_before(key, touch);
         }
@@ -328,172 +349,6 @@ impl Index {
         }
         Some(node)
     }
-
-    /// Add an entry; return whether it is new: the value of a present key is replaced.
-    ///
-    /// # Errors
-    ///
-    /// The index is full, and unchanged.
-    ///
-    /// # Panics
-    ///
-    /// If the key is [`NO_KEY`].
-    pub fn insert(
-        &mut self,
-        key: u32,
-        value: u32,
-        touch: &mut impl Touch,
-    ) -> Result<bool, StoreError> {
-        assert!(key != NO_KEY, "the key {NO_KEY} is reserved");
-        let path = self.path_to(key, touch);
-        let leaf = path.leaf();
-        let place = self.rank(leaf, key, touch);
-        let (count, _) = self.header(leaf, touch);
-        if place < count && self.key(leaf, place, touch) == key {
-            self.region
-                .set_word(leaf + self.values() + place, value, touch);
-            return Ok(false);
-        }
-        if count == self.capacity && !self.has_room_for_splits() {
-            return Err(StoreError::Full {
-                capacity: self.entry_capacity,
-            });
-        }
-        self.insert_in(&path, place, (key, value), touch)?;
-        Ok(true)
-    }
-
-    /// Whether every node of a path could be split: checked before, so that nothing is half done.
-    fn has_room_for_splits(&self) -> bool {
-        let free = self.free.len() as u64 + (self.most_words - self.used_words) / u64::from(self.words);
-        free > self.height as u64
-    }
-
-    /// Insert into a leaf, and separators into the nodes above as far as nodes split.
-    fn insert_in(
-        &mut self,
-        path: &Path,
-        place: u32,
-        entry: (u32, u32),
-        touch: &mut impl Touch,
-    ) -> Result<(), StoreError> {
-        let (mut place, mut entry) = (place, entry);
-        let is_rightmost = self.next(path.leaf(), touch) == NOWHERE;
-        for depth in (0..=path.depth).rev() {
-            let node = path.nodes[depth];
-            if self.header(node, touch).0 < self.capacity {
-                self.make_room(node, place, touch);
-                self.set_entry(node, place, entry, touch);
-                return Ok(());
-            }
-            entry = self.split(node, place, entry, is_rightmost, touch)?;
-            if depth > 0 {
-                place = path.places[depth - 1];
-            }
-        }
-        self.grow(entry, touch)
-    }
-
-    fn make_room(&mut self, node: At, place: u32, touch: &mut impl Touch) {
-        let (count, level) = self.header(node, touch);
-        let moved = (count - place) as usize;
-        for at in [node + KEYS + place, node + self.values() + place] {
-            self.region.shift(at, at + 1, moved, touch);
-        }
-        self.set_header(node, count + 1, level, touch);
-    }
-
-    /// Split a full node around a new entry; return the separator and the new node on its right.
-    ///
-    /// A rightmost node that grows at its end stays full: keys in ascending order leave no gaps.
-    fn split(
-        &mut self,
-        node: At,
-        place: u32,
-        (key, value): (u32, u32),
-        is_rightmost: bool,
-        touch: &mut impl Touch,
-    ) -> Result<(u32, u32), StoreError> {
-        let (count, level) = self.header(node, touch);
-        let is_leaf = level == 0;
-        let right = self.new_node(level)?;
-        let is_last = place == count && is_rightmost;
-        let left_count = if is_last { count } else { count / 2 };
-        if is_leaf {
-            let next = self.next(node, touch);
-            self.set_next(right, next, touch);
-            self.set_next(node, right, touch);
-        }
-        if is_last && is_leaf {
-            self.set_entry(right, 0, (key, value), touch);
-            self.set_header(right, 1, level, touch);
-            return Ok((key, right));
-        }
-        if is_last {
-            // The separator goes up, and its node is all that the new one has.
-            self.set_child(right, 0, value, touch);
-            return Ok((key, right));
-        }
-        let separator = self.move_upper(node, right, left_count, touch);
-        let in_right = key >= separator;
-        let (target, place) = if !in_right {
-            (node, place)
-        } else if is_leaf {
-            (right, place - left_count)
-        } else {
-            (right, place - left_count - 1)
-        };
-        self.make_room(target, place, touch);
-        self.set_entry(target, place, (key, value), touch);
-        Ok((separator, right))
-    }
-
-    /// Move the entries from `left_count` on to an empty node; return the separator of the two,
-    /// which of an inner node moves up.
-    fn move_upper(
-        &mut self,
-        node: At,
-        right: At,
-        left_count: u32,
-        touch: &mut impl Touch,
-    ) -> u32 {
-        let (count, level) = self.header(node, touch);
-        let separator = self.key(node, left_count, touch);
-        let first = if level == 0 {
-            left_count
-        } else {
-            let child = self.value(node, left_count, touch);
-            self.set_child(right, 0, child, touch);
-            left_count + 1
-        };
-        let moved = (count - first) as usize;
-        for part in [KEYS, self.values()] {
-            self.region
-                .shift(node + part + first, right + part, moved, touch);
-        }
-        let cleared = (count - left_count) as usize;
-        self.region
-            .words_mut(node + KEYS + left_count, cleared)
-            .fill(NO_KEY);
-        self.set_header(right, count - first, level, touch);
-        self.set_header(node, left_count, level, touch);
-        separator
-    }
-
-    fn grow(
-        &mut self,
-        (key, right): (u32, u32),
-        touch: &mut impl Touch,
-    ) -> Result<(), StoreError> {
-        let (_, level) = self.header(self.root, touch);
-        let root = self.new_node(level + 1)?;
-        self.set_child(root, 0, self.root, touch);
-        self.set_entry(root, 0, (key, right), touch);
-        self.set_header(root, 1, level + 1, touch);
-        self.root = root;
-        self.height += 1;
-        Ok(())
-    }
 }
 
 impl Path {
@@ -507,70 +362,5 @@ impl Path {
 
     pub(super) const fn node(&self, depth: usize) -> (At, u32) {
         (self.nodes[depth], self.places[depth])
-    }
-}
-
-impl Index {
-    /// Return all entries in ascending order.
-    pub fn entries(&self) -> Vec<(u32, u32)> {
-        let touch = &mut super::touch::Silent;
-        let (mut leaf, mut found) = (self.leaf_of(0, touch), Vec::new());
-        while leaf != NOWHERE {
-            let (count, _) = self.header(leaf, touch);
-            for place in 0..count {
-                found.push((self.key(leaf, place, touch), self.value(leaf, place, touch)));
-            }
-            leaf = self.next(leaf, touch);
-        }
-        found
-    }
-
-    /// Check the invariants.
-    ///
-    /// # Errors
-    ///
-    /// Which node breaks which one.
-    pub fn check(&self) -> Result<(), String> {
-        let mut leaves = Vec::new();
-        self.check_node(self.root, self.height - 1, (0, NO_KEY), &mut leaves)?;
-        let touch = &mut super::touch::Silent;
-        let nexts = leaves.iter().skip(1).copied().chain([NOWHERE]);
-        for (&leaf, next) in leaves.iter().zip(nexts) {
-            if self.next(leaf, touch) != next {
-                return Err(format!("leaf {leaf} is not followed by the next one"));
-            }
-        }
-        Ok(())
-    }
-
-    fn check_node(
-        &self,
-        node: At,
-        level: usize,
-        (low, high): (u32, u32),
-        leaves: &mut Vec<At>,
-    ) -> Result<(), String> {
-        let touch = &mut super::touch::Silent;
-        let (count, own_level) = self.header(node, touch);
-        let keys = self.region.words(node + KEYS, self.capacity as usize);
-        let (used, unused) = keys.split_at(count as usize);
-        if own_level as usize != level || unused.iter().any(|&key| key != NO_KEY) {
-            return Err(format!("node {node} has level {own_level}, or keys too many"));
-        }
-        let is_sorted = used.is_sorted_by(|one, other| one < other);
-        if !is_sorted || used.iter().any(|key| !(low..high).contains(key)) {
-            return Err(format!("node {node} has keys that are not its own"));
-        }
-        if level == 0 {
-            leaves.push(node);
-            return Ok(());
-        }
-        for place in 0..=count {
-            let low = if place == 0 { low } else { used[place as usize - 1] };
-            let high = used.get(place as usize).copied().unwrap_or(high);
-            let child = self.child(node, place, touch);
-            self.check_node(child, level - 1, (low, high), leaves)?;
-        }
-        Ok(())
     }
 }

@@ -12,7 +12,9 @@
 
 pub mod batch;
 pub mod index;
-mod leaf_removal;
+mod index_check;
+mod index_insertion;
+mod index_removal;
 pub mod nodes;
 pub mod operation;
 pub mod placement;
@@ -20,9 +22,11 @@ pub mod region;
 mod scan;
 pub mod search;
 pub mod sorted;
+mod sorted_change;
 mod sorted_scan;
 pub mod spec;
 pub mod table;
+mod tags;
 #[cfg(test)]
 mod tests;
 pub mod touch;

@@ -7,6 +7,17 @@ use super::touch::{Area, Touch, Work};
 pub trait Operation {
     /// Take the record at `at`.
     fn take(&mut self, region: &Region, at: At, touch: &mut impl Touch);
+
+    /// Take the records at `ats`, one after the other.
+    #[inline]
+    fn take_each(
+        &mut self,
+        region: &Region,
+        ats: impl Iterator<Item = At>,
+        touch: &mut impl Touch,
+    ) {
+        ats.for_each(|at| self.take(region, at, touch));
+    }
 }
 
 /// Copies each record to the user.
@@ -45,9 +56,10 @@ impl Retrieve {
     }
 }
 
-impl Operation for Retrieve {
+impl Retrieve {
+    /// Say what copying a record touches, and return where it goes.
     #[inline]
-    fn take(&mut self, region: &Region, at: At, touch: &mut impl Touch) {
+    fn next_place(&mut self, region: &Region, at: At, touch: &mut impl Touch) -> usize {
         let bytes = self.words as u64 * WORD_BYTES;
         touch.work(Work::Records, 1);
         touch.work(Work::CopiedBytes, bytes);
@@ -56,7 +68,30 @@ impl Operation for Retrieve {
         }
         touch.read(region.area(), u64::from(at) * WORD_BYTES, bytes);
         touch.write(Area::User, self.at as u64 * WORD_BYTES, bytes);
-        let target = &mut self.user[self.at..self.at + self.words];
+        self.at
+    }
+
+    /// Copy records of `WORDS`.
+    #[inline]
+    fn copy_each<const WORDS: usize>(
+        &mut self,
+        region: &Region,
+        ats: impl Iterator<Item = At>,
+        touch: &mut impl Touch,
+    ) {
+        ats.for_each(|at| {
+            let place = self.next_place(region, at, touch);
+            copy::<WORDS>(region, at, &mut self.user[place..place + WORDS]);
+            self.at += self.step;
+        });
+    }
+}
+
+impl Operation for Retrieve {
+    #[inline]
+    fn take(&mut self, region: &Region, at: At, touch: &mut impl Touch) {
+        let place = self.next_place(region, at, touch);
+        let target = &mut self.user[place..place + self.words];
         // A length that is known when this is compiled needs no call.
         match self.words {
             2 => copy::<2>(region, at, target),
@@ -67,6 +102,24 @@ impl Operation for Retrieve {
             words => target.copy_from_slice(region.words(at, words)),
         }
         self.at += self.step;
+    }
+
+    #[inline]
+    fn take_each(
+        &mut self,
+        region: &Region,
+        ats: impl Iterator<Item = At>,
+        touch: &mut impl Touch,
+    ) {
+        // The length is asked for once, instead of for each record.
+        match self.words {
+            2 => self.copy_each::<2>(region, ats, touch),
+            8 => self.copy_each::<8>(region, ats, touch),
+            16 => self.copy_each::<16>(region, ats, touch),
+            32 => self.copy_each::<32>(region, ats, touch),
+            64 => self.copy_each::<64>(region, ats, touch),
+            _ => ats.for_each(|at| self.take(region, at, touch)),
+        }
     }
 }
 

@@ -199,6 +199,22 @@ impl Region {
         unsafe { std::slice::from_raw_parts_mut(start.cast(), count) }
     }
 
+    /// Borrow bytes; who reads them says so to `Touch`.
+    #[inline]
+    pub fn bytes(&self, at: At, count: usize) -> &[u8] {
+        let start = self.checked(at, count as u64);
+        // SAFETY: as above; nothing writes while they are borrowed.
+        unsafe { std::slice::from_raw_parts(start, count) }
+    }
+
+    /// Borrow bytes to change them; who changes them says so to `Touch`.
+    #[inline]
+    pub fn bytes_mut(&mut self, at: At, count: usize) -> &mut [u8] {
+        let start = self.checked(at, count as u64);
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(start, count) }
+    }
+
     /// Move words within the region, which may overlap.
     pub fn shift(&mut self, from: At, to: At, count: usize, touch: &mut impl Touch) {
         let bytes = count as u64 * WORD_BYTES;

@@ -10,9 +10,10 @@ use super::region::{At, NOWHERE, Region, WORD_BYTES};
 use super::sorted::{LINE_WORDS, Sorted};
 use super::touch::{Area, Touch, Work};
 
-/// Lines between the one that is prefetched and the one that is read: what memory delivers in the
-/// time that it takes to answer.
-const LINES_AHEAD: u32 = 24;
+/// Lines that are prefetched at once before a node with slots is read. Among reads in the order of
+/// slots, prefetches took a quarter longer: 5.6 instead of 4.5 ns a record, in a scan of 2 million
+/// records in nodes of 4 KiB (`make bench PART=records` shows the scan).
+const AT_ONCE: u32 = 64;
 
 /// Lines that are still to be prefetched.
 #[derive(Clone, Copy, Debug)]
@@ -41,29 +42,44 @@ impl Soon {
 }
 
 impl Sorted {
-    /// Return how many nodes ahead a scan asks for by itself.
-    pub(super) const fn nodes_ahead(&self) -> usize {
-        LINES_AHEAD.div_ceil(self.words / LINE_WORDS + 1) as usize
-    }
-
     /// Hand `count` records to `operation`, node by node in physical order, from node `number` on.
-    pub fn scan<T: Touch>(
+    pub fn scan(
         &self,
         number: usize,
         count: u64,
         operation: &mut impl Operation,
-        touch: &mut T,
+        touch: &mut impl Touch,
     ) {
-        let nodes = self.directory().len();
-        let mut numbers = (number..nodes).chain(0..number);
-        let mut next = |touch: &mut T| {
-            let Some(number) = numbers.next() else {
-                return NOWHERE;
-            };
+        let nodes = self.directory.len();
+        let mut left = count;
+        for number in (number..nodes).chain(0..number) {
+            if left == 0 {
+                break;
+            }
             touch.read(Area::Directory, number as u64 * WORD_BYTES, WORD_BYTES);
-            self.directory()[number]
-        };
-        self.scan_nodes(&mut next, 0, count, self.nodes_ahead(), operation, touch);
+            let node = self.directory[number];
+            touch.work(Work::RecordNodes, 1);
+            let taken = left.min(u64::from(self.count(node, touch))) as u32;
+            let ats = (0..taken).map(|slot| self.record_at(node, slot));
+            operation.take_each(&self.region, ats, touch);
+            left -= u64::from(taken);
+            if let Some(&next) = self.directory.get(number + 1) {
+                self.prefetch_between(node, taken, next);
+            }
+        }
+    }
+
+    /// Prefetch the lines between record `count` of a node and the first records of the next one,
+    /// which need not be read: the prefetcher of a processor follows lines in a row, and has to find
+    /// them again after a gap. A sum of 2 million records took 3.7 ns a record with this, 4.7 ns with
+    /// a prefetch of each record.
+    #[inline]
+    fn prefetch_between(&self, node: At, count: u32, next: At) {
+        if next == node + self.words {
+            let free = (self.per_node - count) * self.record_words;
+            self.prefetch_lines(self.record_at(node, count), free / LINE_WORDS);
+        }
+        self.prefetch_lines(next, self.record_at(0, 0) / LINE_WORDS);
     }
 
     /// Hand the records of the nodes that `next` gives to `operation`, at most `most`, from place
@@ -83,7 +99,7 @@ impl Sorted {
             // First lines, which hold the counts, come twice as early as records do.
             while coming.len() <= 2 * ahead {
                 let node = next(touch);
-                self.prefetch_keys(node);
+                self.prefetch_order(node);
                 coming.push_back(node);
             }
             let node = coming.pop_front().unwrap_or(NOWHERE);
@@ -127,11 +143,23 @@ impl Sorted {
         touch.work(Work::RecordNodes, 1);
         let count = self.count(node, touch).saturating_sub(place);
         let taken = most.min(u64::from(count)) as u32;
-        let mut at = self.record_at(node, place);
-        for _ in 0..taken {
-            soon.ask(&self.region, self.record_words);
-            operation.take(&self.region, at, touch);
-            at += self.record_words;
+        if self.has_tags {
+            soon.ask(&self.region, AT_ONCE * LINE_WORDS);
+            let slots = self.slots_at(node);
+            let first = u64::from(slots) * WORD_BYTES + u64::from(place);
+            touch.read(Area::Nodes, first, u64::from(taken));
+            let slots = &self.region.bytes(slots, self.per_node as usize)[place as usize..];
+            let ats = slots[..taken as usize].iter().map(|&slot| {
+                soon.ask(&self.region, self.record_words);
+                self.record_at(node, u32::from(slot))
+            });
+            operation.take_each(&self.region, ats, touch);
+        } else {
+            let ats = (place..place + taken).map(|place| {
+                soon.ask(&self.region, self.record_words);
+                self.record_at(node, place)
+            });
+            operation.take_each(&self.region, ats, touch);
         }
         soon.ask(&self.region, self.words);
         u64::from(taken)

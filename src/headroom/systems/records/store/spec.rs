@@ -15,8 +15,8 @@ pub enum Layout {
     Array,
     /// A page with an array of slots that know where each record is; the index knows each slot.
     Slotted,
-    /// An array of keys and one of records, both in the order of the keys; the index knows each
-    /// node.
+    /// Keys in their order apart from the records; the index knows each node. Records are in the
+    /// order of the keys, too, or behind slots and tags, see [`Spec::has_tags`].
     Sorted,
 }
 
@@ -58,11 +58,25 @@ impl Spec {
         let stride = self.stride_bytes();
         match self.layout {
             Layout::Array => self.node_bytes / stride,
-            Layout::Slotted | Layout::Sorted => {
-                // A word for the count, and a word for each record.
-                self.node_bytes.saturating_sub(4) / (stride + 4)
-            }
+            // The count; for each record a key, a tag and a slot; and whole words of both.
+            Layout::Sorted if self.has_tags() => (self.node_bytes - 10) / (stride + 6),
+            Layout::Slotted | Layout::Sorted => self.pairs_per_node(),
         }
+    }
+
+    /// Return how many records fit into a node with a word for the count, and one for each.
+    const fn pairs_per_node(&self) -> u64 {
+        self.node_bytes.saturating_sub(4) / (self.stride_bytes() + 4)
+    }
+
+    /// Return whether sorted nodes have tags, which find a record without a search of the keys, and
+    /// slots, which let records stay where they were inserted.
+    ///
+    /// Fewer records have their keys in one line, which takes no longer; more than a byte numbers
+    /// would share tags too often.
+    pub const fn has_tags(&self) -> bool {
+        let count = self.pairs_per_node();
+        matches!(self.layout, Layout::Sorted) && count > 15 && count <= 255
     }
 
     /// Return how many nodes the records may take.

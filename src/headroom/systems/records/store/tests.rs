@@ -1,6 +1,6 @@
 //! The store against the standard library's ordered map.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ use super::placement::Placement;
 use super::region::{At, Region};
 use super::spec::{Layout, Spec};
 use super::table::Table;
-use super::touch::{Silent, Touch};
+use super::touch::{Area, Silent, Touch, Work};
 use crate::memory::probe::buffer::Pages;
 
 /// Notes the number and the content of each record.
@@ -200,8 +200,13 @@ fn a_full_index_of_lines_has_the_levels_of_the_formula() {
 
 #[test]
 fn all_records_may_go_and_come_back() {
-    for layout in [Layout::Array, Layout::Slotted, Layout::Sorted] {
-        let spec = Spec { layout, ..SPEC };
+    for (layout, node_bytes) in [
+        (Layout::Array, 1024),
+        (Layout::Slotted, 1024),
+        (Layout::Sorted, 1024),
+        (Layout::Sorted, 4096),
+    ] {
+        let spec = Spec { node_bytes, layout, ..SPEC };
         let mut table = filled(spec, 0..RECORDS);
         let nodes = table.directory().len();
         for round in 0..3 {
@@ -221,6 +226,87 @@ fn all_records_may_go_and_come_back() {
             assert_eq!(table.directory().len(), nodes, "places are used again");
         }
     }
+}
+
+/// Notes which bytes of the nodes are read and written.
+#[derive(Default)]
+struct Watcher {
+    read: Vec<(u64, u64)>,
+    written: Vec<(u64, u64)>,
+}
+
+impl Touch for Watcher {
+    fn read(&mut self, area: Area, offset: u64, bytes: u64) {
+        if area == Area::Nodes {
+            self.read.push((offset, offset + bytes));
+        }
+    }
+
+    fn write(&mut self, area: Area, offset: u64, bytes: u64) {
+        if area == Area::Nodes {
+            self.written.push((offset, offset + bytes));
+        }
+    }
+
+    fn work(&mut self, _: Work, _: u64) {}
+}
+
+fn lines(spans: &[(u64, u64)]) -> usize {
+    let each = spans.iter().flat_map(|&(start, end)| start / 64..end.div_ceil(64));
+    each.collect::<BTreeSet<u64>>().len()
+}
+
+const TAGGED: Spec = Spec {
+    node_bytes: 4096,
+    capacity: 3000,
+    ..SPEC
+};
+
+/// Invariant: the model sees each word that changes. Splits, moves and freed nodes are among them.
+#[test]
+fn a_watcher_sees_every_change_of_a_node() {
+    for node_bytes in [1024, 4096] {
+        let spec = Spec { node_bytes, ..TAGGED };
+        let mut table = filled(spec, (0..400).map(|key| key * 7));
+        let words = |table: &Table| table.region().words(0, 16 * 1024).to_vec();
+        for step in 0..600_u32 {
+            let key = step.wrapping_mul(7919) % 2800;
+            let (before, mut watcher) = (words(&table), Watcher::default());
+            if !table.remove(key, &mut watcher) {
+                let record = record(&spec, key, step);
+                assert!(table.insert(&record, &mut watcher).expect("room"));
+            }
+            let after = words(&table);
+            for (at, _) in before.iter().zip(&after).enumerate().filter(|(_, one)| one.0 != one.1) {
+                let byte = at as u64 * 4;
+                let seen = |&(start, end): &(u64, u64)| start < byte + 4 && byte < end;
+                assert!(watcher.written.iter().any(seen), "word {at} in step {step}");
+            }
+        }
+        table.check().expect("sound");
+    }
+}
+
+/// The reason for tags and slots: a look-up reads the line of tags and the record, apart from rare
+/// wrong candidates, and an insert writes lines of tags, keys, slots and one record.
+#[test]
+fn tags_spare_lines_of_keys_and_slots_spare_records() {
+    let keys: Vec<u32> = (0..3000_u32).map(|key| key.wrapping_mul(0x9E37_79B1)).collect();
+    let mut table = filled(TAGGED, keys.iter().copied().take(2900));
+    let mut read = 0;
+    for &key in &keys[..2900] {
+        let mut watcher = Watcher::default();
+        assert_eq!(table.look_up(&[key], 2, &mut Sum::default(), &mut watcher), 1);
+        read += lines(&watcher.read);
+    }
+    assert!((2 * 2900..23 * 290).contains(&read), "{read} lines");
+    let mut few = 0;
+    for &key in &keys[2900..] {
+        let mut watcher = Watcher::default();
+        table.insert(&record(&TAGGED, key, 1), &mut watcher).expect("room");
+        few += usize::from(lines(&watcher.written) <= 8);
+    }
+    assert!(few > 80, "{few} of 100 inserts, the others split");
 }
 
 #[test]
