@@ -114,7 +114,9 @@ def _height_of_rows(figure: Bars | Rows | Stacks, width: float) -> float:
         return height_of_rows([bar.label for bar in figure.bars], width, has_head=has_head)
     if isinstance(figure, Rows):
         has_head = bool(figure.band_text or figure.end_title)
-        return height_of_rows([row.label for row in figure.rows], width, has_head=has_head)
+        ends = [row.text for row in figure.rows]
+        labels = [row.label for row in figure.rows]
+        return height_of_rows(labels, width, has_head=has_head, ends=ends)
     labels = [stack.label for stack in figure.stacks]
     rows = height_of_rows(labels, width, has_head=bool(figure.title))
     return rows + key_height(figure.parts, width)

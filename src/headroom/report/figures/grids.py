@@ -1,12 +1,12 @@
 """Figures of cells: claims as squares, values by two factors, lanes over time, busy shares."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headroom.report.figures.axes import draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Busy, Cell, Cells, Lanes, SquareRow, Squares
-from headroom.report.figures.placing import Anchor, Box, Words, broken
+from headroom.report.figures.placing import Anchor, Box, Words, broken_anywhere
 from headroom.report.figures.roles import Role
 from headroom.report.figures.row_figures import draw_key, key_height
 
@@ -28,6 +28,7 @@ class _Laid:
 
     row: SquareRow
     label: list[str]
+    detail: list[str]
     in_line: int
     notes: list[tuple[str, str]]
     is_beside: bool
@@ -40,7 +41,7 @@ class _Laid:
     @property
     def height(self) -> float:
         """Height (px) of the section."""
-        words = _LINE_PX * (len(self.label) + bool(self.row.detail))
+        words = _LINE_PX * (len(self.label) + len(self.detail))
         squares, notes = self.square_lines * _STEP_PX, len(self.notes) * _LINE_PX
         return max(words, squares, notes) if self.is_beside else max(words, squares + notes)
 
@@ -59,16 +60,18 @@ def _laid(squares: Squares, width: float) -> list[_Laid]:
     in_line = max(1, int((width - left) // _STEP_PX))
     laid = []
     for row in squares.rows:
-        lines = broken(row.label, label, is_bold=True)
         used = min(len(row.squares), in_line) * _STEP_PX
         beside = width - left - used - 10.0
         is_beside = len(row.squares) <= in_line and beside > _LEAST_NOTE_PX
         room = min(beside, _NOTE_PX) if is_beside else width - left
-        notes = [(verdict, text) for verdict, whole in row.notes for text in broken(whole, room)]
+        notes = [
+            (verdict, text) for verdict, whole in row.notes for text in broken_anywhere(whole, room)
+        ]
         laid.append(
             _Laid(
                 row=row,
-                label=[*lines[:1], *([" ".join(lines[1:])] if len(lines) > 1 else [])],
+                label=broken_anywhere(row.label, label, is_bold=True),
+                detail=broken_anywhere(row.detail, label, size=11.0) if row.detail else [],
                 in_line=in_line,
                 notes=notes,
                 is_beside=is_beside,
@@ -89,10 +92,11 @@ def draw_squares(squares: Squares, canvas: Canvas) -> None:
     for one in _laid(squares, canvas.width):
         y = top + 12.0
         for text in one.label:
-            canvas.write(Words(text=text, is_bold=True).within(room), 0.0, y)
+            canvas.write(Words(text=text, is_bold=True), 0.0, y)
             y += _LINE_PX
-        words = Words(text=one.row.detail, tone="muted", size="small").within(room)
-        canvas.write(words, 0.0, y - 1.0)
+        for text in one.detail:
+            canvas.write(Words(text=text, tone="muted", size="small"), 0.0, y - 1.0)
+            y += _LINE_PX
         _draw_claims(one, canvas, room + 14.0, top)
         top += one.height + _ROW_GAP
 
@@ -106,8 +110,7 @@ def _draw_claims(one: _Laid, canvas: Canvas, left: float, top: float) -> None:
     y = top + 11.5 + (0.0 if one.is_beside else one.square_lines * _STEP_PX)
     for number, (verdict, text) in enumerate(one.notes):
         tone: Role = "differs" if verdict == "differs" else "context"
-        words = Words(text=text, tone=tone).within(canvas.width - x)
-        canvas.write(words, x, y + number * _LINE_PX)
+        canvas.write(Words(text=text, tone=tone), x, y + number * _LINE_PX)
 
 
 def _draw_square(canvas: Canvas, verdict: str, hint: str, x: float, y: float) -> None:
@@ -233,8 +236,11 @@ def draw_busy(busy: Busy, canvas: Canvas) -> None:
         tall = _BUSY_PX - 12.0
         canvas.line((plot.left, bottom), (plot.right, bottom), "axis")
         canvas.line((plot.left, bottom - tall), (plot.right, bottom - tall), "grid")
-        name = Words(text=row.label, tone=row.role, is_bold=True).within(left - 12.0)
-        canvas.write(name, 0.0, bottom - tall / 2.0 + 4.0)
+        name = Words(text=row.label, tone=row.role, is_bold=True)
+        lines = broken_anywhere(row.label, left - 12.0, is_bold=True, most=3)
+        first = bottom - tall / 2.0 + 4.0 - (len(lines) - 1) * 15.0 / 2.0
+        for line, text in enumerate(lines):
+            canvas.write(replace(name, text=text), 0.0, first + line * 15.0)
         _area(canvas, plot, row.shares, ends=(bottom, tall), style=f"f-{row.role}")
 
 

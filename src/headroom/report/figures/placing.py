@@ -33,9 +33,13 @@ SIZE = 12.0
 _SIZES = {"small": 11.0, "": SIZE, "large": 14.0}
 _ASCENT, _DESCENT, _SPACING = 0.95, 0.26, 1.25
 """Of a line of text, in its size: above and below the base line, and from line to line."""
+MOST_LINES = 8
+"""Lines of a label: enough for a sentence on a phone, not for names without end."""
 _RINGS = (7.0, 16.0, 30.0, 48.0)
 """Distances (px) from the point at which labels are tried."""
 _GAP = 2.0
+_ROUNDING = 0.01
+"""Room (px) is the end of a sum in which the width itself may be."""
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -92,7 +96,7 @@ class Words:
         Empty if not even a letter has room.
         """
         text = self.text
-        if self.width <= width:
+        if self.width <= width + _ROUNDING:
             return self
         while text and self._with(text + _ELLIPSIS).width > width:
             text = text[:-1]
@@ -121,7 +125,7 @@ def broken(text: str, width: float, *, size: float = SIZE, is_bold: bool = False
     lines: list[str] = []
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(joined, size, is_bold=is_bold) <= width:
+        if lines and text_width(joined, size, is_bold=is_bold) <= width + _ROUNDING:
             lines[-1] = joined
         else:
             lines.append(word)
@@ -129,7 +133,7 @@ def broken(text: str, width: float, *, size: float = SIZE, is_bold: bool = False
 
 
 def broken_anywhere(
-    text: str, width: float, *, most: int, size: float = SIZE, is_bold: bool = False
+    text: str, width: float, *, size: float = SIZE, is_bold: bool = False, most: int = MOST_LINES
 ) -> list[str]:
     """Return `text` in lines of at most `width` (px): words that are too long are broken too.
 
@@ -137,7 +141,7 @@ def broken_anywhere(
 
     Examples
     --------
-    >>> broken_anywhere("an_identifier_without_blanks here", 110.0, most=3)
+    >>> broken_anywhere("an_identifier_without_blanks here", 110.0)
     ['an_identifier_', 'without_blanks', 'here']
     """
     lines: list[str] = []
@@ -155,7 +159,7 @@ def broken_anywhere(
 def _fitting(text: str, width: float, *, size: float, is_bold: bool) -> int:
     """Return how many letters fit, one at least; fewer to break after a sign between words."""
     end = len(text)
-    while end > 1 and text_width(text[:end], size, is_bold=is_bold) > width:
+    while end > 1 and text_width(text[:end], size, is_bold=is_bold) > width + _ROUNDING:
         end -= 1
     if end == len(text):
         return end

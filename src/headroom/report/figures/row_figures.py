@@ -6,17 +6,18 @@ texts can meet.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from headroom.report.figures.axes import Axis, draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Bar, Bars, Row, Rows, Stacks
-from headroom.report.figures.placing import Box, Words, broken_anywhere
+from headroom.report.figures.placing import MOST_LINES, Anchor, Box, Words, broken_anywhere
 from headroom.report.model_picture.letters import text_width
 
-_LABEL_SHARE = 0.38
+_LABEL_SHARE, _END_SHARE = 0.38, 0.35
+_PHONE_PX, _MOST_LINES = 500.0, 3
 _ROW_PX, _TALL_ROW_PX = 26.0, 35.0
 _LINE_PX = 15.0
-_PHONE_PX, _MOST_LINES, _MOST_LINES_OF_A_PHONE = 500.0, 2, 4
 _BOTTOM_PX = 42.0
 _GAP = 12.0
 _ABOVE_PX = 24.0
@@ -24,31 +25,59 @@ _VISIBLE_PX = 0.2
 _LEAST_BAR_PX, _LEAST_END_PX = 50.0, 40.0
 
 
-def height_of_rows(labels: Sequence[str], width: float, *, has_head: bool) -> float:
-    """Return the height (px) of a figure of rows: more where a label takes several lines."""
-    lines = max((len(_lines(label, width, is_bold=True)) for label in labels), default=1)
-    row = _ROW_PX if lines == 1 else _TALL_ROW_PX + (lines - 2) * _LINE_PX
-    return len(labels) * row + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
+def height_of_rows(
+    labels: Sequence[str], width: float, *, has_head: bool, ends: Sequence[str] = ()
+) -> float:
+    """Return the height (px) of a figure of rows: more where a text takes several lines."""
+    rows = sum(_row_heights(labels, ends, width))
+    return rows + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
 
 
-def _lines(label: str, width: float, *, is_bold: bool) -> list[str]:
-    """Return the lines of a label in a figure of a width (px): more of them on a phone."""
-    most = _MOST_LINES if width > _PHONE_PX else _MOST_LINES_OF_A_PHONE
-    return broken_anywhere(label, _LABEL_SHARE * width, most=most, is_bold=is_bold)
+def _row_heights(labels: Sequence[str], ends: Sequence[str], width: float) -> list[float]:
+    """Return the height (px) of each row in a figure of a width (px)."""
+    lines = [len(_lines(label, width)) for label in labels]
+    if ends:
+        lines = [
+            max(count, len(_end_lines(end, width)))
+            for count, end in zip(lines, ends, strict=True)
+        ]  # fmt: skip
+    return [
+        _ROW_PX if count == 1 else _TALL_ROW_PX + (count - 2) * _LINE_PX for count in lines
+    ]  # fmt: skip
 
 
-def _middles(plot: Box, count: int) -> list[float]:
-    """Return the heights (px) of the rows of a plot."""
-    pitch = (plot.bottom - plot.top) / max(1, count)
-    return [plot.top + pitch * (number + 0.5) for number in range(count)]
+def _lines(label: str, width: float, *, is_bold: bool = True) -> list[str]:
+    """Return the lines of a label at the left of a figure of a width (px)."""
+    most = _MOST_LINES if width > _PHONE_PX else MOST_LINES
+    return broken_anywhere(label, _LABEL_SHARE * width, is_bold=is_bold, most=most)
+
+
+def _end_lines(text: str, width: float, *, is_bold: bool = True) -> list[str]:
+    """Return the lines of a text at the right of a figure of a width (px)."""
+    return broken_anywhere(text, _END_SHARE * width, is_bold=is_bold, most=_MOST_LINES)
+
+
+def _middles(plot: Box, heights: Sequence[float]) -> list[float]:
+    """Return where the middles (px) of rows lie that share a plot as their heights do."""
+    scale = (plot.bottom - plot.top) / max(sum(heights), 1.0)
+    ends = [0.0, *accumulate(heights)]
+    return [plot.top + scale * (above + below) / 2.0 for above, below in pairwise(ends)]
 
 
 def _write_label(canvas: Canvas, words: Words, y: float) -> None:
     """Write the label of a row, in several lines where one is too short: it is never cut."""
     lines = _lines(words.text, canvas.width, is_bold=words.is_bold)
+    _write_lines(canvas, words, lines, (0.0, y), "start")
+
+
+def _write_lines(
+    canvas: Canvas, words: Words, lines: Sequence[str], at: tuple[float, float], anchor: Anchor
+) -> None:
+    """Write lines around a height (px)."""
+    x, y = at
     first = y + 4.0 - (len(lines) - 1) * _LINE_PX / 2.0
     for number, text in enumerate(lines):
-        canvas.write(replace(words, text=text), 0.0, first + number * _LINE_PX)
+        canvas.write(replace(words, text=text), x, first + number * _LINE_PX, anchor)
 
 
 def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_head: bool) -> Box:
@@ -56,7 +85,7 @@ def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_h
     widest = max((words.width for words in labels), default=0.0)
     left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
     right = max((text_width(text, 12.0, is_bold=True) for text in ends if text), default=0.0)
-    right = min(right, 0.35 * canvas.width)
+    right = min(right, _END_SHARE * canvas.width)
     end = canvas.width - (right + _GAP if right else 10.0)
     return Box(left, 4.0 + _ABOVE_PX * has_head, end, canvas.height - _BOTTOM_PX)
 
@@ -88,14 +117,16 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
     if bars.end_title and end_room:
         words = Words(text=bars.end_title, tone="muted").within(0.36 * canvas.width)
         canvas.write(words, canvas.width, 12.0, "end")
-    for bar, y in zip(bars.bars, _middles(plot, len(bars.bars)), strict=True):
+    heights = _row_heights([bar.label for bar in bars.bars], (), canvas.width)
+    for bar, y in zip(bars.bars, _middles(plot, heights), strict=True):
         is_plain = bar.role == "context"
         label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
         _write_label(canvas, label, y)
         _draw_bar(bar, canvas, bars.x, plot, y)
         if bar.end and end_room:
-            words = Words(text=bar.end, tone="limit").within(end_room)
-            canvas.write(words, canvas.width, y + 4.0, "end")
+            words = Words(text=bar.end, tone="limit")
+            lines = broken_anywhere(bar.end, end_room, most=_MOST_LINES)
+            _write_lines(canvas, words, lines, (canvas.width, y), "end")
     if bars.today is not None:
         x = plot.left + bars.x.share(bars.today) * (plot.right - plot.left)
         canvas.line((x, plot.top), (x, plot.bottom), "s-published thin dashed")
@@ -150,13 +181,15 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
         canvas.write(words, min(max(x, half), plot.right - half), 12.0, "middle")
     head = Words(text=rows.end_title, tone="muted")
     canvas.write_if_free(head, canvas.width, 12.0, "end")
-    middles = _middles(plot, len(rows.rows))
+    texts = [row.text for row in rows.rows]
+    middles = _middles(plot, _row_heights([row.label for row in rows.rows], texts, canvas.width))
     for row, label, y in zip(rows.rows, labels, middles, strict=True):
         _write_label(canvas, label, y)
         _draw_row(row, canvas, rows.x, plot, y)
         if row.text:
             words = Words(text=row.text, is_bold=row.is_bold)
-            canvas.write(words.within(0.35 * canvas.width), canvas.width, y + 4.0, "end")
+            lines = _end_lines(row.text, canvas.width, is_bold=row.is_bold)
+            _write_lines(canvas, words, lines, (canvas.width, y), "end")
 
 
 def _draw_row(row: Row, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None:
@@ -191,7 +224,8 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
     _draw_frame(canvas, stacks.x, plot, centre=None, band=None)
     if stacks.title:
         canvas.write(Words(text=stacks.title, tone="muted").within(canvas.width), 0.0, used + 12.0)
-    middles = _middles(plot, len(stacks.stacks))
+    heights = _row_heights([stack.label for stack in stacks.stacks], (), canvas.width)
+    middles = _middles(plot, heights)
     for stack, label, y in zip(stacks.stacks, labels, middles, strict=True):
         _write_label(canvas, label, y)
         start = 0.0
