@@ -2,8 +2,9 @@
 
 The method `memory.machine` finds caches, TLBs and their latencies in the points of a memory probe.
 With those, a simulation counts what each timed cell meets; its time is then linear in what is left
-to find: the costs of work, and the inverse of each overlap. They minimise the squares of relative
-errors within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific Computing 21, 1999).
+to find: the costs of work, and the inverse of each overlap. They minimise the logarithms of
+predicted over measured times within their bounds (Branch, Coleman, Li, SIAM Journal on Scientific
+Computing 21, 1999), so that half and double weigh the same; large ones weigh less than by squares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
-from scipy.optimize import lsq_linear
+from scipy.optimize import least_squares, lsq_linear
 
 from headroom.experiment.protocol.fit_method import (
     FitError,
@@ -41,6 +42,11 @@ from headroom.systems.records.parameters import SCANS
 OVERLAPS = ("scan_overlap", "lookup_overlap", "stream_overlap")
 _PROBE = "memory.machine"
 _MOST_OVERLAP = 64.0
+_USUAL_ERROR = 0.2
+"""Errors (of a logarithm) beyond which a cell weighs less than by squares."""
+_PULL = 0.02
+"""Pull of costs towards zero, in the largest share of a cell's time that each has."""
+_LEAST_RATIO, _INSIDE = 1e-12, 1e-12
 _SEED = 1
 """Places of the nodes of simulated cells: a fit is a function of its points."""
 
@@ -159,7 +165,7 @@ def fitted_costs(rows: FloatArray) -> list[FittedParameter]:
     is_met = [bool(column.max() > 0.0) for column in rows[:, len(WORK) :].T]
     low = np.array([0.0] * len(WORK) + [1.0 / _MOST_OVERLAP] * len(OVERLAPS))
     high = np.array([np.inf] * len(WORK) + [1.0] * len(OVERLAPS))
-    found = lsq_linear(rows, np.ones(len(rows)), bounds=(low, high)).x
+    found = _least_logarithms(rows, low, high)
     costs = [
         FittedParameter(name=name, value=float(value), unit="s")
         for name, value in zip(WORK, found, strict=False)
@@ -172,6 +178,30 @@ def fitted_costs(rows: FloatArray) -> list[FittedParameter]:
         for name, value, met in zip(OVERLAPS, found[len(WORK) :], is_met, strict=True)
     ]  # fmt: skip
     return [*costs, *overlaps]
+
+
+def _least_logarithms(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return what makes the products of rows nearest to 1, as ratios."""
+    largest = rows.max(axis=0)
+    scale = np.where(largest > 0.0, largest, 1.0)
+    scaled, (low, high) = rows / scale, (low * scale, high * scale)
+    start = lsq_linear(scaled, np.ones(len(rows)), bounds=(low, high)).x
+
+    def times(found: FloatArray) -> FloatArray:
+        return np.maximum(scaled @ found, _LEAST_RATIO)
+
+    # Costs that no cell tells apart share what they explain: without a pull, chance would decide.
+    pull = _PULL * np.eye(start.size)
+    found = least_squares(
+        lambda found: np.concatenate([np.log(times(found)), pull @ found]),
+        np.clip(start, low + _INSIDE, high - _INSIDE),
+        jac=lambda found: np.vstack([scaled / times(found)[:, np.newaxis], pull]),
+        bounds=(low, high),
+        loss="soft_l1",
+        f_scale=_USUAL_ERROR,
+        x_scale="jac",
+    ).x
+    return np.asarray(found / scale, dtype=np.float64)
 
 
 def cost_row(config: Mapping[str, Value], found: Mapping[str, Any], run_s: float) -> list[float]:
