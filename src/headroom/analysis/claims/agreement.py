@@ -40,7 +40,7 @@ from headroom.analysis.results import PredictedPair, Verdict
 from headroom.analysis.statistics.dispersion import statistic_interval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
 from headroom.analysis.statistics.versus import Judgement, judge, place_of
-from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.study.study import AgreementClaim, ErrorsClaim, in_base_units
 
 
@@ -172,10 +172,10 @@ def met_points(
 ) -> list[tuple[MeasuredPoint, MeasuredPoint]]:
     """Return the points that meet, predicted and measured, one pair or more."""
     there = selected({}, other)
-    candidates = [point.levels for point in there]
+    partners = Partners([point.levels for point in there], to=claim.to)
     found = []
     for point in selected(claim.where, evidence):
-        places = matching(point.levels, candidates, to=claim.to)
+        places = partners.of(point.levels)
         if len(places) > 1:
             raise NoEvidenceError(
                 MissingEvidence(

@@ -13,7 +13,7 @@ from headroom.analysis.derived.quantity import Cell, Vector, combined
 from headroom.analysis.evidence import NoValue, NoValueCode
 from headroom.analysis.results import DerivedResult
 from headroom.defects import fallback
-from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.protocol.derived import derived_function
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Value
@@ -93,7 +93,8 @@ def derive(planned: PlannedDerived, source: Sequence[Cell], other: Sequence[Cell
         return [cell for group in groups for cell in _of_each(planned, group, _EACH[operation])]
     if operation == "function":
         return _of_each(planned, source, _registered(planned, source))
-    return [_of_two(planned, cell, other) for cell in source]
+    partners = Partners([cell.levels for cell in other], to=planned.to)
+    return [_of_two(planned, cell, _partner(planned, cell, other, partners)) for cell in source]
 
 
 def _groups(cells: Sequence[Cell], over: frozenset[str]) -> list[list[Cell]]:
@@ -163,8 +164,7 @@ def _registered(planned: PlannedDerived, cells: Sequence[Cell]) -> Vector:
     return lambda values: fallback(lambda: called(values), lambda _: nothing)
 
 
-def _of_two(planned: PlannedDerived, cell: Cell, others: Sequence[Cell]) -> Cell:
-    partner = _partner(planned, cell, others)
+def _of_two(planned: PlannedDerived, cell: Cell, partner: Cell) -> Cell:
     if not cell.is_known or not partner.is_known:
         missing = cell.missing if not cell.is_known else partner.missing
         return Cell(levels=cell.levels, count=cell.is_known + partner.is_known, planned=2,
@@ -179,14 +179,16 @@ def _of_two(planned: PlannedDerived, cell: Cell, others: Sequence[Cell]) -> Cell
     return replace(found, levels=cell.levels, count=2, planned=2, missing=missing)
 
 
-def _partner(planned: PlannedDerived, cell: Cell, others: Sequence[Cell]) -> Cell:
+def _partner(
+    planned: PlannedDerived, cell: Cell, others: Sequence[Cell], partners: Partners
+) -> Cell:
     """Return the cell that another one is compared with, one without a value if there is none."""
     if planned.spec.divided_by in cell.levels:
         value = float(cell.levels[planned.spec.divided_by])
         return Cell(levels=cell.levels, value=value, parts={})
     fixed = {name for name in planned.over if name not in planned.to}
     own = {name: level for name, level in cell.levels.items() if name not in fixed}
-    places = matching(own, [other.levels for other in others], to=planned.to)
+    places = partners.of(own)
     if len(places) == 1:
         return others[places[0]]
     levels = {**own, **planned.to}

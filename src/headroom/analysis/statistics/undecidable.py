@@ -14,7 +14,7 @@ from headroom.analysis.statistics.dispersion import FEWEST, SPREADS
 from headroom.analysis.statistics.extremes import fewest_for_extreme
 from headroom.analysis.statistics.intervals import CONFIDENCE
 from headroom.analysis.statistics.signed_ranks import fewest_pairs
-from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.protocol.system import Column, Replays, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import (
@@ -151,9 +151,9 @@ def _met(
     """Return how many points of both experiments meet."""
     if own is None or other is None:
         return 1
-    candidates = [point.levels for point in other.points]
+    partners = Partners([point.levels for point in other.points], to=claim.to)
     return sum(
-        bool(matching(point.levels, candidates, to=claim.to))
+        bool(partners.of(point.levels))
         for point in own.points
         if all(point.levels.get(name) == level for name, level in claim.where.items())
     )

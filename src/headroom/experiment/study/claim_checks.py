@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import get_args
 
 from headroom.errors import HeadroomError
-from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.claim_quantities import with_numbers
@@ -375,7 +375,8 @@ def _check_agreement(
     candidates = [point.levels for point in other.points]
     own = experiments[claim.experiment].seen_by(claim.metric)
     predicted = _check_where(loaded, (*place, "where"), claim.where, own)
-    matches = [matching(point.levels, candidates, to=claim.to) for point in predicted]
+    partners = Partners(candidates, to=claim.to)
+    matches = [partners.of(point.levels) for point in predicted]
     if not any(matches):
         raise loaded.error(
             place,

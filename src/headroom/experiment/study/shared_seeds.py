@@ -10,7 +10,7 @@ levels; every other point keeps the seed of its own key.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headroom.experiment.protocol.agreement import matching
+from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.experiment.study.study_file import LoadedStudy
@@ -54,9 +54,10 @@ def _shared(
         raise loaded.error(
             place, f"there is no other experiment {wanted!r}", cure=suggestion(wanted, names)
         )
+    partners = Partners([candidate.levels for candidate in other.points], to={})
     points = []
     for point in experiment.points:
-        places = matching(point.levels, [candidate.levels for candidate in other.points], to={})
+        places = partners.of(point.levels)
         if len(places) != 1:
             levels = ", ".join(f"{name} = {level!r}" for name, level in point.levels.items())
             count = "no point" if not places else f"{len(places)} points"
