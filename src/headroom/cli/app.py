@@ -137,7 +137,7 @@ class HeadroomGroup(TyperGroup):
 
 
 def _exit_of(error: Exception) -> typer.Exit:
-    """Print what is wrong with the command line, unless it is only empty: then typer has helped."""
+    """Print the mistake in the command line, unless it is only empty: then typer has helped."""
     if type(error).__name__ != "NoArgsIsHelpError":
         _report(usage_error(error, command_names()))
     return typer.Exit(ExitCode.USAGE)

@@ -134,7 +134,7 @@ def test_many_points_tell_their_ranks_although_neighbours_overlap() -> None:
 
 
 def test_the_interval_of_a_rank_correlation_covers_that_of_the_truth() -> None:
-    """The sides have the same order but for noise, so their true correlation is 1; or none."""
+    """The sides have the same order except for noise: their true correlation is 1, or none."""
     rng = np.random.default_rng(2)
     same = [rank_correlation(noisy_pairs(range(20), 1.0, rng), confidence=0.95) for _ in range(40)]
     assert np.mean([found.high == 1.0 for found in same]) > 0.9

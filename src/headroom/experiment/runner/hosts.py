@@ -175,7 +175,7 @@ class _OtherHost(ThisHost):
     """A machine of the services alone."""
 
     def prepare(self, waiting: Configs) -> Prepared:  # noqa: ARG002 - the load's host checks it
-        """Return what would disturb the services."""
+        """Return the sources of disturbance of the services."""
         return Prepared(facts={}, busy=busy_words())
 
 
@@ -260,7 +260,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     task: Task | None = None
     experiment: str = ""
     content: bytes = b""
-    """What the load's host asks of an experiment's services."""
+    """A question of the load's host to an experiment's services."""
 
 
 class Reply(msgspec.Struct, kw_only=True):
@@ -277,7 +277,7 @@ class Reply(msgspec.Struct, kw_only=True):
 
 
 CALL = b"call"
-"""Begins a message that is no reply yet, but a `Call`."""
+"""Begins a `Call`, which comes before the reply."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):

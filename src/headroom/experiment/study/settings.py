@@ -69,7 +69,7 @@ def _set(content: _Table, text: str) -> None:
 
 
 def _check_fixed(text: str, name: str, tables: Sequence[_Table]) -> None:
-    """Refuse a bare name that is no fixed parameter: it would go to every experiment."""
+    """Refuse a bare name unless it is a fixed parameter: it would go to every experiment."""
     fixed = {key for table in tables for key in _below(table, ["fixed"]) or ()}
     if name not in fixed:
         known = suggestion(name, sorted(fixed)) if fixed else ""

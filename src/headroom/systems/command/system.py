@@ -221,7 +221,7 @@ class CommandSystem:
         return self.keeper.ensure([table], fill, ask.words)
 
     def _found_of_services(self, ask: Ask) -> str:
-        """Return what this host supplies to its services alone."""
+        """Return the facts of this host that its services alone use."""
         words = self._words(ask.config)
         if not words.servers:
             return ""

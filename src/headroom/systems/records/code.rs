@@ -8,7 +8,7 @@ use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = "src/headroom";
-/// What both columns run: the store, and what is done to it.
+/// Sources of both columns: the store and its operations.
 const STORE: [&str; 3] = [
     "systems/records/store",
     "systems/records/cells.rs",

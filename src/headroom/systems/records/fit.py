@@ -181,7 +181,7 @@ def fitted_costs(rows: FloatArray) -> list[FittedParameter]:
 
 
 def _least_logarithms(rows: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return what makes the products of rows nearest to 1, as ratios."""
+    """Return the costs that bring the product of each row nearest to 1, as a ratio."""
     largest = rows.max(axis=0)
     scale = np.where(largest > 0.0, largest, 1.0)
     scaled, (low, high) = rows / scale, (low * scale, high * scale)
@@ -190,7 +190,7 @@ def _least_logarithms(rows: FloatArray, low: FloatArray, high: FloatArray) -> Fl
     def times(found: FloatArray) -> FloatArray:
         return np.maximum(scaled @ found, _LEAST_RATIO)
 
-    # Costs that no cell tells apart share what they explain: without a pull, chance would decide.
+    # Costs that no cell can distinguish share a time: without a pull, chance would divide it.
     pull = _PULL * np.eye(start.size)
     found = least_squares(
         lambda found: np.concatenate([np.log(times(found)), pull @ found]),

@@ -168,7 +168,7 @@ class Cluster:
         return {address: dict(one["resources"]) for address, one in self._workers().items()}
 
     def asked(self, address: str, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - of any function
-        """Return what a function returns on one worker, or its error; waits as long as both live.
+        """Return the result of a function on one worker, or its error; waits as long as both live.
 
         Raises
         ------

@@ -30,7 +30,7 @@ _END_S = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What a session needs of one host: a process with some systems.
+    """The part of one host in a session: a process with some systems.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What runs in the Dask worker of a host that is measured: a hold, and the processes behind it.
+"""The part in the Dask worker of a measured host: a hold, and the processes behind it.
 
 A hold is a Dask task that needs all that its worker announces: the scheduler lets one hold run at a
 time, and ends it soon after its driver is gone. While it runs, processes of Headroom's own answer
@@ -38,7 +38,7 @@ _END_S, _SOON_S = 10.0, 2.0
 
 
 class Chair(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process needs.
+    """The needs of one process.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Chair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """What a driver sends to begin: its session, its program, and the processes by name."""
+    """The first message of a driver: its session, its program, and the processes by name."""
 
     session: str
     code: Code

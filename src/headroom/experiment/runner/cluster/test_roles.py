@@ -133,7 +133,7 @@ def rows_of(plan: Plan) -> tuple[list[ReplicationRow], dict[str, Any]]:
 
 
 def test_services_run_on_the_hosts_of_their_roles(tmp_path: Path, dask: DaskProcesses) -> None:
-    """The program reaches the balancer beside it, and that the server on the other host."""
+    """The program reaches the balancer on its own host, which reaches the server on the other."""
     folder = tmp_path / "study"
     pids = write_study(folder)
     outcome = run_there(folder, dask)
@@ -201,7 +201,7 @@ def test_the_study_of_the_guide_measures_postgresql_over_the_network(
 
 
 def worker(dask: DaskProcesses, host: str) -> Callable[[], None]:
-    """Return what kills the worker of a host."""
+    """Return a function that kills the worker of a host."""
     with dask.client() as client:
         workers = client.scheduler_info(n_workers=-1)["workers"]
         (address,) = (one for one, facts in workers.items() if host in facts["resources"])

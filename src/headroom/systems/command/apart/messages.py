@@ -1,4 +1,4 @@
-"""What the host of the load and the hosts of its services say to each other: plain data."""
+"""Messages between the host of the load and the hosts of its services: plain data."""
 
 from typing import Literal
 
@@ -22,12 +22,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, kw_only=True):
-    """The answer: the field that was asked for, or an error."""
+    """The answer: the requested field, or an error."""
 
     words: dict[str, str] = {}
     found: str = ""
     run: bytes = b""
-    """What was observed, as an encoded run."""
+    """The observations, as an encoded run."""
     logs: dict[str, bytes] = {}
     error: str = ""
     cure: str = ""

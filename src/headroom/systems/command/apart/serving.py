@@ -81,7 +81,7 @@ class Serving:
         self._measured.enter_context(beside(self._observer, keeper))
 
     def _observed(self, keeper: Keeper, throughput: float | None) -> Run:
-        """Return what was observed of this machine and its services, as a run."""
+        """Return the observations of this machine and its services, as a run."""
         busy_s = busy_since(self._busy_s, keeper)
         remarks = tuple(remark for one in keeper.services() for remark in one.remarks)
         run = Run(counters={**self._machine.counters, **busy_s}, remarks=remarks)

@@ -64,7 +64,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a run of an operation meets on a simulated machine."""
+    """The misses and work of one operation on a simulated machine."""
 
     config: Mapping[str, Any]
     found: Mapping[str, Any]
@@ -167,7 +167,7 @@ def _counts(
     ahead: int,
     seed: int,
 ) -> dict[str, _Counted]:
-    """Return what each operation of a mix meets, on one table."""
+    """Return the misses of each operation of a mix, on one table."""
     # The model has no allocator; slabs of size classes are what allocators keep.
     placement = "size_classes" if question.placement == "malloc" else question.placement
     asked = replace(question, records=min(question.records, _MOST_RECORDS), placement=placement)
