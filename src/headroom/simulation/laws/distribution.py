@@ -200,13 +200,25 @@ def _text_of(name: str, value: Parameter) -> str:
 
 
 def constant(value: float) -> Distribution:
-    """Return the distribution that is always `value` (>= 0)."""
+    """Return the distribution that is always `value` (>= 0).
+
+    Examples
+    --------
+    >>> constant(5).c2
+    0.0
+    """
     refuse_unless("constant", is_duration(value), value=value)
     return make("constant", mean=value, c2=0.0, value=float(value))
 
 
 def uniform(low: float, high: float) -> Distribution:
-    """Return the uniform distribution on [`low`, `high`], 0 <= low <= high."""
+    """Return the uniform distribution on [`low`, `high`], 0 <= low <= high.
+
+    Examples
+    --------
+    >>> uniform(2, 4).mean
+    3.0
+    """
     is_valid = is_duration(low) and is_duration(high) and low <= high
     refuse_unless("uniform", is_valid, low=low, high=high)
     mean = (low + high) / 2
@@ -227,7 +239,13 @@ def exponential(mean: float) -> Distribution:
 
 
 def erlang(mean: float, stages: int) -> Distribution:
-    """Return the sum of `stages` (>= 1) equal exponentials, with `mean` (> 0) in all."""
+    """Return the sum of `stages` (>= 1) equal exponentials, with `mean` (> 0) in all.
+
+    Examples
+    --------
+    >>> erlang(5, stages=4).c2
+    0.25
+    """
     is_valid = is_positive(mean) and isinstance(stages, Integral) and stages >= 1
     refuse_unless("erlang", is_valid, mean=mean, stages=stages)
     parameters = (("mean", float(mean)), ("stages", int(stages)))
@@ -235,20 +253,38 @@ def erlang(mean: float, stages: int) -> Distribution:
 
 
 def gamma(mean: float, c2: float) -> Distribution:
-    """Return the gamma distribution with `mean` (> 0) and `c2` (> 0)."""
+    """Return the gamma distribution with `mean` (> 0) and `c2` (> 0).
+
+    Examples
+    --------
+    >>> gamma(5, c2=0.5).mean
+    5.0
+    """
     refuse_unless("gamma", is_positive(mean) and is_positive(c2), mean=mean, c2=c2)
     return _by_mean_andc2_of("gamma", mean, c2)
 
 
 def hyperexponential(mean: float, c2: float) -> Distribution:
-    """Return two exponential branches with balanced means: `mean` (> 0) and `c2` (> 1)."""
+    """Return two exponential branches with balanced means: `mean` (> 0) and `c2` (> 1).
+
+    Examples
+    --------
+    >>> hyperexponential(5, c2=4).c2
+    4.0
+    """
     is_valid = is_positive(mean) and is_positive(c2) and c2 > 1
     refuse_unless("hyperexponential", is_valid, mean=mean, c2=c2)
     return _by_mean_andc2_of("hyperexponential", mean, c2)
 
 
 def lognormal(mean: float, c2: float) -> Distribution:
-    """Return the lognormal distribution with `mean` (> 0) and `c2` (> 0)."""
+    """Return the lognormal distribution with `mean` (> 0) and `c2` (> 0).
+
+    Examples
+    --------
+    >>> lognormal(5, c2=0.5).mean
+    5.0
+    """
     refuse_unless("lognormal", is_positive(mean) and is_positive(c2), mean=mean, c2=c2)
     return _by_mean_andc2_of("lognormal", mean, c2)
 
