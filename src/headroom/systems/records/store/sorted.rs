@@ -10,7 +10,7 @@
 //! no records. In other nodes records are in the order of the keys.
 //!
 //! Invariants of slots: those of `n` records are 0 to `n - 1`, each once; the tag of a slot is that
-//! of its record's number, [`NO_TAG`] from slot `n` on.
+//! of its record's number, `NO_TAG` from slot `n` on.
 
 #![allow(
     clippy::inline_always,
