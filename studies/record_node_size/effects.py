@@ -1,62 +1,66 @@
-"""Print how many cells depend on the size: `python studies/record_node_size/effects.py`.
+"""Print how many cells depend on the size of the node by more than noise.
 
-Needs results/results.json, which `headroom run studies/record_node_size` writes; another file may
-be named. A cell depends on the size if the Kruskal-Wallis test over its replications says so, with
-the false discovery rate of all cells at 5% (Benjamini and Hochberg). For these cells it prints the
-rank correlation of measured and predicted times over the sizes as well.
+    headroom export studies/record_node_size --what replications > replications.csv
+    python studies/record_node_size/effects.py replications.csv
+
+A cell depends on the size if the Kruskal-Wallis test over its replications says so, with the false
+discovery rate of all cells at 5% (Benjamini and Hochberg). For these cells it prints the rank
+correlation of measured and predicted times over the sizes as well.
 """
 
-import json
+import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy
 
-RESULTS = Path(__file__).resolve().parent / "results" / "results.json"
 FALSE_RATE = 0.05
-METRIC = "record_s"
-Levels = tuple[tuple[str, object], ...]
+METRIC, SIZE, MODE = "record_s", "factor.node_bytes", "factor.mode"
+Levels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
 class Effect:
     """A cell over the sizes of its node."""
 
-    times: dict[int, float] = field(default_factory=dict)
-    """Time (s) of a record, the centre of the replications."""
-    samples: list[list[float]] = field(default_factory=list)
-    """Times (s) of the replications at each size; none of simulated ones."""
+    samples: dict[int, list[float]] = field(default_factory=dict)
+    """Times (s) of a record in the replications, by size."""
+
+    @property
+    def times(self) -> dict[int, float]:
+        """Median time (s) by size."""
+        return {size: float(np.median(found)) for size, found in self.samples.items()}
 
     @property
     def slowdown(self) -> float:
         """Time at the worst size over that at the best."""
-        return max(self.times.values()) / min(self.times.values())
+        times = self.times.values()
+        return max(times) / min(times)
 
     @property
     def p_value(self) -> float:
         """Probability of such differences if the size had no effect."""
-        if len({one for sample in self.samples for one in sample}) <= 1:
+        samples = list(self.samples.values())
+        if len({one for sample in samples for one in sample}) <= 1:
             return 1.0
-        return float(scipy.stats.kruskal(*self.samples).pvalue)
+        return float(scipy.stats.kruskal(*samples).pvalue)
 
 
-def effects_of(points: Iterable[Mapping[str, Any]]) -> dict[Levels, Effect]:
-    """Return the effect of the size in each cell."""
+def effects_of(rows: Iterable[Mapping[str, str]]) -> dict[Levels, Effect]:
+    """Return the effect of the size in each cell, from the rows of its replications."""
     cells: dict[Levels, Effect] = {}
-    for point in points:
-        levels = point["levels"]
-        rest = tuple((name, one) for name, one in levels.items() if name != "node_bytes")
-        if METRIC not in point["estimates"]:
+    for row in rows:
+        if row["metric"] != METRIC or row["state"] != "done":
             continue
-        cell = cells.setdefault(rest, Effect())
-        cell.times[levels["node_bytes"]] = point["estimates"][METRIC]["value"]
-        found = [one["samples"] for one in point["distributions"] if one["metric"] == METRIC]
-        cell.samples += found
-    return {rest: cell for rest, cell in cells.items() if len(cell.times) > 1}
+        levels = {name: one for name, one in row.items() if name.startswith("factor.") and one}
+        size = int(levels.pop(SIZE))
+        cell = cells.setdefault(tuple(levels.items()), Effect())
+        cell.samples.setdefault(size, []).append(float(row["value"]))
+    return {rest: cell for rest, cell in cells.items() if len(cell.samples) > 1}
 
 
 def beyond_noise(effects: Mapping[Levels, Effect]) -> dict[Levels, Effect]:
@@ -73,25 +77,28 @@ def rank_correlations(
     """Return Spearman's correlation over the sizes of each cell that both have."""
     found = []
     for rest, effect in measured.items():
-        other = predicted.get(rest)
-        sizes = sorted(effect.times.keys() & other.times.keys()) if other else []
-        if other and len(sizes) > 2:  # noqa: PLR2004 - two sizes have no order to speak of
-            pairs = [[one.times[size] for size in sizes] for one in (effect, other)]
+        times = [effect.times, predicted[rest].times] if rest in predicted else [{}, {}]
+        sizes = sorted(times[0].keys() & times[1].keys())
+        if len(sizes) > 2:  # noqa: PLR2004 - two sizes have no order to speak of
+            pairs = [[one[size] for size in sizes] for one in times]
             found.append(float(scipy.stats.spearmanr(*pairs).statistic))
     return [one for one in found if np.isfinite(one)]
 
 
-def table_of(experiments: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+def table_of(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the lines that are printed."""
-    effects = effects_of(experiments.get("published", ()))
+    effects, predicted = (
+        effects_of(row for row in rows if row["experiment"] == name)
+        for name in ("published", "predicted")
+    )
     measured = beyond_noise(effects)
     lines = ["mode      cells  beyond noise  worst over best size (median)"]
-    for mode in dict.fromkeys(dict(rest)["mode"] for rest in effects):
-        own = [effect for rest, effect in effects.items() if ("mode", mode) in rest]
-        count = sum(("mode", mode) in rest for rest in measured)
+    for mode in dict.fromkeys(dict(rest)[MODE] for rest in effects):
+        own = [effect for rest, effect in effects.items() if (MODE, mode) in rest]
+        count = sum((MODE, mode) in rest for rest in measured)
         worst = float(np.median([effect.slowdown for effect in own]))
         lines.append(f"{mode!s:8} {len(own):6} {count:13}  {worst:.2f}")
-    ranks = rank_correlations(measured, effects_of(experiments.get("predicted", ())))
+    ranks = rank_correlations(measured, predicted)
     if ranks:
         share = sum(one >= 0.9 for one in ranks) / len(ranks)  # noqa: PLR2004 - the goal
         lines.append(
@@ -101,13 +108,15 @@ def table_of(experiments: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str
     return lines
 
 
-def main(path: Path = RESULTS) -> int:
+def main(path: Path) -> int:
     """Print the table."""
-    results = json.loads(path.read_text(encoding="utf-8"))
-    experiments = {one["name"]: one["points"] for one in results["experiments"]}
-    sys.stdout.write("\n".join(table_of(experiments)) + "\n")
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == METRIC]
+    sys.stdout.write("\n".join(table_of(rows)) + "\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:2])))
+    if len(sys.argv) != 2:  # noqa: PLR2004 - the program and one file
+        sys.exit(__doc__)
+    sys.exit(main(Path(sys.argv[1])))

@@ -68,26 +68,24 @@ def test_claimed_pages_are_those_of_the_formula(name: str, study: dict[str, Any]
     assert claim["value"] == pytest.approx(k * (1.0 - (1.0 - 1.0 / k) ** (PAGE_BYTES / node)))
 
 
-def _points(mode: str, times: dict[int, float], seed: int) -> list[dict[str, Any]]:
-    """Return the points of a cell: ten replications at each size, with noise of 1%."""
+def _rows(mode: str, times: dict[int, float], seed: int) -> list[dict[str, str]]:
+    """Return the rows of a cell: ten replications at each size, with noise of 1%."""
     random = np.random.default_rng(seed)
     return [
         {
-            "levels": {"node_bytes": size, "mode": mode},
-            "estimates": {"record_s": {"value": time}},
-            "distributions": [
-                {"metric": "record_s", "samples": (time * random.normal(1, 0.01, 10)).tolist()}
-            ],
+            "metric": "record_s", "state": "done", "factor.node_bytes": str(size),
+            "factor.mode": mode, "value": str(value),
         }
         for size, time in times.items()
-    ]
+        for value in time * random.normal(1, 0.01, 10)
+    ]  # fmt: skip
 
 
 def test_a_cell_without_an_effect_is_not_beyond_noise() -> None:
     """Of 40 cells with noise alone none passes, of 10 with an effect of 5% all do."""
-    nothing = [_points(f"none {seed}", {64: 1.0, 4096: 1.0}, seed) for seed in range(40)]
-    effect = [_points(f"some {seed}", {64: 1.05, 4096: 1.0}, seed) for seed in range(10)]
-    found = beyond_noise(effects_of([point for cell in nothing + effect for point in cell]))
+    nothing = [_rows(f"none {seed}", {64: 1.0, 4096: 1.0}, seed) for seed in range(40)]
+    effect = [_rows(f"some {seed}", {64: 1.05, 4096: 1.0}, seed) for seed in range(10)]
+    found = beyond_noise(effects_of([row for cell in nothing + effect for row in cell]))
     assert {mode for ((_, mode),) in found} == {f"some {seed}" for seed in range(10)}
 
 
