@@ -112,11 +112,14 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
     """Draw bars from zero, each with its number behind it."""
     plot, end_room = _bars_plot(bars, canvas)
     _draw_frame(canvas, bars.x, plot, centre=None, band=None)
-    if bars.title:
-        canvas.write(Words(text=bars.title, tone="muted").within(0.6 * canvas.width), 0.0, 12.0)
+    end_title = None
     if bars.end_title and end_room:
-        words = Words(text=bars.end_title, tone="muted").within(0.36 * canvas.width)
-        canvas.write(words, canvas.width, 12.0, "end")
+        end_title = Words(text=bars.end_title, tone="muted").within(0.36 * canvas.width)
+    if bars.title:
+        room = canvas.width - (end_title.width + _GAP if end_title else 0.0)
+        canvas.write(Words(text=bars.title, tone="muted").within(room), 0.0, 12.0)
+    if end_title:
+        canvas.write(end_title, canvas.width, 12.0, "end")
     heights = _row_heights([bar.label for bar in bars.bars], (), canvas.width)
     for bar, y in zip(bars.bars, _middles(plot, heights), strict=True):
         is_plain = bar.role == "context"
