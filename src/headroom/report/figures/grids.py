@@ -1,14 +1,14 @@
 """Figures of cells: claims as squares, values by two factors, lanes over time, busy shares."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from headroom.report.figures.axes import draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Busy, Cell, Cells, Lanes, SquareRow, Squares
 from headroom.report.figures.placing import Anchor, Box, Words, broken_anywhere
 from headroom.report.figures.roles import Role
-from headroom.report.figures.row_figures import draw_key, key_height
+from headroom.report.figures.row_figures import draw_key, key_height, write_lines
 
 _SQUARE_PX, _STEP_PX = 14.0, 18.0
 _LINE_PX = 15.0
@@ -238,9 +238,7 @@ def draw_busy(busy: Busy, canvas: Canvas) -> None:
         canvas.line((plot.left, bottom - tall), (plot.right, bottom - tall), "grid")
         name = Words(text=row.label, tone=row.role, is_bold=True)
         lines = broken_anywhere(row.label, left - 12.0, is_bold=True, most=3)
-        first = bottom - tall / 2.0 + 4.0 - (len(lines) - 1) * 15.0 / 2.0
-        for line, text in enumerate(lines):
-            canvas.write(replace(name, text=text), 0.0, first + line * 15.0)
+        write_lines(canvas, name, lines, (0.0, bottom - tall / 2.0), "start")
         _area(canvas, plot, row.shares, ends=(bottom, tall), style=f"f-{row.role}")
 
 

@@ -67,10 +67,10 @@ def _middles(plot: Box, heights: Sequence[float]) -> list[float]:
 def _write_label(canvas: Canvas, words: Words, y: float) -> None:
     """Write the label of a row, in several lines where one is too short: it is never cut."""
     lines = _lines(words.text, canvas.width, is_bold=words.is_bold)
-    _write_lines(canvas, words, lines, (0.0, y), "start")
+    write_lines(canvas, words, lines, (0.0, y), "start")
 
 
-def _write_lines(
+def write_lines(
     canvas: Canvas, words: Words, lines: Sequence[str], at: tuple[float, float], anchor: Anchor
 ) -> None:
     """Write lines around a height (px)."""
@@ -129,7 +129,7 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
         if bar.end and end_room:
             words = Words(text=bar.end, tone="limit")
             lines = broken_anywhere(bar.end, end_room, most=_MOST_LINES)
-            _write_lines(canvas, words, lines, (canvas.width, y), "end")
+            write_lines(canvas, words, lines, (canvas.width, y), "end")
     if bars.today is not None:
         x = plot.left + bars.x.share(bars.today) * (plot.right - plot.left)
         canvas.line((x, plot.top), (x, plot.bottom), "s-published thin dashed")
@@ -192,7 +192,7 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
         if row.text:
             words = Words(text=row.text, is_bold=row.is_bold)
             lines = _end_lines(row.text, canvas.width, is_bold=row.is_bold)
-            _write_lines(canvas, words, lines, (canvas.width, y), "end")
+            write_lines(canvas, words, lines, (canvas.width, y), "end")
 
 
 def _draw_row(row: Row, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None:

@@ -339,7 +339,15 @@ def _more_things(one: AppliedChange, things: str) -> str:
 
 
 def _from_to(one: AppliedChange) -> str:
-    """Return ``from 1 to 2``; ``to 2`` if the present value is unknown."""
+    """Return ``from 1 to 2``; ``to 2`` if the present value is unknown.
+
+    Examples
+    --------
+    >>> _from_to(AppliedChange(kind="pool", name="buffers", aspect="tokens", before=1, after=2))
+    'from 1 to 2'
+    >>> _from_to(AppliedChange(kind="pool", name="buffers", aspect="tokens", after=2))
+    'to 2'
+    """
     start = "" if one.before is None else f"from {_value(one.before)} "
     return f"{start}to {_value(one.after)}"
 
