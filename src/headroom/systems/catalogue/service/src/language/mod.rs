@@ -1,0 +1,1 @@
+//! Words, patterns, types, expressions and native SQL.

@@ -1,0 +1,3 @@
+//! The program `headroom-catalogue`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Connections, limits and settings.

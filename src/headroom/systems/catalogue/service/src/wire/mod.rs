@@ -1,0 +1,1 @@
+//! Lines, greetings and replies.
