@@ -1,1 +1,47 @@
 //! Who is there.
+
+use std::net::SocketAddr;
+
+/// Who asks to be let in, and how that is proved.
+pub struct Who {
+    /// The name in the login block; empty if there is none.
+    pub login: String,
+    /// What proves it.
+    pub proof: Proof,
+    /// Where the client is.
+    pub address: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub is_encrypted: bool,
+}
+
+/// What proves who somebody is. It has no `Debug`, so that no log shows a password.
+pub enum Proof {
+    /// A password, not checked yet.
+    Password(String),
+    /// A client certificate, checked.
+    Certificate {
+        /// Subject of the end entity in OpenSSL's form, `/C=../O=../CN=..`.
+        subject: String,
+        /// Whether a proxy certificate was presented.
+        is_proxy: bool,
+        /// Whether one of the proxies is limited.
+        is_limited: bool,
+    },
+    /// A bearer token, checked.
+    Token(Claims),
+    /// The person of a session that goes on.
+    Resumed(String),
+    /// Nothing.
+    Anonymous,
+}
+
+/// Claims of a checked token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// Issuer.
+    pub issuer: String,
+    /// Subject.
+    pub subject: String,
+    /// The person of the catalogue, by the settings' mapping of claims.
+    pub person: Option<String>,
+}

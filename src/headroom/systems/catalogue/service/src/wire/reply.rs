@@ -1,0 +1,208 @@
+//! Replies: rows leave in blocks, so that a large result needs little memory.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::time::timeout;
+
+use super::{CAN, EOT};
+use crate::refusal::Refusal;
+
+/// Bytes that are collected before they are sent.
+const BLOCK_BYTES: usize = 16 * 1024;
+
+/// What a connection writes to.
+pub type Output<'a> = &'a mut (dyn AsyncWrite + Send + Unpin);
+
+/// A reply that a command writes line by line.
+pub struct Reply<'a> {
+    output: Output<'a>,
+    buffer: Vec<u8>,
+    columns: Option<usize>,
+    protocol: u8,
+    /// Time for the client to take in some bytes: a slow one is cut off.
+    write_timeout: Duration,
+    /// Bytes of the buffer that were sent: a dropped future must not send them again.
+    sent_bytes: usize,
+    has_begun: bool,
+    is_sent: bool,
+}
+
+impl<'a> Reply<'a> {
+    /// Return an empty reply in the protocol with this number.
+    pub fn new(output: Output<'a>, protocol: u8, write_timeout: Duration) -> Self {
+        Self {
+            output,
+            buffer: Vec::new(),
+            columns: None,
+            protocol,
+            write_timeout,
+            sent_bytes: 0,
+            has_begun: false,
+            is_sent: false,
+        }
+    }
+
+    /// State the number of columns; it counts only before the first line.
+    pub fn columns(&mut self, count: usize) {
+        self.columns = Some(count);
+    }
+
+    /// Write a value as a line. Control bytes of the protocol are written as `\ooo`.
+    ///
+    /// # Errors
+    ///
+    /// If the client is gone.
+    pub async fn line(&mut self, text: &str) -> io::Result<()> {
+        self.begin();
+        escape(text, &mut self.buffer);
+        self.buffer.push(b'\n');
+        if self.buffer.len() >= BLOCK_BYTES {
+            self.send().await?;
+        }
+        Ok(())
+    }
+
+    /// End the reply. An error discards rows that were not sent yet; if some were, CAN comes first.
+    ///
+    /// # Errors
+    ///
+    /// If the client is gone.
+    pub async fn end(
+        mut self,
+        result: Result<(), Refusal>,
+        session: Option<&str>,
+    ) -> io::Result<()> {
+        match result {
+            Ok(()) => self.begin(),
+            Err(refusal) if self.is_sent => self.cancel(&refusal),
+            Err(refusal) => {
+                self.buffer.clear();
+                self.code(&refusal);
+            }
+        }
+        self.mark(session);
+        self.send().await
+    }
+
+    /// End the reply of a cancelled command: CAN, a code and the end mark, whatever was sent.
+    ///
+    /// # Errors
+    ///
+    /// If the client is gone.
+    pub async fn end_cancelled(mut self, refusal: &Refusal) -> io::Result<()> {
+        if !self.is_sent {
+            self.buffer.clear();
+        }
+        self.cancel(refusal);
+        self.mark(None);
+        self.send().await
+    }
+
+    fn begin(&mut self) {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return;
+        }
+        let first = self
+            .columns
+            .map_or("0\n".to_owned(), |count| format!("0 {count}\n"));
+        self.buffer.extend_from_slice(first.as_bytes());
+    }
+
+    fn cancel(&mut self, refusal: &Refusal) {
+        self.buffer.push(CAN);
+        self.code(refusal);
+    }
+
+    fn code(&mut self, refusal: &Refusal) {
+        self.buffer
+            .extend_from_slice(format!("{} ", refusal.code.number()).as_bytes());
+        escape(&refusal.message, &mut self.buffer);
+        self.buffer.push(b'\n');
+    }
+
+    fn mark(&mut self, session: Option<&str>) {
+        self.buffer.push(EOT);
+        if self.protocol > 1 {
+            if let Some(id) = session {
+                self.buffer
+                    .extend_from_slice(format!("session{id}").as_bytes());
+            }
+            self.buffer.push(EOT);
+        }
+    }
+
+    async fn send(&mut self) -> io::Result<()> {
+        while self.sent_bytes < self.buffer.len() {
+            let rest = &self.buffer[self.sent_bytes..];
+            let count = timeout(self.write_timeout, self.output.write(rest)).await??;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.sent_bytes += count;
+            self.is_sent = true;
+        }
+        self.buffer.clear();
+        self.sent_bytes = 0;
+        self.output.flush().await
+    }
+}
+
+fn escape(text: &str, into: &mut Vec<u8>) {
+    for byte in text.bytes() {
+        match byte {
+            EOT | CAN | b'\n' | b'\r' => {
+                into.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+            }
+            byte => into.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refusal::Code;
+
+    #[tokio::test]
+    async fn a_value_with_control_bytes_is_one_line() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.columns(1);
+        reply.line("a\x04\x18\n\r").await.unwrap();
+        reply.end(Ok(()), Some("12")).await.unwrap();
+        assert_eq!(sent, b"0 1\na\\004\\030\\012\\015\n\x04session12\x04");
+    }
+
+    #[tokio::test]
+    async fn protocol_1_has_one_mark_and_no_session() {
+        let mut sent = Vec::new();
+        Reply::new(&mut sent, 1, Duration::MAX)
+            .end(Ok(()), Some("12"))
+            .await
+            .unwrap();
+        assert_eq!(sent, b"0\n\x04");
+    }
+
+    #[tokio::test]
+    async fn an_error_discards_rows_that_were_not_sent() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.line("row").await.unwrap();
+        let refusal = Refusal::new(Code::NotFound, "no such entry");
+        reply.end(Err(refusal), None).await.unwrap();
+        assert_eq!(sent, b"1 no such entry\n\x04\x04");
+    }
+
+    #[tokio::test]
+    async fn an_error_after_sent_rows_follows_can() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.line(&"x".repeat(BLOCK_BYTES)).await.unwrap();
+        let refusal = Refusal::new(Code::Unavailable, "away");
+        reply.end(Err(refusal), None).await.unwrap();
+        assert!(sent.starts_with(b"0\nxx"));
+        assert!(sent.ends_with(b"x\n\x182 away\n\x04\x04"));
+    }
+}
