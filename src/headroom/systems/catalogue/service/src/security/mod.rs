@@ -1,5 +1,8 @@
 //! Who is there.
 
+pub mod password;
+pub mod tls;
+
 use std::net::SocketAddr;
 
 /// Who asks to be let in, and how that is proved.
