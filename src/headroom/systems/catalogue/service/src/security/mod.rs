@@ -1,5 +1,6 @@
 //! Who is there.
 
+pub mod certificate;
 pub mod password;
 pub mod tls;
 

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::sessions::Sessions;
 use super::{Server, Service, Session};
 use crate::refusal::{Answer, Code, Refusal};
-use crate::security::{Proof, Who};
+use crate::security::{Proof, Who, certificate};
 use crate::wire::lines::{Line, Lines};
 use crate::wire::opening::{self, Choice, Login};
 use crate::wire::reply::{Output, Reply};
@@ -28,10 +28,11 @@ pub(super) async fn run<S: Service>(
     let limit = server.settings.opening_timeout;
     let (stream, choice, rest) = within(limit, open(server, stream)).await?;
     let is_encrypted = matches!(choice, Ok(Choice::Tls | Choice::ResumeTls(_)));
-    let peer = Peer {
+    let mut peer = Peer {
         server,
         address,
         is_encrypted,
+        subject: None,
         is_draining,
     };
     match (is_encrypted, &server.tls) {
@@ -40,6 +41,9 @@ pub(super) async fn run<S: Service>(
                 return Err(io::Error::other("bytes before the TLS handshake"));
             }
             let stream = within(limit, tls.accept(stream)).await?;
+            let certificates = stream.get_ref().1.peer_certificates();
+            let first = certificates.and_then(<[_]>::first);
+            peer.subject = first.and_then(certificate::subject);
             peer.converse(stream, choice, rest).await
         }
         _ => peer.converse(stream, choice, rest).await,
@@ -96,6 +100,8 @@ struct Peer<'a, S> {
     server: &'a Server<S>,
     address: SocketAddr,
     is_encrypted: bool,
+    /// Subject of the client's certificate, checked.
+    subject: Option<String>,
     is_draining: watch::Receiver<bool>,
 }
 
@@ -142,8 +148,10 @@ impl<S: Service> Peer<'_, S> {
             },
             Choice::Plain | Choice::Tls => {
                 let login = read_login(lines, self.server.settings.token_number).await?;
-                let proof = login.password.map_or(Proof::Anonymous, Proof::Password);
-                (login.name, proof)
+                if login.token.is_some() {
+                    return Ok(Err(no_tokens()));
+                }
+                (login.name, self.proof(login.password))
             }
         };
         let (address, is_encrypted) = (self.address, self.is_encrypted);
@@ -154,6 +162,19 @@ impl<S: Service> Peer<'_, S> {
             is_encrypted,
         };
         Ok(self.server.service.login(who).await)
+    }
+
+    /// A password counts before a certificate: who sends one wants it to be checked.
+    fn proof(&self, password: Option<String>) -> Proof {
+        match (password, &self.subject) {
+            (Some(password), _) => Proof::Password(password),
+            (None, Some(subject)) => Proof::Certificate {
+                subject: subject.clone(),
+                is_proxy: false,
+                is_limited: false,
+            },
+            (None, None) => Proof::Anonymous,
+        }
     }
 
     async fn resumed(&self, id: &str) -> Answer<String> {
@@ -234,6 +255,11 @@ impl<S: Service> Peer<'_, S> {
             Sessions::Force => true,
         }
     }
+}
+
+fn no_tokens() -> Refusal {
+    let message = "this server takes no tokens; log in with a password or a certificate";
+    Refusal::new(Code::LoginRefused, message)
 }
 
 fn illegal(message: &str) -> Refusal {

@@ -22,6 +22,7 @@ impl Service for Fake {
         let is_right = match &who.proof {
             Proof::Password(password) => password == "secret",
             Proof::Resumed(_) => true,
+            Proof::Certificate { subject, .. } => subject == "/O=Grid/CN=alice",
             _ => false,
         };
         let refusal = || Refusal::new(Code::LoginRefused, "wrong password");
@@ -70,10 +71,14 @@ struct Running {
 }
 
 async fn start(settings: Settings) -> Running {
+    start_with(settings, None).await
+}
+
+async fn start_with(settings: Settings, tls: Option<TlsAcceptor>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let sessions = Arc::new(MemorySessions::new(Duration::from_secs(60)));
-    let server = Server::new(Fake, settings, sessions, None);
+    let server = Server::new(Fake, settings, sessions, tls);
     let (stop, stopped) = oneshot::channel();
     let task = tokio::spawn(server.serve(listener, async { drop(stopped.await) }));
     Running {
@@ -206,4 +211,66 @@ async fn a_stopped_server_lets_a_transaction_end() {
     assert_eq!(idle.read(&mut [0]).await.unwrap(), 0);
     assert_eq!(ask(&mut busy, b"commit\n").await, "0\n\x04\x04");
     server.task.await.unwrap();
+}
+
+/// A CA, and certificates for the server and for `/O=Grid/CN=alice`, as PEM files in `folder`.
+fn make_keys(folder: &std::path::Path) {
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+
+    let key = KeyPair::generate().unwrap();
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.distinguished_name.push(DnType::CommonName, "CA");
+    let certificate = ca.self_signed(&key).unwrap();
+    std::fs::write(folder.join("ca.pem"), certificate.pem()).unwrap();
+    let issuer = Issuer::new(ca, key);
+    for name in ["localhost", "alice"] {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params
+            .distinguished_name
+            .push(DnType::OrganizationName, "Grid");
+        params.distinguished_name.push(DnType::CommonName, name);
+        let certificate = params.signed_by(&key, &issuer).unwrap();
+        std::fs::write(folder.join(format!("{name}.pem")), certificate.pem()).unwrap();
+        std::fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+    }
+}
+
+fn client(folder: &std::path::Path) -> tokio_rustls::TlsConnector {
+    use rustls_pki_types::pem::PemObject as _;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+    let read = |name: &str| CertificateDer::from_pem_file(folder.join(name)).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(read("ca.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("alice.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![read("alice.pem")], key)
+        .unwrap();
+    Arc::new(config).into()
+}
+
+#[tokio::test]
+async fn a_client_certificate_logs_in_over_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    make_keys(folder.path());
+    let (certificate, key) = (path("localhost.pem"), path("localhost.key"));
+    let tls = crate::security::tls::acceptor(&certificate, &key, Some(&path("ca.pem"))).unwrap();
+    let server = start_with(Settings::default(), Some(tls)).await;
+    let mut stream = connect(&server).await;
+    stream.write_all(b"ssl\n\n").await.unwrap();
+    assert_eq!(read_until(&mut stream, b"\n").await, "OK\n");
+    let name = "localhost".try_into().unwrap();
+    let mut stream = client(folder.path()).connect(name, stream).await.unwrap();
+    stream.write_all(b"0 alice\n\nwhoami\n").await.unwrap();
+    let mut reply = [0; 10];
+    stream.read_exact(&mut reply).await.unwrap();
+    assert_eq!(&reply, b"0\nalice\n\x04\x04");
 }
