@@ -63,11 +63,11 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
         .map_err(|error| file(path, error))
 }
 
-fn file(path: &Path, reason: impl ToString) -> TlsError {
+fn file(path: &Path, reason: impl std::fmt::Display) -> TlsError {
     let (path, reason) = (path.display().to_string(), reason.to_string());
     TlsError::File { path, reason }
 }
 
-fn unusable(reason: impl ToString) -> TlsError {
+fn unusable(reason: impl std::fmt::Display) -> TlsError {
     TlsError::Unusable(reason.to_string())
 }
