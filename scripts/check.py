@@ -70,11 +70,21 @@ BESIDE = [
 """Processes of pytest in parallel: a file stays in one (exceptions are in `conftest.py`), and the
 studies, which take longest, begin first."""
 
+CATALOGUE = ("--manifest-path", "src/headroom/systems/catalogue/service/Cargo.toml")
+"""The crate of the catalogue service, which is no member of the workspace."""
+CATALOGUE_BUILD = {"CARGO_TARGET_DIR": str(ROOT / "target" / "catalogue")}
+
 TEXT = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
     Step(
         name="layout of Rust",
         argv=["cargo", "fmt", "--all", "--check"],
+        probe=RUSTFMT,
+        cure="rustup component add rustfmt",
+    ),
+    Step(
+        name="layout of the catalogue service",
+        argv=["cargo", "fmt", "--manifest-path", CATALOGUE[1], "--check"],
         probe=RUSTFMT,
         cure="rustup component add rustfmt",
     ),
@@ -101,6 +111,21 @@ RUST = [
         environment={"RUSTDOCFLAGS": "-D warnings"},
     ),
     Step(name="Rust tests", argv=cargo("test", "--quiet")),
+    Step(
+        name="lint of the catalogue service",
+        argv=[
+            *cargo("clippy", "--quiet", *CATALOGUE, "--all-targets"),
+            *("--", "-D", "warnings"),
+        ],
+        probe=CLIPPY,
+        cure="rustup component add clippy",
+        environment=CATALOGUE_BUILD,
+    ),
+    Step(
+        name="tests of the catalogue service",
+        argv=cargo("test", "--quiet", *CATALOGUE),
+        environment=CATALOGUE_BUILD,
+    ),
 ]
 
 TESTS = [

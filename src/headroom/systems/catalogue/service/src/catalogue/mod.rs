@@ -1,1 +1,4 @@
-//! Directories, entries, permissions.
+//! Directories, entries and permissions.
+
+pub mod path;
+pub mod rights;

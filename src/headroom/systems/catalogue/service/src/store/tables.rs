@@ -52,12 +52,12 @@ impl Family {
     pub fn columns(self, access: Access, kind: Kind) -> u8 {
         match (self, access, kind) {
             (Self::Narrow, Access::Plain, Kind::Integer | Kind::Text) => 4,
-            (Self::Narrow, Access::Plain, Kind::Real) => 2,
+            (Self::Narrow, Access::Plain, Kind::Real)
+            | (Self::Wide, Access::Indexed, Kind::Real) => 2,
             (Self::Narrow, ..) => 0,
             (Self::Wide, Access::Plain, Kind::Integer) => 48,
             (Self::Wide, Access::Plain, Kind::Real) => 24,
             (Self::Wide, Access::Plain, Kind::Text) => 64,
-            (Self::Wide, Access::Indexed, Kind::Real) => 2,
             (Self::Wide, Access::Indexed, _) => 6,
             (Self::Wide, Access::Unique, Kind::Real) => 1,
             (Self::Wide, Access::Unique, _) => 3,

@@ -1,1 +1,0 @@
-//! What a line asks for.

@@ -1,1 +1,0 @@
-//! Words, patterns, types, expressions and native SQL.

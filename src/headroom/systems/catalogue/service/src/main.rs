@@ -1,3 +1,0 @@
-//! The program `headroom-catalogue`.
-
-fn main() {}
