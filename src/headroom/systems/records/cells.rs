@@ -90,22 +90,6 @@ impl Cell {
             ..self
         }
     }
-
-    /// Return the scan that visits each record which runs of the cell visit sooner or later.
-    #[must_use]
-    pub fn through_all(self) -> Self {
-        let mode = match self.mode {
-            Mode::PhySeq => Mode::PhySeq,
-            _ => Mode::IdxSeq,
-        };
-        Self {
-            mode,
-            share: 1.0,
-            scans: 1,
-            from_first: true,
-            ..self
-        }
-    }
 }
 
 const fn one() -> u64 {

@@ -1,6 +1,6 @@
 //! A cell on a machine of caches and TLBs: the accesses that each of them serves.
 
-use super::cells::{Cell, Loaded, Runner};
+use super::cells::{Cell, Loaded, Mode, Runner};
 use super::store::StoreError;
 use super::store::touch::{Area, Touch, WORK_COUNT, Work};
 use crate::memory::caches::machine::{Machine, MachineSpec};
@@ -126,6 +126,21 @@ fn fill_visits(loaded: &Loaded, machine: &Simulated) -> u64 {
     FILLS * bytes / loaded.table.spec().record_bytes.clamp(1, 1 << machine.line_bits) + 1
 }
 
+/// Return the scan that visits each record which runs of a cell visit sooner or later.
+fn through_all(cell: Cell) -> Cell {
+    let mode = match cell.mode {
+        Mode::PhySeq => Mode::PhySeq,
+        _ => Mode::IdxSeq,
+    };
+    Cell {
+        mode,
+        share: 1.0,
+        scans: 1,
+        from_first: true,
+        ..cell
+    }
+}
+
 /// Simulate one run of a cell, after `warm_up` runs that fill the caches; return its visits.
 ///
 /// # Errors
@@ -141,7 +156,7 @@ pub fn simulate(
     if warm_up > 0 {
         let most = fill_visits(loaded, machine);
         // Loading the table has touched all of it, which one run of a random cell would not.
-        let mut all = Runner::new(cell.through_all().at_most(most, loaded.count), loaded, !seed);
+        let mut all = Runner::new(through_all(cell).at_most(most, loaded.count), loaded, !seed);
         all.prepare(loaded);
         all.run(loaded, machine)?;
         all.finish(loaded);
