@@ -304,8 +304,8 @@ def _analysed_points(
         raise _waits_for_another(source)
     points = [(point, selection.rows(source, point)) for point in selected(source, where)]
     _check_complete(source, points)
-    order = selection.order()
-    analysed = [_analysed(source, point, rows, visits_in(rows, order)) for point, rows in points]
+    places = {start: place for place, start in enumerate(selection.order())}
+    analysed = [_analysed(source, point, rows, visits_in(rows, places)) for point, rows in points]
     whole = [one for one in analysed if one.summary.samples]
     return whole, len(analysed) - len(whole)
 

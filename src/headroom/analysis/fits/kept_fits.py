@@ -41,8 +41,8 @@ class KeptFits:
             return None
 
     def put(self, key: bytes, found: FittedSet) -> None:
-        """Keep a fit; `save` writes it."""
-        if _whole(key) not in self._kept:
+        """Keep a fit; `save` writes it, one that the file has already too."""
+        if self._kept.get(_whole(key)) is None:
             self._kept.put(_whole(key), _ENCODER.encode(found))
 
     def save(self) -> None:
