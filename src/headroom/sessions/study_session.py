@@ -13,6 +13,7 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from headroom.analysis.kept_answers import KeptAnswers
@@ -30,6 +31,7 @@ from headroom.experiment.study.content_identity import study_files_identity
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.paths import (
     KEPT_ANSWERS_NAME,
+    KEPT_NOTES_NAME,
     KEPT_RESULT_NAME,
     PAGE_NAME,
     RESULTS_NAME,
@@ -108,8 +110,24 @@ def existing_journal(plan: Plan, say: Say) -> Iterator[Journal]:
             say(f"{journal.unreadable_count} damaged rows were skipped; `run` repeats them")
 
 
-def what_counts(plan: Plan, journal: Journal) -> Iterator[str]:
-    """Yield where shown measurements come from, and why others are left out."""
+def what_counts(plan: Plan, journal: Journal) -> list[str]:
+    """Return where shown measurements come from, and why others are left out.
+
+    Every row has to be read for that, so the answer is kept while the journal is unchanged.
+    """
+    kept = KeptAnswers(results_folder(plan.folder, plan.is_quick) / KEPT_NOTES_NAME)
+    key = _result_key(plan, journal, program_identity())
+    found = kept.get(key) if key else None
+    if found is not None:
+        return msgspec.json.decode(found, type=list[str])
+    notes = list(_what_counts(plan, journal))
+    if key and not journal.unreadable_count:
+        kept.put(key, msgspec.json.encode(notes))
+        kept.save()
+    return notes
+
+
+def _what_counts(plan: Plan, journal: Journal) -> Iterator[str]:
     measured = [
         experiment for experiment in plan.experiments if experiment.system.column is Column.MEASURE
     ]

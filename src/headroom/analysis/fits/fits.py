@@ -20,6 +20,7 @@ a Review*, Biometrika 61 (1974); Efron, *The Jackknife, the Bootstrap and Other 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -33,7 +34,7 @@ from headroom.analysis.run.estimates import samples_of
 from headroom.analysis.statistics.intervals import Sample, t_quantile
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
-from headroom.experiment.machine.program_identity import digest_of
+from headroom.experiment.machine.program_identity import digest_of, journal_stamp
 from headroom.experiment.protocol.fit_method import (
     Counted,
     FitError,
@@ -177,7 +178,7 @@ def _fitted_set(
     sources: _Sources,
 ) -> FittedSet:
     target = _target(experiment, where)
-    key = _key(experiment, where, sources, target)
+    key = _kept_key(experiment, where, sources, target)
     found = _KNOWN.get(key) or sources.kept.get(key)
     if found is None:
         found = _fitted_now(experiment, where, sources.plan, sources.selection, target)
@@ -190,20 +191,61 @@ _KNOWN: dict[bytes, FittedSet] = {}
 """What this process has fitted already, by everything that it depends on: a session asks often."""
 
 
-def _key(
+def _kept_key(
     experiment: PlannedExperiment,
     where: Mapping[str, Value],
     sources: _Sources,
     target: Target,
 ) -> bytes:
-    """Return a key of all inputs of a fit, except for this program itself."""
-    plan, journal, fit = sources.plan, sources.journal, experiment.fit
-    used = [one for one in plan.experiments if fit and one.spec.name in fit.sources]
-    rows = [
+    """Return the key of a fit, without reading any row if the journal has not changed."""
+    stamp = journal_stamp(sources.journal.path)
+    about = [_described_fit(experiment, where, sources.plan, target), _asked(experiment, sources)]
+    if stamp is None:  # The journal is being written.
+        return _key(experiment, sources, about[0])
+    short = digest_of([stamp, *about])
+    key = sources.kept.key(short) or _key(experiment, sources, about[0])
+    sources.kept.put_key(short, key)
+    return key
+
+
+def _asked(experiment: PlannedExperiment, sources: _Sources) -> list[Any]:
+    """Return what selects the rows of a fit, and of all measurements: their order counts."""
+    used = _used(experiment, sources.plan)
+    return [
         [
-            [source.spec.name, point.key, point.fingerprint, dict(point.config)],
-            sources.selection.identity(journal.stored(source.spec.name, point.key), source, point),
+            *(one.spec.name, one.most_replications),
+            sources.selection.criteria(one).described(),
+            [[point.key, point.fingerprint, point.seed_key] for point in one.points],
         ]
+        for one in sources.plan.experiments
+        if one in used or one.system.column is Column.MEASURE
+    ]
+
+
+def _key(experiment: PlannedExperiment, sources: _Sources, about: list[Any]) -> bytes:
+    """Return a key of all inputs of a fit, except for this program itself."""
+    journal, selection = sources.journal, sources.selection
+    rows = [
+        selection.identity(journal.stored(source.spec.name, point.key), source, point)
+        for source in _used(experiment, sources.plan)
+        for point in source.points
+    ]
+    return digest_of([rows, list(selection.order().items()), about])
+
+
+def _used(experiment: PlannedExperiment, plan: Plan) -> list[PlannedExperiment]:
+    """Return the experiments that another one is fitted from."""
+    fit = experiment.fit
+    return [one for one in plan.experiments if fit and one.spec.name in fit.sources]
+
+
+def _described_fit(
+    experiment: PlannedExperiment, where: Mapping[str, Value], plan: Plan, target: Target
+) -> list[Any]:
+    """Return all inputs of a fit except for rows."""
+    used = _used(experiment, plan)
+    points = [
+        [source.spec.name, point.key, point.fingerprint, dict(point.config)]
         for source in used
         for point in source.points
     ]
@@ -221,8 +263,7 @@ def _key(
         dict(where),
         dict(target.config),
     ]
-    order = list(sources.selection.order().items())
-    return digest_of([str(plan.folder.resolve()), plan.seed, rows, order, own, rules])
+    return [str(plan.folder.resolve()), plan.seed, points, own, rules]
 
 
 def _fitted_now(
@@ -304,8 +345,8 @@ def _analysed_points(
         raise _waits_for_another(source)
     points = [(point, selection.rows(source, point)) for point in selected(source, where)]
     _check_complete(source, points)
-    order = selection.order()
-    analysed = [_analysed(source, point, rows, visits_in(rows, order)) for point, rows in points]
+    places = {start: place for place, start in enumerate(selection.order())}
+    analysed = [_analysed(source, point, rows, visits_in(rows, places)) for point, rows in points]
     whole = [one for one in analysed if one.summary.samples]
     return whole, len(analysed) - len(whole)
 

@@ -41,9 +41,18 @@ class KeptFits:
             return None
 
     def put(self, key: bytes, found: FittedSet) -> None:
-        """Keep a fit; `save` writes it."""
-        if _whole(key) not in self._kept:
+        """Keep a fit; `save` writes it, one that the file has already too."""
+        if self._kept.get(_whole(key)) is None:
             self._kept.put(_whole(key), _ENCODER.encode(found))
+
+    def key(self, short: bytes) -> bytes | None:
+        """Return the key that was kept under a shorter one, None if there is none."""
+        return self._kept.get(_whole(short))
+
+    def put_key(self, short: bytes, key: bytes) -> None:
+        """Keep a key under one that is found sooner."""
+        if self._kept.get(_whole(short)) is None:
+            self._kept.put(_whole(short), key)
 
     def save(self) -> None:
         """Write the fits requested or added, if there are results; drop all others."""

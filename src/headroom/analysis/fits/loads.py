@@ -4,7 +4,6 @@ Invariant: read off the model of the point, never off the names of its parameter
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 from typing import Any
 
 from headroom.analysis.formulas import forecast_at
@@ -77,15 +76,15 @@ def _utilization(system: System, config: Mapping[str, Value]) -> float | None:
     return max(shares) if shares else None
 
 
-def visits_in(rows: Iterable[ReplicationRow], order: Mapping[str, str]) -> int:
+def visits_in(rows: Iterable[ReplicationRow], places: Mapping[str, int]) -> int:
     """Return how often a study came back to a point: groups that other points separate.
 
     Parameters
     ----------
     rows
         Replications of the point.
-    order
-        Point of each measured replication, by its start, in order of time.
+    places
+        Place of each measured replication in the order of time, from 0, by its start.
     """
-    starts = {row.started_at for row in rows}
-    return sum(is_here for is_here, _ in groupby(order, key=lambda start: start in starts))
+    own = {places[row.started_at] for row in rows if row.started_at in places}
+    return sum(place - 1 not in own for place in own)

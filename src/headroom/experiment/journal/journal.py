@@ -106,6 +106,7 @@ class Journal:
         self._lock = lock
         self._place = None if lock is None else JournalPlace(path, connection)
         self._unreadable: set[int] = set()
+        self._readable: set[int] = set()
 
     @classmethod
     def open(cls, path: Path, *, create: bool) -> Self:
@@ -240,11 +241,17 @@ class Journal:
         query = f"SELECT id, run, {_HEAD} FROM replication WHERE experiment = ? ORDER BY id"  # noqa: S608 - constants only
         with explained(self.path):
             for number, encoded, *values in self._connection.execute(query, (experiment,)):
-                head, is_whole = head_of(values), is_readable(encoded)
+                head, is_whole = head_of(values), self._is_readable(number, encoded)
                 if head is None or not is_whole:
                     self._unreadable.add(number)
                 if head is not None:
                     yield replace(head, is_readable=is_whole)
+
+    def _is_readable(self, number: int, encoded: bytes | None) -> bool:
+        """Return whether the run of a row can be read; decoded once, as rows never change."""
+        if number not in self._readable and is_readable(encoded):
+            self._readable.add(number)
+        return number in self._readable
 
     @property
     def unreadable_count(self) -> int:

@@ -53,11 +53,18 @@ def check_derived(
         Whether factors and levels may be absent on purpose.
     """
     known: dict[str, PlannedDerived] = {}
+    metrics = _metric_names(experiment) if variant.spec.derived else frozenset()
     for number, spec in enumerate(variant.spec.derived):
         place = variant.key_path("derived", number)
-        checks = _Checks(loaded, place, spec, experiment, known, earlier, is_quick)
+        checks = _Checks(loaded, place, spec, experiment, metrics, known, earlier, is_quick)
         known[spec.name] = checks.planned()
     return tuple(known.values())
+
+
+def _metric_names(experiment: PlannedExperiment) -> frozenset[str]:
+    """Return the names of the metrics that any point has."""
+    metrics = experiment.system.metrics
+    return frozenset(one.name for point in experiment.points for one in metrics(point.config))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class _Checks:
     place: KeyPath
     spec: Derived
     experiment: PlannedExperiment
+    metrics: frozenset[str]
     known: Mapping[str, PlannedDerived]
     earlier: Sequence[PlannedExperiment]
     is_quick: bool
@@ -98,11 +106,7 @@ class _Checks:
         )
 
     def _check_name(self) -> None:
-        points = self.experiment.points
-        metrics = {
-            one.name for point in points for one in self.experiment.system.metrics(point.config)
-        }
-        if self.spec.name in metrics or self.spec.name in self.known:
+        if self.spec.name in self.metrics or self.spec.name in self.known:
             raise self._error(
                 "name", f"there is already a quantity {self.spec.name!r}", "choose another name"
             )

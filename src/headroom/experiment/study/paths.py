@@ -9,6 +9,7 @@ RESULTS_NAME = "results.json"
 PAGE_NAME = "report.html"
 KEPT_ANSWERS_NAME = "points.cache"
 KEPT_FITS_NAME = "fits.cache"
+KEPT_NOTES_NAME = "notes.cache"
 KEPT_RESULT_NAME = "result.cache"
 KEPT_SCREENS_NAME = "screens.cache"
 

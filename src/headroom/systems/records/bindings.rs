@@ -149,8 +149,9 @@ impl Table {
             .map_err(raised)?;
         let dict = memory::counts(py, &simulated.machine)?;
         dict.set_item("visits", visits)?;
-        dict.set_item("lone", simulated.lone)?;
-        dict.set_item("streamed", simulated.streamed)?;
+        dict.set_item("lone", simulated.lone.clone())?;
+        dict.set_item("second", simulated.second.clone())?;
+        dict.set_item("streamed", simulated.streamed.clone())?;
         let names = ["comparisons", "index_nodes", "record_nodes", "records", "copied_bytes"];
         for (name, count) in names.iter().zip(simulated.work) {
             dict.set_item(name, count)?;

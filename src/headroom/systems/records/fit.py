@@ -28,18 +28,15 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.run import FloatArray
 from headroom.experiment.protocol.system import Value
-from headroom.systems.records.machine_file import CACHES, FIELDS, TLBS, WORK
+from headroom.systems.records.machine_file import CACHES, FIELDS, OVERLAPS, TLBS, WORK
 from headroom.systems.records.model import (
     WORK_COUNTS,
     RecordsModel,
-    batch_overlap,
-    stalls,
-    streamed_s,
+    overlap,
     time_of,
+    waits,
 )
-from headroom.systems.records.parameters import SCANS
 
-OVERLAPS = ("scan_overlap", "lookup_overlap", "stream_overlap")
 _PROBE = "memory.machine"
 _MOST_OVERLAP = 64.0
 _USUAL_ERROR = 0.2
@@ -217,11 +214,11 @@ def cost_row(config: Mapping[str, Value], found: Mapping[str, Any], run_s: float
         Measured time (s) of the run.
     """
     work = [float(found[name]) for name in WORK_COUNTS]
-    waiting = sum(stalls(config, found))
-    is_scan = config["mode"] in SCANS[:2]
-    at_once = 1.0 if is_scan else batch_overlap(config)
-    waits = [waiting if is_scan else 0.0, 0.0 if is_scan else waiting / at_once]
-    return [part / run_s for part in (*work, *waits, streamed_s(config, found))]
+    waiting = dict.fromkeys(OVERLAPS, 0.0)
+    for wait in waits(config, found):
+        others = overlap({**config, wait.overlap: 1.0}, wait.overlap)
+        waiting[wait.overlap] += wait.alone_s / others
+    return [part / run_s for part in (*work, *waiting.values())]
 
 
 def _query_of(point: SourcePoint, model: RecordsModel) -> dict[str, Value]:

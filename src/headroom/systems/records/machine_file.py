@@ -11,8 +11,13 @@ MACHINES = Path(__file__).parent / "machines"
 """Folder of the machines that come with Headroom."""
 CACHES = (1, 2, 3)
 TLBS = (1, 2)
-WORK = ("start_s", "record_s", "record_node_s", "index_node_s", "comparison_s", "byte_s")
+WORK = ("start_s", "record_s", "record_node_s", "index_node_s", "comparison_s", "copy_s", "byte_s")
 """Costs of work, in the order of `headroom.systems.records.model.WORK_COUNTS`."""
+OVERLAPS = (
+    "near_overlap", "index_overlap", "scan_overlap", "lookup_overlap", "second_overlap",
+    "stream_overlap",
+)  # fmt: skip
+"""How many waits of a kind overlap."""
 _CACHE: Mapping[str, type] = {
     "bytes": float, "ways": int, "line_bytes": int, "writes": str, "step_s": float,
 }  # fmt: skip
@@ -22,7 +27,7 @@ FIELDS: Mapping[str, Any] = {
     **{f"cache{number}_{name}": kind for number in CACHES for name, kind in _CACHE.items()},
     "page_bytes": int,
     **{f"tlb{number}_{name}": kind for number in TLBS for name, kind in _TLB.items()},
-    **dict.fromkeys(("parallel", "stream_overlap", "scan_overlap", "lookup_overlap"), float),
+    **dict.fromkeys(("parallel", *OVERLAPS), float),
 }
 """Type of each parameter of a machine file."""
 

@@ -1,8 +1,8 @@
 """The system `records_model`: the accesses of the same table on a machine of caches and TLBs.
 
-The time of a run is a sum: work of the processor, each kind at its cost; misses of caches and
-TLBs, each at the time that it takes longer, divided by how many of them overlap; lines of memory
-that follow each other, divided by how many are fetched at once.
+The time of a run is a sum: work of the processor, each kind at its cost, and waits for caches,
+memory and TLBs, each kind divided by how many of them overlap. Hits of near caches overlap more
+than accesses of memory; lines that follow each other are fetched ahead from the third on.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,6 @@ from headroom.systems.records.machine_file import (
     read_machine,
 )
 from headroom.systems.records.parameters import (
-    SCANS,
     cell_json,
     query_parameters,
     table_parameters,
@@ -34,7 +33,9 @@ from headroom.systems.records.parameters import (
     used,
 )
 
-WORK_COUNTS = ("runs", "records", "record_nodes", "index_nodes", "comparisons", "copied_bytes")
+WORK_COUNTS = (
+    "runs", "records", "record_nodes", "index_nodes", "comparisons", "copies", "copied_bytes",
+)  # fmt: skip
 """Counts of work, in the order of the costs in `machine_file.WORK`."""
 
 
@@ -149,7 +150,7 @@ class RecordsModel:
             "run_s": parts.total,
             "record_s": parts.total / visits,
             "dtlb_misses_per_record": tlb_misses(found) / visits,
-            "memory_lines_per_record": (found["lone"] + found["streamed"]) / visits,
+            "memory_lines_per_record": memory_lines(found) / visits,
             "comparisons_per_record": found["comparisons"] / visits,
         }
         for name in ("work", "copies", "caches", "memory", "tlbs"):
@@ -162,9 +163,10 @@ class RecordsModel:
         machine = msgspec.json.encode(machine_spec(config))
         warm_runs = self.setup.warm_runs if config["caches"] == "warm" else 0
         try:
-            return _simulated(table, cell_json(config), machine, warm_runs, seed % 2**64)
+            found = _simulated(table, cell_json(config), machine, warm_runs, seed % 2**64)
         except ValueError as error:
             raise StudyError(str(error), cure="change the sizes of table or machine") from error
+        return completed(found, config)
 
 
 @lru_cache(maxsize=512)
@@ -175,7 +177,13 @@ def _simulated(
     found: Mapping[str, Any] = made.simulate(
         cell=cell, machine=machine, warm_up=warm_runs, seed=seed
     )
-    return {**found, "runs": 1}
+    return found
+
+
+def completed(found: Mapping[str, Any], config: Mapping[str, Value]) -> Mapping[str, Any]:
+    """Return the counts of one run with those that follow from others."""
+    copies = float(found["copied_bytes"]) / float(config["record_bytes"])
+    return {**found, "runs": 1, "copies": copies}
 
 
 def tlb_misses(found: Mapping[str, Any]) -> float:
@@ -183,42 +191,63 @@ def tlb_misses(found: Mapping[str, Any]) -> float:
     return float(found.get("walks", 0))
 
 
-def stalls(config: Mapping[str, Value], found: Mapping[str, Any]) -> tuple[float, float, float]:
-    """Return the time (s) that misses would take without overlap.
+def memory_lines(found: Mapping[str, Any]) -> int:
+    """Return the lines that memory served."""
+    return int(found["lone"][-1] + found["second"][-1] + found["streamed"][-1])
 
-    Returns
-    -------
-    near, lone, tlbs
-        Hits of caches behind the nearest; accesses of memory at a line that does not follow the
-        last; misses of TLBs.
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Waits of one kind.
+
+    Parameters
+    ----------
+    cause
+        The field of `Parts` that has them.
+    overlap
+        The parameter that says how many overlap.
+    alone_s
+        Their time (s) one by one.
     """
-    levels = len(found["levels"])
+
+    cause: str
+    overlap: str
+    alone_s: float
+
+
+def waits(config: Mapping[str, Value], found: Mapping[str, Any]) -> tuple[Wait, ...]:
+    """Return what a run waits for, by cause and overlap."""
+    far = len(found["levels"])
     steps = [float(config[f"cache{number}_step_s"]) for number in CACHES]
-    behind = [sum(steps[:number]) for number in range(levels + 1)]
-    near = sum(count * cost for count, cost in zip(found["served"][1:levels], behind[1:levels],
-                                                   strict=True))  # fmt: skip
-    lone = found["lone"] * behind[levels]
-    costs = [float(config[f"tlb{number}_step_s"]) for number in TLBS]
-    tlbs = sum(
-        (one["read_misses"] + one["write_misses"]) * cost
-        for one, cost in zip(found["tlbs"], costs, strict=False)
+    behind = [sum(steps[:number]) for number in range(far + 1)]
+    lone, second, streamed = (
+        [float(count) * cost for count, cost in zip(found[kind], behind, strict=True)]
+        for kind in ("lone", "second", "streamed")
     )
-    return float(near), float(lone), float(tlbs)
-
-
-def streamed_s(config: Mapping[str, Value], found: Mapping[str, Any]) -> float:
-    """Return the time (s) that lines which follow each other would take one by one."""
-    levels = len(found["levels"])
-    return float(found["streamed"]) * sum(
-        float(config[f"cache{number}_step_s"]) for number in CACHES[:levels]
+    missed = [
+        (one["read_misses"] + one["write_misses"]) * float(config[f"tlb{number}_step_s"])
+        for number, one in zip(TLBS, found["tlbs"], strict=False)
+    ]
+    near, scan = {
+        "phy_seq": ("near_overlap", "scan_overlap"),
+        "idx_seq": ("index_overlap", "scan_overlap"),
+    }.get(str(config["mode"]), ("lookup_overlap", "lookup_overlap"))
+    return (
+        Wait("caches", near, sum(lone[:far])),
+        Wait("caches", "second_overlap", sum(second[:far])),
+        Wait("caches", "stream_overlap", sum(streamed[:far])),
+        Wait("memory", scan, lone[far]),
+        Wait("memory", "second_overlap", second[far]),
+        Wait("memory", "stream_overlap", streamed[far]),
+        Wait("tlbs", near, sum(missed[:-1])),
+        Wait("tlbs", scan, sum(missed[-1:])),
     )
 
 
-def overlap(config: Mapping[str, Value]) -> float:
-    """Return how many misses of a query overlap."""
-    if config["mode"] in SCANS[:2]:
-        return float(config["scan_overlap"])
-    return float(config["lookup_overlap"]) * batch_overlap(config)
+def overlap(config: Mapping[str, Value], name: str) -> float:
+    """Return how many waits overlap: those of a batch of look-ups also overlap each other."""
+    at_once = batch_overlap(config) if name == "lookup_overlap" else 1.0
+    return float(config[name]) * at_once
 
 
 def batch_overlap(config: Mapping[str, Value]) -> float:
@@ -230,16 +259,11 @@ def batch_overlap(config: Mapping[str, Value]) -> float:
 
 def time_of(config: Mapping[str, Value], found: Mapping[str, Any]) -> Parts:
     """Return the time of a run from its counts."""
-    costs = [float(config[name]) for name in WORK]
-    near, lone, tlbs = stalls(config, found)
-    at_once = overlap(config)
-    *work, copied = (
-        cost * float(found[name]) for cost, name in zip(costs, WORK_COUNTS, strict=True)
+    *work, begun, copied = (
+        float(config[cost]) * float(found[name])
+        for cost, name in zip(WORK, WORK_COUNTS, strict=True)
     )
-    return Parts(
-        work=sum(work),
-        copies=copied,
-        caches=near / at_once,
-        memory=lone / at_once + streamed_s(config, found) / float(config["stream_overlap"]),
-        tlbs=tlbs / at_once,
-    )
+    parts = dict.fromkeys(("caches", "memory", "tlbs"), 0.0)
+    for wait in waits(config, found):
+        parts[wait.cause] += wait.alone_s / overlap(config, wait.overlap)
+    return Parts(work=sum(work), copies=begun + copied, **parts)

@@ -1,6 +1,6 @@
 //! A cell on a machine of caches and TLBs: the accesses that each of them serves.
 
-use super::cells::{Cell, Loaded, Runner};
+use super::cells::{Cell, Loaded, Mode, Runner};
 use super::store::StoreError;
 use super::store::touch::{Area, Touch, WORK_COUNT, Work};
 use crate::memory::caches::machine::{Machine, MachineSpec};
@@ -9,6 +9,8 @@ use crate::memory::streams::{Access, Kind};
 /// Areas are so far apart that they share neither pages nor tables of pages.
 const AREA_BITS: u32 = 44;
 const AREA_COUNT: usize = 4;
+/// What fetches lines ahead stops at a boundary of this size, also in huge pages.
+const PAGE_BYTES: u64 = 4096;
 /// How often the runs before may fill the last cache: then 98% of a direct-mapped one is theirs.
 const FILLS: u64 = 4;
 
@@ -19,12 +21,16 @@ pub struct Simulated {
     pub machine: Machine,
     /// Work by its kind, see [`Work`].
     pub work: [u64; WORK_COUNT],
-    /// Accesses of memory by line that do not continue the last one of their area.
-    pub lone: u64,
-    /// Accesses of memory at the line after that.
-    pub streamed: u64,
+    /// Lines that the nearest cache lacks, by the level that serves them (memory last), that do not
+    /// continue the last access of their area.
+    pub lone: Vec<u64>,
+    /// The same of lines that follow a lone one: what fetches ahead is about to begin.
+    pub second: Vec<u64>,
+    /// The same of lines that follow those: they may be fetched ahead.
+    pub streamed: Vec<u64>,
     line_bits: u32,
     last_line: [u64; AREA_COUNT],
+    followed: [u32; AREA_COUNT],
 }
 
 impl Simulated {
@@ -35,14 +41,17 @@ impl Simulated {
     /// Why there is no such machine.
     pub fn new(spec: MachineSpec) -> Result<Self, String> {
         let lines = spec.levels.iter().map(|level| level.line_bytes);
+        let levels = spec.levels.len() + 1;
         let line_bits = lines.min().unwrap_or(64).trailing_zeros();
         Ok(Self {
             machine: Machine::new(spec)?,
             work: [0; WORK_COUNT],
-            lone: 0,
-            streamed: 0,
+            lone: vec![0; levels],
+            second: vec![0; levels],
+            streamed: vec![0; levels],
             line_bits,
             last_line: [u64::MAX; AREA_COUNT],
+            followed: [0; AREA_COUNT],
         })
     }
 
@@ -50,7 +59,9 @@ impl Simulated {
     pub fn restart(&mut self) {
         self.machine.restart();
         self.work = [0; WORK_COUNT];
-        (self.lone, self.streamed) = (0, 0);
+        self.lone.fill(0);
+        self.second.fill(0);
+        self.streamed.fill(0);
     }
 
     /// Carry out an access, each line of the nearest cache by itself.
@@ -67,22 +78,26 @@ impl Simulated {
                 address: at,
                 bytes: bytes as u32,
             });
-            if level == self.machine.data.levels.len() {
-                self.note_memory(area, at);
-            }
+            self.note_line(area, at >> self.line_bits, level);
             at = next;
         }
     }
 
-    fn note_memory(&mut self, area: usize, address: u64) {
-        let far = self.machine.data.levels.last();
-        let line = address / far.map_or(64, |level| level.spec.line_bytes);
-        if line == self.last_line[area].wrapping_add(1) {
-            self.streamed += 1;
-        } else {
-            self.lone += 1;
+    #[inline]
+    fn note_line(&mut self, area: usize, line: u64, level: usize) {
+        let last = std::mem::replace(&mut self.last_line[area], line);
+        if line != last {
+            // Lines are fetched ahead by their physical address, which ends with the page.
+            let follows = line == last.wrapping_add(1) && line & (PAGE_BYTES >> self.line_bits) - 1 != 0;
+            self.followed[area] = if follows { self.followed[area] + 1 } else { 0 };
         }
-        self.last_line[area] = line;
+        if level > 0 {
+            match self.followed[area] {
+                0 => self.lone[level] += 1,
+                1 => self.second[level] += 1,
+                _ => self.streamed[level] += 1,
+            }
+        }
     }
 }
 
@@ -111,6 +126,21 @@ fn fill_visits(loaded: &Loaded, machine: &Simulated) -> u64 {
     FILLS * bytes / loaded.table.spec().record_bytes.clamp(1, 1 << machine.line_bits) + 1
 }
 
+/// Return the scan that visits each record which runs of a cell visit sooner or later.
+fn through_all(cell: Cell) -> Cell {
+    let mode = match cell.mode {
+        Mode::PhySeq => Mode::PhySeq,
+        _ => Mode::IdxSeq,
+    };
+    Cell {
+        mode,
+        share: 1.0,
+        scans: 1,
+        from_first: true,
+        ..cell
+    }
+}
+
 /// Simulate one run of a cell, after `warm_up` runs that fill the caches; return its visits.
 ///
 /// # Errors
@@ -124,7 +154,13 @@ pub fn simulate(
     seed: u64,
 ) -> Result<u64, StoreError> {
     if warm_up > 0 {
-        let short = cell.at_most(fill_visits(loaded, machine), loaded.count);
+        let most = fill_visits(loaded, machine);
+        // Loading the table has touched all of it, which one run of a random cell would not.
+        let mut all = Runner::new(through_all(cell).at_most(most, loaded.count), loaded, !seed);
+        all.prepare(loaded);
+        all.run(loaded, machine)?;
+        all.finish(loaded);
+        let short = cell.at_most(most, loaded.count);
         let mut before = Runner::new(short, loaded, !seed);
         for _ in 0..warm_up {
             before.prepare(loaded);

@@ -19,7 +19,7 @@ from headroom.systems.records.advisor.search import Choice
 from headroom.systems.records.advisor.timing import cell_of
 from headroom.systems.records.fit import cost_row, fitted_costs
 from headroom.systems.records.machine_file import TLBS, machine_spec
-from headroom.systems.records.model import time_of, tlb_misses
+from headroom.systems.records.model import completed, memory_lines, time_of, tlb_misses
 from headroom.systems.records.parameters import table_spec
 
 _VISITS = 3_000
@@ -151,7 +151,7 @@ def explain(
         parts = time_of(run.config, run.found)
         for cause in CAUSES:
             totals[cause] += share * getattr(parts, cause)
-        lines += share * (run.found["lone"] + run.found["streamed"])
+        lines += share * memory_lines(run.found)
         misses += share * tlb_misses(run.found)
     total = sum(totals.values())
     shares = {cause: value / total for cause, value in totals.items()}
@@ -190,5 +190,5 @@ def _counts(
         )
         operations = cell["scans"] if name == "scan" else found["visits"]
         mode = {"mode": cell["mode"], "batch": batch, "ahead": ahead}
-        counted[name] = _Counted({**config, **mode}, {**found, "runs": 1}, float(operations))
+        counted[name] = _Counted({**config, **mode}, completed(found, config), float(operations))
     return counted

@@ -40,8 +40,8 @@ impl Table {
         self.look_up_here(keys, batch, operation, touch)
     }
 
-    /// Look up with vectors of eight keys, where a build for all processors has four: `rank` takes
-    /// half of the time of a look-up whose lines are in the caches, as `perf record` shows.
+    /// Look up with vectors of eight keys, where a build for all processors has four: `rank`
+    /// is much of a look-up whose lines are in the caches.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[target_feature(enable = "avx2,bmi2")]
     fn look_up_wide(

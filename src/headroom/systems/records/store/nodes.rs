@@ -129,13 +129,7 @@ impl Nodes {
 
     /// Write words into a record, from word `first` of it on.
     pub fn write(&mut self, at: At, first: u32, words: &[u32], touch: &mut impl Touch) {
-        let bytes = words.len() as u64 * WORD_BYTES;
-        let at = at + first;
-        touch.write(Area::Nodes, u64::from(at) * WORD_BYTES, bytes);
-        touch.work(Work::CopiedBytes, bytes);
-        self.region
-            .words_mut(at, words.len())
-            .copy_from_slice(words);
+        self.region.write(at + first, words, touch);
     }
 
     /// Free the place of a handle.

@@ -13,7 +13,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 use super::StoreError;
-use super::touch::{Area, Touch};
+use super::touch::{Area, Touch, Work};
 use crate::memory::probe::buffer::{Buffer, Pages};
 
 /// An address: words of 4 bytes from the base of the region.
@@ -181,6 +181,15 @@ impl Region {
         touch.write(self.area, u64::from(at) * WORD_BYTES, WORD_BYTES);
         // SAFETY: as above, and borrowed alone.
         unsafe { self.checked(at, WORD_BYTES).cast::<u32>().write(value) }
+    }
+
+    /// Write words; they count as copied.
+    #[inline]
+    pub fn write(&mut self, at: At, words: &[u32], touch: &mut impl Touch) {
+        let bytes = words.len() as u64 * WORD_BYTES;
+        touch.write(self.area, u64::from(at) * WORD_BYTES, bytes);
+        touch.work(Work::CopiedBytes, bytes);
+        self.words_mut(at, words.len()).copy_from_slice(words);
     }
 
     /// Borrow words; who reads them says so to `Touch`.

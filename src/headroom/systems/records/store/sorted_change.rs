@@ -98,13 +98,7 @@ impl Sorted {
 
     /// Write words into a record, from word `first` of it on.
     pub fn write(&mut self, at: At, first: u32, words: &[u32], touch: &mut impl Touch) {
-        let bytes = words.len() as u64 * WORD_BYTES;
-        let at = at + first;
-        touch.write(Area::Nodes, u64::from(at) * WORD_BYTES, bytes);
-        touch.work(Work::CopiedBytes, bytes);
-        self.region
-            .words_mut(at, words.len())
-            .copy_from_slice(words);
+        self.region.write(at + first, words, touch);
     }
 
     fn set_slot(&mut self, node: At, place: u32, slot: u32, touch: &mut impl Touch) {

@@ -1,7 +1,7 @@
 //! Scans of sorted nodes: the lines of the next nodes are prefetched while records are taken.
 //!
 //! After random inserts each node lies somewhere else, and the prefetcher of a processor finds out
-//! after some lines of each: scans of 10 million records took half as long again without this.
+//! only after some lines of each.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,8 @@ use super::region::{At, NOWHERE, Region, WORD_BYTES};
 use super::sorted::{LINE_WORDS, Sorted};
 use super::touch::{Area, Touch, Work};
 
-/// Lines that are prefetched at once before a node with slots is read. Among reads in the order of
-/// slots, prefetches took a quarter longer: 5.6 instead of 4.5 ns a record, in a scan of 2 million
-/// records in nodes of 4 KiB (`make bench PART=records` shows the scan).
+/// Lines that are prefetched at once before a node with slots is read: prefetches among reads in the
+/// order of slots slow these down. `make bench PART=records` times the scan.
 const AT_ONCE: u32 = 64;
 
 /// Lines that are still to be prefetched.
@@ -71,8 +70,7 @@ impl Sorted {
 
     /// Prefetch the lines between record `count` of a node and the first records of the next one,
     /// which need not be read: the prefetcher of a processor follows lines in a row, and has to find
-    /// them again after a gap. A sum of 2 million records took 3.7 ns a record with this, 4.7 ns with
-    /// a prefetch of each record.
+    /// them again after a gap. A prefetch of each record would cost more.
     #[inline]
     fn prefetch_between(&self, node: At, count: u32, next: At) {
         if next == node + self.words {
