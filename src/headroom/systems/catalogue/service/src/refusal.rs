@@ -66,7 +66,7 @@ impl Code {
 pub struct Refusal {
     /// The code on the wire.
     pub code: Code,
-    /// What is wrong and, where it helps, what to do: one line, no full stop.
+    /// The fault and, if it helps, the cure: one line, no full stop.
     pub message: String,
 }
 
@@ -78,5 +78,5 @@ impl Refusal {
     }
 }
 
-/// What a part of the service returns.
+/// A result of the service.
 pub type Answer<T> = Result<T, Refusal>;

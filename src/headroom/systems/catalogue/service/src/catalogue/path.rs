@@ -13,7 +13,7 @@ impl Path {
         Self("/".into())
     }
 
-    /// Return what `text` means for somebody in the directory `here`.
+    /// Return the path of `text`, relative to this directory.
     ///
     /// ```
     /// use headroom_catalogue::catalogue::path::Path;

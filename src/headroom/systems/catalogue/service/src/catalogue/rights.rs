@@ -85,7 +85,7 @@ impl fmt::Display for Rights {
 pub struct Acl(pub BTreeMap<String, Rights>);
 
 impl Acl {
-    /// Return what members of these groups may do.
+    /// Return the rights of members of these groups.
     pub fn rights_of<'a>(&self, groups: impl IntoIterator<Item = &'a str>) -> Rights {
         let rights = groups.into_iter().filter_map(|group| self.0.get(group));
         rights.fold(Rights::NONE, |all, more| all.and(*more))

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 pub struct Who {
     /// The name in the login block; empty if there is none.
     pub login: String,
-    /// What proves it.
+    /// The proof.
     pub proof: Proof,
     /// Where the client is.
     pub address: SocketAddr,
@@ -18,7 +18,7 @@ pub struct Who {
     pub is_encrypted: bool,
 }
 
-/// What proves who somebody is. It has no `Debug`, so that no log shows a password.
+/// Proof of the identity of a client. It has no `Debug`, so that no log shows a password.
 pub enum Proof {
     /// A password, not checked yet.
     Password(String),
@@ -33,7 +33,7 @@ pub enum Proof {
     },
     /// A bearer token, checked.
     Token(Claims),
-    /// The person of a session that goes on.
+    /// The person of a resumed session.
     Resumed(String),
     /// Nothing.
     Anonymous,

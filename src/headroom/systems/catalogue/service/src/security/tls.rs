@@ -17,7 +17,7 @@ pub enum TlsError {
     File {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The certificate and the key do not fit, or no CA is usable.
@@ -25,7 +25,7 @@ pub enum TlsError {
     Unusable(String),
 }
 
-/// Return what takes TLS connections. With `client_cas`, a client may present a certificate of one
+/// Return the acceptor of TLS connections. With `client_cas`, a client may present a certificate of one
 /// of these CAs; one of another CA ends the handshake.
 ///
 /// # Errors

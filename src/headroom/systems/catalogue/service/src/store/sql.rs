@@ -2,7 +2,7 @@
 
 use crate::value::{Kind, Value};
 
-/// What a database speaks.
+/// The SQL of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite.
@@ -38,7 +38,7 @@ pub struct Column {
 pub struct Slot {
     /// Plain, indexed or unique.
     pub access: Access,
-    /// What it holds.
+    /// The kind of its values.
     pub kind: Kind,
     /// From 0.
     pub number: u8,
@@ -92,8 +92,8 @@ impl Sql {
         self
     }
 
-    /// Append a number of the program: it is written into the statement. What differs from call to
-    /// call, such as the id of a directory, is bound, so that few statements need preparing.
+    /// Append a number of the program: it is written into the statement. A value that differs from
+    /// call to call, such as the id of a directory, is bound, so that few statements need preparing.
     pub fn number(&mut self, number: i64) -> &mut Self {
         self.pieces.push(Piece::Number(number));
         self

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::CAN;
 
-/// What a client sent.
+/// A message of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// A line without its end.
@@ -78,7 +78,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Return what is left: the reader, and bytes that came after the last line.
+    /// Return the reader and its rest, bytes that came after the last line.
     pub fn into_parts(self) -> (R, Vec<u8>) {
         (self.reader, self.buffer)
     }

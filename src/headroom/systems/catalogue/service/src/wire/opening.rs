@@ -2,16 +2,16 @@
 
 use crate::refusal::{Answer, Code, Refusal};
 
-/// What a client chose after the greeting.
+/// The choice of a client after the greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// No encryption.
     Plain,
     /// TLS follows `OK`.
     Tls,
-    /// A session goes on without encryption; no `OK` is sent.
+    /// A session is resumed without encryption; no `OK` is sent.
     Resume(String),
-    /// A session goes on in TLS, which follows `OK`.
+    /// A session is resumed in TLS, which follows `OK`.
     ResumeTls(String),
 }
 
@@ -26,7 +26,7 @@ pub fn greeting(name: &str, protocol: u8, has_tls: bool, has_sessions: bool) -> 
     format!("{name}\nProtocol {protocol}\n{options}\n")
 }
 
-/// Return what an option line asks for.
+/// Return the choice of an option line.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 /// Bytes that are collected before they are sent.
 const BLOCK_BYTES: usize = 16 * 1024;
 
-/// What a connection writes to.
+/// The output of a connection.
 pub type Output<'a> = &'a mut (dyn AsyncWrite + Send + Unpin);
 
 /// A reply that a command writes line by line.
