@@ -88,7 +88,7 @@ impl Simulated {
         let last = std::mem::replace(&mut self.last_line[area], line);
         if line != last {
             // Lines are fetched ahead by their physical address, which ends with the page.
-            let follows = line == last.wrapping_add(1) && line & (PAGE_BYTES >> self.line_bits) - 1 != 0;
+            let follows = line == last.wrapping_add(1) && line & ((PAGE_BYTES >> self.line_bits) - 1) != 0;
             self.followed[area] = if follows { self.followed[area] + 1 } else { 0 };
         }
         if level > 0 {

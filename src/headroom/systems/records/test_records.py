@@ -212,6 +212,18 @@ def test_the_same_accesses_serve_both_columns() -> None:
         assert sum(kinds) == found["served"][level]
 
 
+def test_lines_of_a_scan_count_by_their_place_in_a_row() -> None:
+    """By hand: a page of 64 lines has one lone line, one second, and 62 that follow these."""
+    system, config = model("fitted", node_bytes=65536, records=1024, record_bytes=64, scan=1.0,
+                           placement="arena", mode="phy_seq", operation="sum", start="first",
+                           caches="cold")  # fmt: skip
+    found = system.counts(config, 1)
+    pages, list_of_nodes = 16, 1
+    assert found["lone"][-1] == pages + list_of_nodes
+    assert found["second"][-1] == pages
+    assert found["streamed"][-1] == 62 * pages
+
+
 def test_a_model_is_a_function_of_its_seed() -> None:
     system, config = model(node_bytes=256)
     assert system.run(config, seed=7).values == system.run(config, seed=7).values
