@@ -146,14 +146,14 @@ impl<'a> Compiler<'a> {
                 arithmetic::binary(*operator, self.term(left)?, self.term(right)?)
             }
             Expression::Compare(comparison, left, right) => {
-                compare::compare(*comparison, self.term(left)?, self.term(right)?)
+                compare::compare(*comparison, &self.term(left)?, &self.term(right)?)
             }
             Expression::IsNull(of) => compare::is_null(&self.term(of)?),
             Expression::In(parts) => compare::is_in(self.terms(parts)?),
             Expression::Between(parts) => compare::is_between(
                 &self.term(&parts[0])?,
-                self.term(&parts[1])?,
-                self.term(&parts[2])?,
+                &self.term(&parts[1])?,
+                &self.term(&parts[2])?,
             ),
             Expression::Like(of, pattern) => compare::like(&self.term(of)?, pattern),
             Expression::Not(of) => {

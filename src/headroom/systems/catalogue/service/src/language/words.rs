@@ -4,6 +4,8 @@
 //! and `\ooo` the byte with this octal number. A backslash before anything else, or outside quotes,
 //! stands for itself: patterns and query texts have their own use for it.
 
+use std::fmt::Write as _;
+
 use crate::refusal::{Answer, Code, Refusal};
 
 /// Return the words of a line.
@@ -43,7 +45,9 @@ pub fn quoted(word: &str) -> String {
     for c in word.chars() {
         match c {
             '\'' | '\\' => found.extend(['\\', c]),
-            c if c.is_ascii_control() => found.push_str(&format!("\\{:03o}", c as u32)),
+            c if c.is_ascii_control() => {
+                let _ = write!(found, "\\{:03o}", u32::from(c));
+            }
             c => found.push(c),
         }
     }

@@ -355,24 +355,24 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             let number = state.rotate_left(17).cast_signed() >> (state >> 58);
             let real = f64::from_bits(state.rotate_left(31));
-            round_trip(&Type::Int, Value::Integer(number));
-            round_trip(&Type::Timestamp, Value::Integer(number >> 10));
+            round_trip(&Type::Int, &Value::Integer(number));
+            round_trip(&Type::Timestamp, &Value::Integer(number >> 10));
             let scaled = number % power_of_ten(18);
             for scale in [0, 1, 6, 18] {
                 let of = Type::Numeric {
                     precision: 18,
                     scale,
                 };
-                round_trip(&of, Value::Integer(scaled));
+                round_trip(&of, &Value::Integer(scaled));
             }
             if real.is_finite() && real != 0.0 {
-                round_trip(&Type::Float, Value::Real(real));
+                round_trip(&Type::Float, &Value::Real(real));
             }
         }
     }
 
-    fn round_trip(of: &Type, value: Value) {
-        let text = of.decode(&value);
-        assert_eq!(of.encode(&text).unwrap(), value, "{of} {text}");
+    fn round_trip(of: &Type, value: &Value) {
+        let text = of.decode(value);
+        assert_eq!(&of.encode(&text).unwrap(), value, "{of} {text}");
     }
 }

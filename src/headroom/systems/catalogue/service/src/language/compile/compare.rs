@@ -8,8 +8,8 @@ use crate::refusal::Answer;
 use crate::store::sql::Sql;
 
 /// Return a comparison.
-pub fn compare(comparison: Comparison, left: Term, right: Term) -> Answer<Term> {
-    for term in [&left, &right] {
+pub fn compare(comparison: Comparison, left: &Term, right: &Term) -> Answer<Term> {
+    for term in [left, right] {
         if term.sort == Sort::Truth {
             return Err(illegal("a condition cannot be compared"));
         }
@@ -17,7 +17,7 @@ pub fn compare(comparison: Comparison, left: Term, right: Term) -> Answer<Term> 
             return Err(illegal("nothing compares with null; use `is null`"));
         }
     }
-    let (left, right) = (left.clone().meeting(&right)?, right.meeting(&left)?);
+    let (left, right) = (left.clone().meeting(right)?, right.clone().meeting(left)?);
     let (left, right, comparison) = if left.literal.is_some() && right.literal.is_none() {
         (right, left, mirrored(comparison))
     } else {
@@ -56,13 +56,13 @@ pub fn is_in(mut terms: Vec<Term>) -> Answer<Term> {
     let mut compared = Vec::new();
     for other in others {
         if operand.literal.is_some() || other.sort == Sort::Null || other.sort == Sort::Truth {
-            compared.push(compare(Comparison::Equal, operand.clone(), other)?);
+            compared.push(compare(Comparison::Equal, &operand, &other)?);
             continue;
         }
         let other = other.meeting(&operand)?;
         match other.clone().converted(operand.sort) {
             Ok(fitting) => listed.push(fitting.sql),
-            Err(_) => compared.push(compare(Comparison::Equal, operand.clone(), other)?),
+            Err(_) => compared.push(compare(Comparison::Equal, &operand, &other)?),
         }
     }
     if !listed.is_empty() {
@@ -77,9 +77,9 @@ pub fn is_in(mut terms: Vec<Term>) -> Answer<Term> {
 }
 
 /// Return whether the first value is at least the second and at most the third.
-pub fn is_between(operand: &Term, low: Term, high: Term) -> Answer<Term> {
-    let low = compare(Comparison::AtLeast, operand.clone(), low)?;
-    let high = compare(Comparison::AtMost, operand.clone(), high)?;
+pub fn is_between(operand: &Term, low: &Term, high: &Term) -> Answer<Term> {
+    let low = compare(Comparison::AtLeast, operand, low)?;
+    let high = compare(Comparison::AtMost, operand, high)?;
     joined(vec![low, high], " AND ")
 }
 

@@ -6,10 +6,11 @@ use super::arithmetic;
 use super::assign::{CEILING, FLOOR, NEAREST, dropped};
 use super::illegal;
 use super::term::{Sort, Term, Texts, unified, written};
-use crate::language::expression::{Function, Literal};
+use crate::language::expression::{Function, Literal, Operator};
 use crate::refusal::{Answer, Code, Refusal};
 use crate::store::sql::Sql;
 use crate::value::Value;
+use crate::value::text::power_of_ten;
 
 /// Changes ASCII letters only: the collation of bytes in PostgreSQL, and in MariaDB a character set
 /// of one byte in which no other character has a case.
@@ -97,7 +98,11 @@ fn now() -> Answer<Term> {
 
 fn coalesce(terms: Vec<Term>) -> Answer<Term> {
     let mut terms = unified(terms)?;
-    let Some(sort) = terms.first().map(|term| term.sort).filter(|sort| is_value(*sort)) else {
+    let Some(sort) = terms
+        .first()
+        .map(|term| term.sort)
+        .filter(|sort| is_value(*sort))
+    else {
         return Err(illegal("`coalesce` needs a value"));
     };
     if terms.len() == 1 {
@@ -245,7 +250,7 @@ fn sum(operand: Term) -> Answer<Term> {
 
 fn mean(operand: Term) -> Answer<Term> {
     match operand.sort {
-        Sort::Exact(scale) => exact_mean(operand, scale),
+        Sort::Exact(scale) => exact_mean(&operand, scale),
         Sort::Real => wrapped(
             operand,
             (["finite(AVG(", "AVG(", "(AVG("], ["))", ")", ") * 1)"]),
@@ -256,7 +261,7 @@ fn mean(operand: Term) -> Answer<Term> {
 }
 
 /// The exact sum as a float, divided by the count: the digits of `AVG` differ between databases.
-fn exact_mean(operand: Term, scale: u8) -> Answer<Term> {
+fn exact_mean(operand: &Term, scale: u8) -> Answer<Term> {
     let twice = [operand.sql.clone(), operand.sql.clone()];
     let divided =
         |before, between, after| written([before; 3], twice.clone(), [between; 3], [after; 3]);
@@ -270,13 +275,12 @@ fn exact_mean(operand: Term, scale: u8) -> Answer<Term> {
     let mut sql = Sql::default();
     sql.either([of_sqlite, of_postgres, of_mysql]);
     let found = Term::made(sql, Sort::Real)?;
-    let one = i64::pow(10, u32::from(scale));
     if scale == 0 {
         return Ok(found);
     }
     arithmetic::binary(
-        crate::language::expression::Operator::Divide,
+        Operator::Divide,
         found,
-        Term::of_literal(&Literal::Integer(one)),
+        Term::of_literal(&Literal::Integer(power_of_ten(scale))),
     )
 }

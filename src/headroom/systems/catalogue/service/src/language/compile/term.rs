@@ -262,9 +262,7 @@ pub fn unified(mut terms: Vec<Term>) -> Answer<Vec<Term>> {
             .map(|term| term.meeting(&anchor))
             .collect::<Answer<_>>()?;
     }
-    let sort = terms
-        .iter()
-        .try_fold(Sort::Null, |sort, term| wider(sort, term))?;
+    let sort = terms.iter().try_fold(Sort::Null, wider)?;
     if sort == Sort::Null {
         return Ok(terms);
     }

@@ -103,8 +103,7 @@ fn names_are_those_of_amga() {
         names
             .into_iter()
             .map(|name| name.name.clone())
-            .collect::<Vec<_>>()
-            .join("")
+            .collect::<String>()
     };
     assert_eq!(names(found.names()), "xyz");
     assert_eq!(names(found.bare_names()), "xz");

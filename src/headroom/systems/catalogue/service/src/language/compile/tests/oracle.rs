@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::random::{COLUMNS, NUMBERS, Tree, number, text, truth};
 use super::{Columns, TABLE};
 use crate::language::chance::Chance;
+use crate::language::compile::term::Sort;
 use crate::language::compile::{MAX_PRODUCT_SCALE, compile, condition};
 use crate::language::parser::parse_expression;
 use crate::language::pattern::Pattern;
@@ -65,32 +66,6 @@ impl Row {
         Self(values)
     }
 
-    /// Return the digits after the point of a number, known before its value is; None: a float.
-    fn scale(&self, tree: &Tree) -> Option<u8> {
-        match tree {
-            Tree::Column(at) => SCALES[*at],
-            Tree::Point(_, scale) => Some(*scale),
-            Tree::Whole(_) | Tree::Call("length", _) => Some(0),
-            Tree::Negative(of) => self.scale(of),
-            Tree::Call("sqrt", _) => None,
-            Tree::Call("abs", of) => self.scale(&of[0]),
-            Tree::Call("coalesce", of) => Some(self.scale(&of[0])?.max(self.scale(&of[1])?)),
-            Tree::Call(_, of) => self.scale(&of[0]).map(|_| 0),
-            Tree::Binary(sign, left, right) => {
-                let (left, right) = (self.scale(left)?, self.scale(right)?);
-                match sign {
-                    '*' if left.min(right) == 0 || left + right <= MAX_PRODUCT_SCALE => {
-                        Some(left + right)
-                    }
-                    '/' if left + right == 0 => Some(0),
-                    '*' | '/' => None,
-                    _ => Some(left.max(right)),
-                }
-            }
-            _ => None,
-        }
-    }
-
     fn value(&self, tree: &Tree) -> Found {
         match tree {
             Tree::Column(at) => Ok(match (&self.0[*at], SCALES.get(*at)) {
@@ -118,7 +93,7 @@ impl Row {
     }
 
     fn binary(&self, sign: char, left: &Tree, right: &Tree) -> Found {
-        let scales = (self.scale(left), self.scale(right));
+        let scales = (scale(left), scale(right));
         let (left, right) = (self.value(left), self.value(right));
         let result = match (sign, scales) {
             ('%', (None, _) | (_, None)) => return Err(Failure::Refused),
@@ -128,23 +103,23 @@ impl Row {
             _ => Some(None),
         };
         let convert = |value: Option<Known>| match result {
-            Some(scale) => value.map(|value| converted(value, scale)).transpose(),
+            Some(scale) => value.map(|value| converted(&value, scale)).transpose(),
             None => Ok(value),
         };
         // A conversion fails even if the other operand is missing.
         match (convert(left?)?, convert(right?)?) {
-            (Some(left), Some(right)) => computed(sign, left, right).map(Some),
+            (Some(left), Some(right)) => computed(sign, &left, &right).map(Some),
             _ => Ok(None),
         }
     }
 
     fn coalesce(&self, first: &Tree, second: &Tree) -> Found {
-        let scale = self.scale(&Tree::Call("coalesce", vec![first.clone(), second.clone()]));
+        let scale = scale(&Tree::Call("coalesce", vec![first.clone(), second.clone()]));
         let found = match self.value(first)? {
             Some(found) => Some(found),
             None => self.value(second)?,
         };
-        found.map(|found| converted(found, scale)).transpose()
+        found.map(|found| converted(&found, scale)).transpose()
     }
 
     fn truth(&self, tree: &Tree) -> Result<Option<bool>, Failure> {
@@ -157,9 +132,11 @@ impl Row {
             Tree::In(of, others) => {
                 let equal = others.iter().map(|other| self.compared("=", of, other));
                 let equal: Vec<_> = equal.collect::<Result<_, _>>()?;
-                Ok(equal
-                    .into_iter()
-                    .fold(Some(false), |one, other| or(one, other)))
+                let mut found = Some(false);
+                for other in equal {
+                    found = or(found, other);
+                }
+                Ok(found)
             }
             Tree::IsNull(of) => Ok(Some(self.value(of)?.is_none())),
             Tree::Like(of, pattern) => {
@@ -205,6 +182,32 @@ impl Row {
     }
 }
 
+/// Return the digits after the point of a number, known before its value is; None: a float.
+fn scale(tree: &Tree) -> Option<u8> {
+    match tree {
+        Tree::Column(at) => SCALES[*at],
+        Tree::Point(_, scale) => Some(*scale),
+        Tree::Whole(_) | Tree::Call("length", _) => Some(0),
+        Tree::Negative(of) => scale(of),
+        Tree::Call("sqrt", _) => None,
+        Tree::Call("abs", of) => scale(&of[0]),
+        Tree::Call("coalesce", of) => Some(scale(&of[0])?.max(scale(&of[1])?)),
+        Tree::Call(_, of) => scale(&of[0]).map(|_| 0),
+        Tree::Binary(sign, left, right) => {
+            let (left, right) = (scale(left)?, scale(right)?);
+            match sign {
+                '*' if left.min(right) == 0 || left + right <= MAX_PRODUCT_SCALE => {
+                    Some(left + right)
+                }
+                '/' if left + right == 0 => Some(0),
+                '*' | '/' => None,
+                _ => Some(left.max(right)),
+            }
+        }
+        _ => None,
+    }
+}
+
 fn and(one: Option<bool>, other: Option<bool>) -> Option<bool> {
     match (one, other) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -243,10 +246,10 @@ fn finite(number: f64) -> Result<Known, Failure> {
     }
 }
 
-fn converted(value: Known, scale: Option<u8>) -> Result<Known, Failure> {
-    match (&value, scale) {
+fn converted(value: &Known, scale: Option<u8>) -> Result<Known, Failure> {
+    match (value, scale) {
         (Known::Exact(number, from), Some(to)) => whole(units(*number, *from, to), to),
-        _ => Ok(Known::Real(real(&value))),
+        _ => Ok(Known::Real(real(value))),
     }
 }
 
@@ -257,8 +260,8 @@ fn negative(value: Known) -> Result<Known, Failure> {
     }
 }
 
-fn computed(sign: char, left: Known, right: Known) -> Result<Known, Failure> {
-    if let (Known::Exact(a, x), Known::Exact(b, y)) = (&left, &right) {
+fn computed(sign: char, left: &Known, right: &Known) -> Result<Known, Failure> {
+    if let (Known::Exact(a, x), Known::Exact(b, y)) = (left, right) {
         let scale = if sign == '*' { x + y } else { *x.max(y) };
         let (a, b) = (i128::from(*a), i128::from(*b));
         return match sign {
@@ -270,7 +273,7 @@ fn computed(sign: char, left: Known, right: Known) -> Result<Known, Failure> {
             _ => whole(a % b, scale),
         };
     }
-    let (a, b) = (real(&left), real(&right));
+    let (a, b) = (real(left), real(right));
     match sign {
         '+' => finite(a + b),
         '-' => finite(a - b),
@@ -326,7 +329,7 @@ fn is_lazy(tree: &Tree) -> bool {
     }
 }
 
-/// Return whether two numbers with a point are compared: scaling one of them may fail.
+/// Return what SQLite finds, with its type.
 fn found(database: &Database, tree: &Tree) -> Result<Option<(Value, Type)>, Failure> {
     let text = tree.text();
     let parsed = parse_expression(&text).unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
@@ -348,12 +351,10 @@ fn is_same(known: Option<&Known>, value: &Value, of: &Type) -> bool {
     match (known, value) {
         (None, Value::Null) => true,
         (Some(Known::Exact(number, scale)), Value::Integer(found)) => {
-            number == found
-                && crate::language::compile::term::Sort::of_type(of)
-                    == crate::language::compile::term::Sort::Exact(*scale)
+            number == found && Sort::of_type(of) == Sort::Exact(*scale)
         }
         (Some(Known::Real(number)), Value::Real(found)) => {
-            number == found || (number - found).abs() <= number.abs() * 1e-12
+            (number - found).abs() <= number.abs() * 1e-12
         }
         (Some(Known::Text(text)), Value::Text(found)) => text == found,
         (Some(Known::Truth(is_true)), Value::Integer(found)) => i64::from(*is_true) == *found,
@@ -361,25 +362,19 @@ fn is_same(known: Option<&Known>, value: &Value, of: &Type) -> bool {
     }
 }
 
-fn has_refused(tree: &Tree, row: &Row) -> bool {
+fn has_refused(tree: &Tree) -> bool {
     match tree {
-        Tree::Binary('%', left, right)
-            if row.scale(left).is_none() || row.scale(right).is_none() =>
-        {
-            true
-        }
+        Tree::Binary('%', left, right) if scale(left).is_none() || scale(right).is_none() => true,
         Tree::Negative(of) | Tree::Not(of) | Tree::IsNull(of) | Tree::Like(of, _) => {
-            has_refused(of, row)
+            has_refused(of)
         }
         Tree::Binary(_, left, right) | Tree::Compare(_, left, right) => {
-            has_refused(left, row) || has_refused(right, row)
+            has_refused(left) || has_refused(right)
         }
-        Tree::Between(parts) => parts.iter().any(|part| has_refused(part, row)),
-        Tree::In(of, others) => {
-            has_refused(of, row) || others.iter().any(|part| has_refused(part, row))
-        }
+        Tree::Between(parts) => parts.iter().any(has_refused),
+        Tree::In(of, others) => has_refused(of) || others.iter().any(has_refused),
         Tree::Call(_, parts) | Tree::All(parts) | Tree::Any(parts) => {
-            parts.iter().any(|part| has_refused(part, row))
+            parts.iter().any(has_refused)
         }
         _ => false,
     }
@@ -400,7 +395,7 @@ fn sqlite_computes_as_the_evaluator_does() {
                 1 => text(&mut chance, 3),
                 _ => truth(&mut chance, 3),
             };
-            if has_refused(&tree, &row) {
+            if has_refused(&tree) {
                 continue;
             }
             let (expected, found) = (row.value(&tree), found(&database, &tree));
@@ -427,6 +422,7 @@ fn sqlite_computes_as_the_evaluator_does() {
     );
 }
 
+/// Return whether a condition compares numbers, perhaps with different digits after the point.
 fn has_comparison(tree: &Tree) -> bool {
     !matches!(
         tree,

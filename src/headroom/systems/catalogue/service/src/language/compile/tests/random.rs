@@ -122,7 +122,7 @@ pub fn truth(chance: &mut Chance, depth: usize) -> Tree {
 }
 
 fn comparison(chance: &mut Chance) -> &'static str {
-    *chance.one_of(&["=", "<>", "<", "<=", ">", ">="])
+    chance.one_of::<&str>(&["=", "<>", "<", "<=", ">", ">="])
 }
 
 impl Tree {
