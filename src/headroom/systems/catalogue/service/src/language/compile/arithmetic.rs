@@ -12,16 +12,20 @@ pub const MAX_PRODUCT_SCALE: u8 = 9;
 /// Digits after the point of seconds: a timestamp counts microseconds.
 const TIME_SCALE: u8 = 6;
 
+/// Pieces of a dividend that is repeated for MariaDB: null divided by zero is null. A long chain of
+/// divisions would grow without end.
+const MAX_REPEATED: usize = 24;
+
 /// Provokes an error in MariaDB if the part before it is true: the sum is too large for 64 bits.
 pub const OVERFLOW: &str = "9223372036854775807 + ";
 
-/// Return `-x`.
+/// Return `-x`. MariaDB has decimals for the sign of a constant, and no error for `0 - x`.
 pub fn negative(of: Term) -> Answer<Term> {
     match of.sort {
         Sort::Exact(_) => {
             let sort = of.sort;
             let sql = written(
-                ["exact_subtract(0, ", "(- ", "(- "],
+                ["exact_subtract(0, ", "(- ", "(-1 * "],
                 [of.sql],
                 [""; 3],
                 [")"; 3],
@@ -195,7 +199,7 @@ fn real(operator: Operator, left: Term, right: Term) -> Answer<Term> {
     Term::made(sql, Sort::Real)
 }
 
-/// Return a quotient or a remainder. MariaDB would give null for a division by zero.
+/// Return a quotient or a remainder. MariaDB alone would give null for a division by zero.
 fn divided(before: Texts, between: Texts, left: Term, right: Term, sort: Sort) -> Answer<Term> {
     if matches!(&right.literal, Some(Literal::Null)) || right.is_literal_but_zero() {
         return Term::made(
@@ -204,7 +208,14 @@ fn divided(before: Texts, between: Texts, left: Term, right: Term, sort: Sort) -
         );
     }
     let mut of_mysql = Sql::new("(CASE WHEN ");
-    of_mysql.append(right.sql.clone()).text(" = 0 THEN ");
+    of_mysql.append(right.sql.clone()).text(" = 0");
+    if left.sql.size() <= MAX_REPEATED {
+        of_mysql
+            .text(" AND ")
+            .append(left.sql.clone())
+            .text(" IS NOT NULL");
+    }
+    of_mysql.text(" THEN ");
     if sort == Sort::Real {
         of_mysql
             .text("POW(")
