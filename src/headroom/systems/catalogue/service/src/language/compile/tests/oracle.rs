@@ -387,9 +387,10 @@ fn sqlite_computes_as_the_evaluator_does() {
     for _ in 0..300 {
         let row = Row::random(&mut chance);
         store(&database, &row);
-        for _ in 0..20 {
-            let tree = match chance.below(3) {
-                0 => number(&mut chance, 4),
+        for _ in 0..40 {
+            let depth = 1 + chance.below(4);
+            let tree = match chance.below(4) {
+                0 | 1 => number(&mut chance, depth),
                 1 => text(&mut chance, 3),
                 _ => truth(&mut chance, 3),
             };
@@ -415,7 +416,7 @@ fn sqlite_computes_as_the_evaluator_does() {
         }
     }
     assert!(
-        value_count > 3000,
+        value_count > 6000,
         "only {value_count} expressions have a value"
     );
 }
