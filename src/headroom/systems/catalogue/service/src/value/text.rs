@@ -50,7 +50,8 @@ impl Type {
         }
     }
 
-    /// Return the stored value of a text. An empty text is `Null`, unless it is a text.
+    /// Return the stored value of a text. An empty text is `Null`, unless the type is a text. A number
+    /// with more digits after the point than a numeric has is rounded.
     ///
     /// # Errors
     ///
@@ -64,11 +65,11 @@ impl Type {
             return Ok(Value::Null);
         }
         let found = match self {
-            Self::Int => read_scaled(text, 0).map(Value::Integer),
+            Self::Int => read_whole(text).map(Value::Integer),
             Self::Float => read_real(text).map(Value::Real),
-            Self::Numeric { precision, scale } => read_scaled(text, *scale)
-                .filter(|number| number.unsigned_abs() < power_of_ten(*precision).unsigned_abs())
-                .map(Value::Integer),
+            Self::Numeric { precision, scale } => {
+                read_numeric(text, *precision, *scale).map(Value::Integer)
+            }
             Self::Timestamp => return timestamp::parse(text).map(Value::Integer),
             Self::Varchar(_) | Self::Text => None,
         };
@@ -168,27 +169,26 @@ fn unknown_type(text: &str) -> Refusal {
     Refusal::new(Code::IllegalCommand, message)
 }
 
-/// Return the number of the last digit of `scale` of a decimal text; None if it has more of them
-/// that are not zero.
-fn read_scaled(text: &str, scale: u8) -> Option<i64> {
+/// Return how many units of the last of `scale` digits a decimal text has, rounded towards zero, and
+/// the digits behind it.
+fn read_scaled(text: &str, scale: u8) -> Option<(i64, &str)> {
     let (digits, is_negative) = match text.as_bytes().first()? {
         b'-' => (&text[1..], true),
         b'+' => (&text[1..], false),
         _ => (text, false),
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let fraction = fraction.trim_end_matches('0');
     let is_number = digits.bytes().any(|byte| byte.is_ascii_digit())
         && whole
             .bytes()
             .chain(fraction.bytes())
-            .all(|byte| byte.is_ascii_digit())
-        && fraction.len() <= usize::from(scale);
+            .all(|byte| byte.is_ascii_digit());
     if !is_number {
         return None;
     }
-    let missing = usize::from(scale) - fraction.len();
-    let zeros = std::iter::repeat_n(b'0', missing);
+    let scale = usize::from(scale);
+    let (fraction, rest) = fraction.split_at(scale.min(fraction.len()));
+    let zeros = std::iter::repeat_n(b'0', scale - fraction.len());
     let mut number: i64 = 0;
     // Negative numbers reach further than positive ones, so count downwards.
     for digit in whole.bytes().chain(fraction.bytes()).chain(zeros) {
@@ -196,11 +196,30 @@ fn read_scaled(text: &str, scale: u8) -> Option<i64> {
             .checked_mul(10)?
             .checked_sub(i64::from(digit - b'0'))?;
     }
-    if is_negative {
-        Some(number)
+    let number = if is_negative {
+        number
     } else {
-        number.checked_neg()
-    }
+        number.checked_neg()?
+    };
+    Some((number, rest))
+}
+
+fn read_whole(text: &str) -> Option<i64> {
+    let (number, rest) = read_scaled(text, 0)?;
+    rest.bytes().all(|digit| digit == b'0').then_some(number)
+}
+
+/// Return the nearest number of so many digits: away from zero if two are, as PostgreSQL does.
+fn read_numeric(text: &str, precision: u8, scale: u8) -> Option<i64> {
+    let (number, rest) = read_scaled(text, scale)?;
+    let is_up = rest.starts_with(['5', '6', '7', '8', '9']);
+    let away = if text.starts_with('-') { -1 } else { 1 };
+    let number = if is_up {
+        number.checked_add(away)?
+    } else {
+        number
+    };
+    (number.unsigned_abs() < power_of_ten(precision).unsigned_abs()).then_some(number)
 }
 
 fn read_real(text: &str) -> Option<f64> {
@@ -307,6 +326,9 @@ mod tests {
             (NUMERIC, "-.05", Value::Integer(-5), "-0.05"),
             (NUMERIC, "999.99", Value::Integer(99_999), "999.99"),
             (NUMERIC, "1.", Value::Integer(100), "1.00"),
+            (NUMERIC, "1.2349", Value::Integer(123), "1.23"),
+            (NUMERIC, "-1.235", Value::Integer(-124), "-1.24"),
+            (NUMERIC, "0.0049", Value::Integer(0), "0.00"),
             (
                 Type::Timestamp,
                 "1970-01-01",
@@ -336,7 +358,8 @@ mod tests {
             (Type::Float, "1e999"),
             (Type::Float, "1 2"),
             (NUMERIC, "1000"),
-            (NUMERIC, "1.234"),
+            (NUMERIC, "999.995"),
+            (NUMERIC, "1.23x"),
             (NUMERIC, "1.2.3"),
             (Type::Timestamp, "yesterday"),
             (Type::Varchar(2), "abc"),

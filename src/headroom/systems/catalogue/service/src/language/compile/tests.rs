@@ -428,3 +428,66 @@ fn having_knows_groups() {
         Value::Integer(1)
     );
 }
+
+#[test]
+fn no_text_makes_the_compiler_panic() {
+    let pieces = [
+        "n",
+        "p",
+        "q",
+        "f",
+        "s",
+        "v",
+        "d",
+        "null",
+        "1",
+        "0.001",
+        "1e300",
+        "\"a\"",
+        "\"7\"",
+        "(",
+        ")",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "||",
+        "=",
+        "<",
+        " and ",
+        " not ",
+        " in (",
+        " between ",
+        " is null",
+        "round(",
+        "sum(",
+        "coalesce(",
+        "substr(",
+        "like(",
+        ",",
+        "999999999999999999",
+        "now()",
+    ];
+    let targets = [
+        Type::Int,
+        Type::Float,
+        Type::Varchar(2),
+        Type::Timestamp,
+        numeric(18),
+    ];
+    let mut chance = crate::language::chance::Chance::new(5);
+    let mut compiled_count = 0;
+    for _ in 0..100_000 {
+        let text: String = (0..chance.below(9))
+            .map(|_| *chance.one_of(&pieces))
+            .collect();
+        let Ok(tree) = parse_expression(&text) else {
+            continue;
+        };
+        let _ = condition(&tree, &Columns);
+        let _ = assign(&tree, &Columns, chance.one_of(&targets));
+        compiled_count += usize::from(compile(&tree, &Columns).is_ok());
+    }
+    assert!(compiled_count > 1000, "only {compiled_count} texts compile");
+}

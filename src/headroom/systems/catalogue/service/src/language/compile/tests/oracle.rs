@@ -391,7 +391,7 @@ fn sqlite_computes_as_the_evaluator_does() {
             let depth = 1 + chance.below(4);
             let tree = match chance.below(4) {
                 0 | 1 => number(&mut chance, depth),
-                1 => text(&mut chance, 3),
+                2 => text(&mut chance, 3),
                 _ => truth(&mut chance, 3),
             };
             if has_refused(&tree) {
