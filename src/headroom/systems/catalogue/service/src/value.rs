@@ -4,6 +4,8 @@
 //! that all back ends order, compare and return the same: a `numeric(p,s)` is the whole number of
 //! its last digits, a `timestamp` the microseconds since 1970.
 
+use serde::{Deserialize, Serialize};
+
 /// A value in a database.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -18,7 +20,7 @@ pub enum Value {
 }
 
 /// A kind of column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// 64 bits, signed.
     Integer,
@@ -29,7 +31,7 @@ pub enum Kind {
 }
 
 /// A type of an attribute, as `addattr` names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Type {
     /// `int`: 64 bits, signed.
     Int,

@@ -1,5 +1,7 @@
 //! A statement: text of the program, numbers and bound values; a user's text is never part of it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::{Kind, Value};
 
 /// The SQL of a database.
@@ -34,7 +36,7 @@ pub struct Column {
 }
 
 /// A column of a table of entries; see `tables`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Slot {
     /// Plain, indexed or unique.
     pub access: Access,
@@ -45,7 +47,7 @@ pub struct Slot {
 }
 
 /// How values of a column are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     /// By reading the entries of the directory.
     Plain,

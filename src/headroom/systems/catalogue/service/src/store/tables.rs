@@ -24,6 +24,8 @@
 //! Every id and number is a 64-bit integer; every text is compared by its bytes. Keys of text have
 //! at most [`KEY_CHARACTERS`] characters, what an index of MariaDB holds. `layout` and `acl` are JSON.
 
+use serde::{Deserialize, Serialize};
+
 use super::sql::{Access, Slot};
 use crate::value::Kind;
 
@@ -31,9 +33,10 @@ use crate::value::Kind;
 pub const KEY_CHARACTERS: usize = 700;
 
 /// A table of entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Family {
     /// Few columns and no index: four whole numbers, two reals, four texts.
+    #[default]
     Narrow,
     /// Many columns, some with an index.
     Wide,
