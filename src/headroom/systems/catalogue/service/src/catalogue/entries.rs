@@ -268,12 +268,24 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
         let is_current = client.is_current(shard, &scope.guard()).await?;
         return Ok(if is_current { One::Nothing } else { One::Stale });
     };
-    let only = Pattern::parse(&Pattern::escaped(&name))?;
+    let only = Pattern::parse(&escaped(&name))?;
     let ended = change(client, scope, update.statement()?, Some(&only), None, Touched::Changed).await?;
     Ok(match ended {
         Ended::Done => One::Entry(name),
         Ended::Stale => One::Stale,
     })
+}
+
+/// Return the pattern that only this name fits.
+fn escaped(name: &str) -> String {
+    let mut pattern = String::new();
+    for letter in name.chars() {
+        if matches!(letter, '*' | '?' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
 }
 
 /// An update by expressions.

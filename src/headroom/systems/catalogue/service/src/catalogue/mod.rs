@@ -41,7 +41,7 @@ use crate::value::Value;
 use crate::wire::reply::Reply;
 use cache::Cache;
 pub use client::Client;
-use directory::{ANYUSER, Person, ROOT};
+use directory::{ANYUSER, Person};
 use path::Path;
 
 /// How a catalogue treats its users.

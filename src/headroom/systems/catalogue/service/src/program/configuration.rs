@@ -321,7 +321,7 @@ impl Configuration {
             crls: table.crls.clone(),
             is_missing_crl_allowed: table.is_missing_crl_allowed,
             proxies: proxy::Settings {
-                is_allowed: table.allows_proxies,
+                is_enabled: table.allows_proxies,
                 ..proxy::Settings::default()
             },
             ticket_keys: table.ticket_keys.clone(),
