@@ -1,11 +1,13 @@
 //! The parts of a metadata catalogue that speaks AMGA's streaming protocol.
 //!
 //! From outside to inside: `server` accepts connections and knows who is there (`security`);
-//! `wire` reads lines and writes replies; `catalogue` has paths and rights; `store` has the
-//! statements that SQLite, PostgreSQL and MariaDB understand. Each part uses only the parts that
+//! `wire` reads lines and writes replies; `catalogue` has paths and rights; `language`
+//! turns words, patterns and expressions into parts of statements; `store` has the statements that
+//! SQLite, PostgreSQL and MariaDB understand. Each part uses only the parts that
 //! are named after it, and all use `refusal` and `value`.
 
 pub mod catalogue;
+pub mod language;
 pub mod refusal;
 pub mod security;
 pub mod server;

@@ -4,6 +4,9 @@
 //! that all back ends order, compare and return the same: a `numeric(p,s)` is the whole number of
 //! its last digits, a `timestamp` the microseconds since 1970.
 
+pub mod text;
+pub mod timestamp;
+
 use serde::{Deserialize, Serialize};
 
 /// A value in a database.
@@ -15,7 +18,7 @@ pub enum Value {
     Integer(i64),
     /// A finite number.
     Real(f64),
-    /// Text without control characters that end lines or replies.
+    /// Text without the character NUL; a reply escapes the bytes that would end a line.
     Text(String),
 }
 

@@ -1,4 +1,5 @@
 //! Statements, and the tables that they are about.
 
+pub mod functions;
 pub mod sql;
 pub mod tables;

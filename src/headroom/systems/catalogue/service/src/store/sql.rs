@@ -20,6 +20,7 @@ pub enum Dialect {
 enum Piece {
     Text(&'static str),
     ByDialect([&'static str; 3]),
+    Either(Box<[Sql; 3]>),
     Number(i64),
     Bound(Value),
     Absent(Kind),
@@ -94,6 +95,12 @@ impl Sql {
         self
     }
 
+    /// Append the part of one dialect, which may have values: `[SQLite, PostgreSQL, MariaDB]`.
+    pub fn either(&mut self, parts: [Self; 3]) -> &mut Self {
+        self.pieces.push(Piece::Either(Box::new(parts)));
+        self
+    }
+
     /// Append a number of the program: it is written into the statement. A value that differs from
     /// call to call, such as the id of a directory, is bound, so that few statements need preparing.
     pub fn number(&mut self, number: i64) -> &mut Self {
@@ -153,16 +160,31 @@ impl Sql {
         self
     }
 
+    /// Return the number of pieces, those of all dialects counted.
+    pub fn size(&self) -> usize {
+        let sizes = self.pieces.iter().map(|piece| match piece {
+            Piece::Either(parts) => parts.iter().map(Self::size).sum(),
+            _ => 1,
+        });
+        sizes.sum()
+    }
+
     /// Return the text in a dialect, and the values of its parameters with their kinds.
     pub fn render(&self, dialect: Dialect) -> (String, Vec<(Value, Kind)>) {
-        use std::fmt::Write as _;
-
         let mut text = String::with_capacity(16 * self.pieces.len());
         let mut values = Vec::new();
+        self.write(dialect, &mut text, &mut values);
+        (text, values)
+    }
+
+    fn write(&self, dialect: Dialect, text: &mut String, values: &mut Vec<(Value, Kind)>) {
+        use std::fmt::Write as _;
+
         for piece in &self.pieces {
             match piece {
                 Piece::Text(part) => text.push_str(part),
                 Piece::ByDialect(parts) => text.push_str(parts[dialect as usize]),
+                Piece::Either(parts) => parts[dialect as usize].write(dialect, text, values),
                 Piece::Number(number) => {
                     let _ = write!(text, "{number}");
                 }
@@ -179,7 +201,6 @@ impl Sql {
                 }
             }
         }
-        (text, values)
     }
 }
 
