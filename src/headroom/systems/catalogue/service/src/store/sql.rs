@@ -151,6 +151,21 @@ impl Sql {
         self
     }
 
+    /// Return whether it changes nothing and locks nothing: it begins with `SELECT`, and no part of it
+    /// is a lock of PostgreSQL. SQLite has no such locks, but a statement that wants one must wait for
+    /// other writers there too.
+    pub fn is_read(&self) -> bool {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(*text),
+            Piece::ByDialect(texts) => Some(texts[Dialect::Postgres as usize]),
+            _ => None,
+        });
+        let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
+        let first = texts.clone().find(|text| !text.is_empty());
+        first.is_some_and(|text| text.starts_with("SELECT"))
+            && !texts.clone().any(|text| locks.iter().any(|lock| text.contains(lock)))
+    }
+
     /// Return the text in a dialect, and the values of its parameters with their kinds.
     pub fn render(&self, dialect: Dialect) -> (String, Vec<(Value, Kind)>) {
         use std::fmt::Write as _;
