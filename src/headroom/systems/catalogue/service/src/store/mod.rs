@@ -18,10 +18,10 @@ pub mod sql;
 mod sqlite;
 mod step;
 pub mod tables;
-//#[cfg(any(test, feature = "testing"))]
-//pub mod testing;
-//#[cfg(test)]
-//mod tests;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
 mod transaction;
 
 use std::hash::{BuildHasher as _, RandomState};
