@@ -169,6 +169,25 @@ impl Sql {
         sizes.sum()
     }
 
+    /// Return whether it changes nothing and locks nothing: it begins with `SELECT`, and no part of it
+    /// is a lock of PostgreSQL. SQLite has no such locks, but a statement that wants one must wait for
+    /// other writers there too.
+    pub fn is_read(&self) -> bool {
+        let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
+        let begins = matches!(self.pieces.first(), Some(Piece::Text(text)) if text.starts_with("SELECT"));
+        begins && !self.has_text(&|text| locks.iter().any(|lock| text.contains(lock)))
+    }
+
+    /// Return whether a text of PostgreSQL's form is of a kind.
+    fn has_text(&self, is_of_kind: &dyn Fn(&str) -> bool) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Text(text) => is_of_kind(text),
+            Piece::ByDialect(texts) => is_of_kind(texts[Dialect::Postgres as usize]),
+            Piece::Either(parts) => parts[Dialect::Postgres as usize].has_text(is_of_kind),
+            _ => false,
+        })
+    }
+
     /// Return the text in a dialect, and the values of its parameters with their kinds.
     pub fn render(&self, dialect: Dialect) -> (String, Vec<(Value, Kind)>) {
         let mut text = String::with_capacity(16 * self.pieces.len());
