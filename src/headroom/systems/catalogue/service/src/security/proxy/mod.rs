@@ -72,6 +72,8 @@ pub enum ProxyError {
     KeyUsage,
 }
 
+const SEQUENCE: u8 = 0x30;
+const BIT_STRING: u8 = 0x03;
 const INFO: &str = "1.3.6.1.5.5.7.1.14";
 const ALL_RIGHTS: &str = "1.3.6.1.5.5.7.21.1";
 const LIMITED: &str = "1.3.6.1.4.1.3536.1.1.1.9";
@@ -236,10 +238,16 @@ impl Info {
 }
 
 fn only_sequence(der: &[u8]) -> Option<&[u8]> {
-    match Any::from_der(der) {
-        Ok(([], any)) if any.tag() == Tag::Sequence => Some(any.data),
+    match sequence(der)? {
+        (content, []) => Some(content),
         _ => None,
     }
+}
+
+/// Return the content of a sequence and what follows. The parser ignores the class of a tag.
+fn sequence(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (rest, any) = Any::from_der(der).ok()?;
+    (der.first() == Some(&SEQUENCE)).then_some((any.data, rest))
 }
 
 /// What is signed in a certificate, and how.
@@ -255,16 +263,18 @@ impl<'a> Signed<'a> {
         certificate: &'a X509Certificate<'_>,
     ) -> Result<Self, ProxyError> {
         let message = certificate.tbs_certificate.as_ref();
-        let content = only_sequence(der).ok_or(ProxyError::Unreadable)?;
-        let rest = content.get(message.len()..).unwrap_or_default();
-        let (_, algorithm) = Any::from_der(rest).map_err(|_| ProxyError::Unreadable)?;
+        let parts = only_sequence(der).and_then(|content| {
+            let (algorithm, rest) = sequence(content.get(message.len()..)?)?;
+            (rest.first() == Some(&BIT_STRING)).then_some(algorithm)
+        });
+        let algorithm = parts.ok_or(ProxyError::Unreadable)?;
         let is_whole = certificate.signature_value.unused_bits == 0;
         if !is_whole || certificate.signature_algorithm != certificate.tbs_certificate.signature {
             return Err(ProxyError::Signature);
         }
         Ok(Self {
             message,
-            algorithm: algorithm.data,
+            algorithm,
             signature: &certificate.signature_value.data,
         })
     }

@@ -10,7 +10,6 @@ use rustls::{CertificateError, Error, RootCertStore};
 
 use super::*;
 use crate::security::certificate::{Identity, identity};
-use crate::testing::Random;
 use crate::testing::pki::{
     ALTERNATIVE_NAME, BASIC_CONSTRAINTS, COMMON_NAME, Ca, Holder, INDEPENDENT, KEY_USAGE, LIMITED,
     Proxy, UNIT, sequence, tlv,
@@ -258,18 +257,17 @@ fn both_algorithms_of_a_certificate_must_be_the_same() {
     assert_eq!(refused(&proxy), ProxyError::Signature);
 }
 
-/// Fuzzing: a chain with a changed byte in the proxy is refused, and nothing panics.
+/// Fuzzing: a chain with a changed bit in the proxy is refused, and nothing panics.
 #[test]
 fn changed_proxies_are_refused() {
     let ca = Ca::new("CA");
     let mut holder = ca.issue("alice", 1).proxy(&Proxy::default());
     let original = holder.chain[0].clone();
-    let mut random = Random::new(11);
-    for at in 0..original.len() {
+    for at in 0..original.len() * 8 {
         let mut changed = original.to_vec();
-        changed[at] ^= 1 << random.below(8);
+        changed[at / 8] ^= 1 << (at % 8);
         holder.chain[0] = CertificateDer::from(changed);
-        assert!(verify(&ca, &holder).is_err(), "byte {at}");
+        assert!(verify(&ca, &holder).is_err(), "bit {at}");
         let _ = identity(&holder.chain);
     }
     for length in 0..original.len() {

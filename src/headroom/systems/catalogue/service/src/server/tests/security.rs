@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{HandshakeKind, SupportedProtocolVersion, version};
 use serde_json::json;
 use tokio_rustls::TlsConnector;
@@ -50,15 +51,20 @@ fn client(ca: &Ca, holder: Option<&Holder>, version: Version) -> TlsConnector {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(ca.certificate.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let keys = provider.key_provider;
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])
         .unwrap()
         .with_root_certificates(roots);
     let config = match holder {
         None => builder.with_no_client_auth(),
-        Some(holder) => builder
-            .with_client_auth_cert(holder.chain.clone(), holder.private_key())
-            .unwrap(),
+        Some(holder) => {
+            let key = keys.load_private_key(holder.private_key()).unwrap();
+            // Not checked by the client, whose library does not know proxies.
+            let certified = CertifiedKey::new(holder.chain.clone(), key);
+            let resolver = Arc::new(SingleCertAndKey::from(certified));
+            builder.with_client_cert_resolver(resolver)
+        }
     };
     Arc::new(config).into()
 }
