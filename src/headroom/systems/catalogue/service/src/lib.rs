@@ -12,5 +12,7 @@ pub mod refusal;
 pub mod security;
 pub mod server;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod value;
 pub mod wire;

@@ -1,4 +1,8 @@
 //! Replies: rows leave in blocks, so that a large result needs little memory.
+//!
+//! A line is the value, byte by byte, because AMGA's clients undo no escapes: a backslash is sent as
+//! it is. Only bytes that would end the line or the reply become `\ooo`. Stored values have none of
+//! them, so what a client reads back is what it stored.
 
 use std::io;
 use std::time::Duration;
@@ -27,6 +31,7 @@ pub struct Reply<'a> {
     sent_bytes: usize,
     has_begun: bool,
     is_sent: bool,
+    is_silent: bool,
 }
 
 impl<'a> Reply<'a> {
@@ -41,7 +46,19 @@ impl<'a> Reply<'a> {
             sent_bytes: 0,
             has_begun: false,
             is_sent: false,
+            is_silent: false,
         }
+    }
+
+    /// Send nothing if the command succeeds: AMGA's clients do not read replies to `upload` and
+    /// `put`.
+    pub fn silence(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Return whether success is silent.
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     /// State the number of columns; it counts only before the first line.
@@ -75,6 +92,7 @@ impl<'a> Reply<'a> {
         session: Option<&str>,
     ) -> io::Result<()> {
         match result {
+            Ok(()) if self.is_silent => return Ok(()),
             Ok(()) => self.begin(),
             Err(refusal) if self.is_sent => self.cancel(&refusal),
             Err(refusal) => {
@@ -173,6 +191,28 @@ mod tests {
         reply.line("a\x04\x18\n\r").await.unwrap();
         reply.end(Ok(()), Some("12")).await.unwrap();
         assert_eq!(sent, b"0 1\na\\004\\030\\012\\015\n\x04session12\x04");
+    }
+
+    #[tokio::test]
+    async fn a_backslash_is_sent_as_it_is() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.line(r"C:\data\004").await.unwrap();
+        reply.end(Ok(()), None).await.unwrap();
+        assert_eq!(sent, b"0\nC:\\data\\004\n\x04\x04");
+    }
+
+    #[tokio::test]
+    async fn a_silent_reply_sends_errors_only() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.silence();
+        reply.end(Ok(()), None).await.unwrap();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.silence();
+        let refusal = Refusal::new(Code::IllegalCommand, "no upload");
+        reply.end(Err(refusal), None).await.unwrap();
+        assert_eq!(sent, b"3 no upload\n\x04\x04");
     }
 
     #[tokio::test]

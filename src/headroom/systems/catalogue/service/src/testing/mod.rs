@@ -1,0 +1,7 @@
+//! What the tests of several parts share.
+
+pub mod pki;
+mod random;
+pub mod tokens;
+
+pub use random::Random;
