@@ -56,6 +56,8 @@ pub struct Client {
     pub(super) upload: Option<Upload>,
     /// Paths that the running command has looked up.
     planned: Vec<Path>,
+    /// Directories that it took from the cache.
+    remembered: Vec<Arc<Directory>>,
     /// Whether the open transaction is of the running command alone.
     is_implicit: bool,
 }
@@ -69,6 +71,7 @@ impl Client {
             open: Open::No,
             upload: None,
             planned: Vec::new(),
+            remembered: Vec::new(),
             is_implicit: false,
         }
     }
@@ -86,9 +89,32 @@ impl Client {
     /// not one of the client.
     pub(super) fn begin_plan(&mut self) {
         self.planned.clear();
+        self.remembered.clear();
         if std::mem::take(&mut self.is_implicit) {
             self.open = Open::No;
         }
+    }
+
+    /// Return whether a refusal may come from something old that was remembered.
+    pub(super) async fn was_misled(&mut self) -> Answer<bool> {
+        let Some(person) = self.catalogue.cache.person(&self.name) else {
+            return Ok(false);
+        };
+        let remembered = std::mem::take(&mut self.remembered);
+        let nothing = Guard::new(&person, []);
+        let mut guards = vec![(0, nothing)];
+        for directory in &remembered {
+            let shard = self.catalogue.shard(&directory.path);
+            guards.push((shard, Guard::new(&person, [&**directory])));
+        }
+        for (shard, guard) in guards {
+            let question = vec![Step::new(guard.question())];
+            let ran = self.catalogue.store.run(shard, question).await?;
+            if !ran.outcomes.iter().any(Outcome::is_something) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Return whether directories, of one database, are as they were when they were remembered.
@@ -118,6 +144,7 @@ impl Client {
         self.planned.push(path.clone());
         let is_free = matches!(self.open, Open::No);
         if let Some(found) = is_free.then(|| self.catalogue.cache.directory(path)).flatten() {
+            self.remembered.push(Arc::clone(&found));
             return Ok(Some(found));
         }
         let shard = self.catalogue.shard(path);

@@ -130,13 +130,28 @@ pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'
     check(name, arguments)?;
     for _ in 0..ATTEMPTS {
         client.begin_plan();
-        match run(client, name, arguments, reply).await? {
-            Ended::Done => return Ok(()),
-            Ended::Stale => client.plan_again().await?,
+        match run(client, name, arguments, reply).await {
+            Ok(Ended::Done) => return Ok(()),
+            Ok(Ended::Stale) => {}
+            Err(refusal) if is_about_plan(&refusal) && !reply.has_begun() => {
+                if !client.was_misled().await? {
+                    return Err(refusal);
+                }
+            }
+            Err(refusal) => return Err(refusal),
         }
+        client.plan_again().await?;
     }
     let message = "the directory or the groups change too often; try again";
     Err(Refusal::new(Code::Transaction, message))
+}
+
+/// Return whether a refusal can depend on what the server remembers.
+fn is_about_plan(refusal: &Refusal) -> bool {
+    !matches!(
+        refusal.code,
+        Code::Unavailable | Code::Transaction | Code::LoginRefused | Code::Cancelled
+    )
 }
 
 fn check(name: &str, arguments: &[String]) -> Answer<()> {

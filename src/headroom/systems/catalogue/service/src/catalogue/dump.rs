@@ -174,7 +174,7 @@ async fn children(client: &mut Client, directory: &Directory) -> Answer<Vec<Path
     let mut found = Vec::new();
     for shard in client.shards_below(&directory.path) {
         let mut query = Sql::new("SELECT path FROM directory WHERE parent = ");
-        query.bind(Value::Integer(directory.id)).text(" ORDER BY path DESC");
+        query.bind(text(directory.path.text())).text(" ORDER BY path DESC");
         for row in client.query(shard, query).await?.rows {
             found.push(Path::root().resolve(&shown(&row[0]))?);
         }

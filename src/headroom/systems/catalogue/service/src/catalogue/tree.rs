@@ -24,7 +24,7 @@ const ROOT_ID: i64 = 1;
 /// Return the statement that makes the root directory if there is none.
 pub(super) fn make_root() -> Sql {
     let mut sql = insert_directory();
-    sql.text(" VALUES (").number(ROOT_ID).text(", '/', 0, ").bind(text(ROOT)).text(", ");
+    sql.text(" VALUES (").number(ROOT_ID).text(", '/', NULL, ").bind(text(ROOT)).text(", ");
     sql.number(Rights::ALL.number()).text(", '', 1, '{}')");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     sql
@@ -54,7 +54,7 @@ pub(super) async fn createdir(client: &mut Client, path: &str, options: &[String
     let guard = Guard::new(&person, [&*parent]);
     let mut sql = insert_directory();
     sql.text(" SELECT ").bind(Value::Integer(new_id()?)).text(", ").bind(text(path.text()));
-    sql.text(", ").bind(Value::Integer(parent.id)).text(", ").bind(text(&person.name)).text(", ");
+    sql.text(", ").bind(text(parent.path.text())).text(", ").bind(text(&person.name)).text(", ");
     sql.number(Rights::ALL.number()).text(", ").bind(text(parent.acl.searchable()));
     sql.text(", 1, ").bind(text(super::schema::json(&layout)?));
     sql.text(" FROM authority AS a WHERE a.id = 1");
@@ -76,10 +76,11 @@ fn new_layout(parent: &Directory, options: &[String]) -> Answer<Layout> {
         has_owners: true,
         ..Layout::default()
     };
+    let mut wants_acls = false;
     for option in options {
         match option.as_str() {
             "plain" => layout.has_owners = false,
-            "acls" => layout.has_acls = true,
+            "acls" => wants_acls = true,
             "inherit" => {
                 layout.family = parent.layout.family;
                 layout.attributes.clone_from(&parent.layout.attributes);
@@ -91,10 +92,11 @@ fn new_layout(parent: &Directory, options: &[String]) -> Answer<Layout> {
             }
         }
     }
-    if layout.has_acls && !layout.has_owners {
+    if wants_acls && !layout.has_owners {
         let message = "entries of a plain directory have no lists of groups";
         return Err(Refusal::new(Code::IllegalCommand, message));
     }
+    layout.has_acls = layout.has_owners && (layout.has_acls || wants_acls);
     Ok(layout)
 }
 
@@ -119,14 +121,15 @@ pub(super) async fn rmdir(client: &mut Client, path: &str) -> Answer<Ended> {
         Step::expecting(guard.lock(), Expect::Something),
         Step::expecting(guard.question(), Expect::Something),
     ];
-    for query in [
-        "SELECT 1 FROM entry WHERE dir = ",
-        "SELECT 1 FROM wide WHERE dir = ",
-        "SELECT 1 FROM sequence WHERE dir = ",
-        "SELECT 1 FROM directory WHERE parent = ",
+    let id = Value::Integer(directory.id);
+    for (query, key) in [
+        ("SELECT 1 FROM entry WHERE dir = ", id.clone()),
+        ("SELECT 1 FROM wide WHERE dir = ", id.clone()),
+        ("SELECT 1 FROM sequence WHERE dir = ", id),
+        ("SELECT 1 FROM directory WHERE parent = ", text(path.text())),
     ] {
         let mut held = Sql::new(query);
-        held.bind(Value::Integer(directory.id)).text(" LIMIT 1");
+        held.bind(key).text(" LIMIT 1");
         steps.push(Step::expecting(held, Expect::Nothing));
     }
     let mut delete = Sql::new("DELETE FROM directory WHERE id = ");
@@ -185,7 +188,7 @@ async fn list(
     if has_directories {
         for shard in client.shards_below(path) {
             let mut query = Sql::new("SELECT path, 'collection' FROM directory WHERE parent = ");
-            query.bind(Value::Integer(directory.id));
+            query.bind(Value::Text(path.text().to_owned()));
             if shard == home {
                 guard.and(Use::Read, &mut query);
             }

@@ -61,6 +61,11 @@ impl<'a> Reply<'a> {
         self.is_silent
     }
 
+    /// Return whether a line was written.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// State the number of columns; it counts only before the first line.
     pub fn columns(&mut self, count: usize) {
         self.columns = Some(count);

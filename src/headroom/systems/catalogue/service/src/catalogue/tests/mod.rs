@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{Catalogue, Client, Settings};
 use crate::server::Session as _;
 use crate::store::Store;
-use crate::store::testing::databases;
+use crate::store::testing::{Place, databases};
 use crate::wire::reply::Reply;
 
 /// A person at a catalogue.
@@ -25,7 +25,7 @@ impl Someone {
         reply.end(result, None).await.unwrap();
         assert_eq!(sent.pop(), Some(4), "the end mark");
         let text = String::from_utf8(sent).unwrap();
-        text.trim_end_matches('\n').replace('\n', " | ")
+        text.strip_suffix('\n').unwrap_or(&text).replace('\n', " | ")
     }
 
     /// Run commands that have to succeed.
@@ -57,6 +57,7 @@ impl Someone {
 struct World {
     name: &'static str,
     servers: [Arc<Catalogue>; 2],
+    _place: Place,
 }
 
 impl World {
@@ -79,6 +80,7 @@ async fn worlds() -> Vec<World> {
         worlds.push(World {
             name: place.name,
             servers,
+            _place: place,
         });
     }
     assert!(!worlds.is_empty());

@@ -8,7 +8,7 @@ use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, Error, OpenFlags, Row, ffi};
 use tokio::sync::mpsc::Sender;
 
-use super::super::functions::register;
+use super::super::functions::{is_unfit, register};
 use super::super::error::{Failure, StoreError};
 use super::super::settings::Settings;
 use super::super::step::{Expect, Outcome, Ran, Rendered};
@@ -179,7 +179,7 @@ fn failure(error: &Error) -> Failure {
         (_, ffi::SQLITE_CONSTRAINT_DATATYPE) | (ErrorCode::TooBig | ErrorCode::TypeMismatch, _) => {
             StoreError::Unfit("a value does not fit".to_owned())
         }
-        (ErrorCode::Unknown, _) if message.contains("integer overflow") => {
+        (ErrorCode::Unknown, _) if is_unfit(error) => {
             StoreError::Unfit("a number is out of range".to_owned())
         }
         (ErrorCode::OperationInterrupted, _) => {
