@@ -9,7 +9,7 @@ mod definitions;
 mod error;
 mod link;
 mod migration;
-//mod mysql;
+mod mysql;
 mod pool;
 mod postgres;
 mod rows;
