@@ -7,7 +7,7 @@ use super::pool::Stage;
 use super::rows::Stream;
 use super::settings::{Database, Settings};
 use super::step::{Outcome, Ran, Rendered};
-use super::{postgres, sqlite};
+use super::{mysql, postgres, sqlite};
 
 /// What a pool connects to.
 #[derive(Clone)]
@@ -23,6 +23,7 @@ pub(super) struct Origin {
 pub(super) enum Link {
     Sqlite(sqlite::Link),
     Postgres(Box<postgres::Link>),
+    Mysql(Box<mysql::Link>),
 }
 
 /// Call a method of the connection, whatever its database.
@@ -31,6 +32,7 @@ macro_rules! each {
         match $self {
             Self::Sqlite($link) => $work,
             Self::Postgres($link) => $work,
+            Self::Mysql($link) => $work,
         }
     };
 }
@@ -45,8 +47,8 @@ impl Link {
             Database::Postgres(url) => {
                 Self::Postgres(Box::new(postgres::Link::connect(url, settings).await?))
             }
-            Database::Mysql(_) => {
-                return Err(StoreError::Fault("MariaDB is not supported yet".to_owned()));
+            Database::Mysql(url) => {
+                Self::Mysql(Box::new(mysql::Link::connect(url, settings).await?))
             }
         })
     }
@@ -85,6 +87,7 @@ impl Link {
     pub async fn finish_rows(&mut self) -> Result<(), Failure> {
         match self {
             Self::Sqlite(_) | Self::Postgres(_) => Ok(()),
+            Self::Mysql(link) => link.finish_rows().await,
         }
     }
 
@@ -109,6 +112,10 @@ impl Link {
                 link.abort().await;
                 None
             }
+            Self::Mysql(link) => {
+                link.abort().await;
+                None
+            }
         }
     }
 
@@ -117,6 +124,7 @@ impl Link {
         match self {
             Self::Sqlite(link) => link.close().await,
             Self::Postgres(link) => link.close().await,
+            Self::Mysql(link) => link.close().await,
         }
     }
 }

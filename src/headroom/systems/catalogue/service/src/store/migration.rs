@@ -17,6 +17,10 @@ use crate::value::Value;
 /// All migrations: the first one makes version 1.
 const MIGRATIONS: [fn(Dialect) -> Vec<String>; 1] = [definitions::all];
 
+/// The version of this program.
+#[allow(clippy::cast_possible_wrap, reason = "there are few migrations")]
+const NEWEST: i64 = MIGRATIONS.len() as i64;
+
 /// The lock that all programs use: "headroom" as a number.
 const LOCK: i64 = 7_522_525_836_636_811_117;
 
@@ -29,6 +33,10 @@ pub(super) async fn migrate(
     let mut left = retries;
     loop {
         let mut lease = pool.lease().await?;
+        // Without a change there is no lock, which a long transaction of another program may hold.
+        if let Ok(NEWEST) = version(&mut lease, dialect).await {
+            return Ok(());
+        }
         let failure = match attempt(&mut lease, dialect).await {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
@@ -88,7 +96,7 @@ async fn change(lease: &mut Lease, dialect: Dialect) -> Result<(), Failure> {
 async fn version(lease: &mut Lease, dialect: Dialect) -> Result<i64, Failure> {
     let newest = Sql::new("SELECT coalesce(max(version), 0) FROM migration");
     match query(lease, dialect, newest).await? {
-        Some(Value::Integer(version)) if version <= MIGRATIONS.len() as i64 => Ok(version),
+        Some(Value::Integer(version)) if version <= NEWEST => Ok(version),
         _ => {
             let message = "a newer version of this program made its tables; use that version";
             Err(StoreError::Fault(message.to_owned()).into())

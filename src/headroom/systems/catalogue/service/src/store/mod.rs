@@ -10,7 +10,7 @@ mod error;
 pub mod functions;
 mod link;
 mod migration;
-//mod mysql;
+mod mysql;
 mod pool;
 mod postgres;
 mod rows;

@@ -27,12 +27,14 @@ pub(super) struct Pool {
     wait_timeout: Duration,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
-    waiting: AtomicUsize,
+    open: Arc<AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
 }
 
 struct Idle {
     link: Link,
     since: Instant,
+    open: Counted,
 }
 
 impl Pool {
@@ -43,13 +45,14 @@ impl Pool {
             wait_timeout,
             places: Arc::new(Semaphore::new(size)),
             idle: Mutex::new(Vec::new()),
-            waiting: AtomicUsize::new(0),
+            open: Arc::default(),
+            waiting: Arc::default(),
         })
     }
 
     /// Return a connection that nobody else uses.
     pub async fn lease(self: &Arc<Self>) -> Result<Lease, StoreError> {
-        let _waiting = Waiting::new(&self.waiting);
+        let _waiting = Counted::new(&self.waiting);
         timeout(self.wait_timeout, self.take())
             .await
             .unwrap_or_else(|_| Err(self.no_connection()))
@@ -58,23 +61,25 @@ impl Pool {
     async fn take(self: &Arc<Self>) -> Result<Lease, StoreError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Away("the store is closed".to_owned()))?;
-        let link = match self.healthy().await {
-            Some(link) => link,
-            None => Link::connect(&self.origin).await?,
+        let (link, open) = match self.healthy().await {
+            Some(found) => found,
+            None => {
+                let open = Counted::new(&self.open);
+                (Link::connect(&self.origin).await?, open)
+            }
         };
         Ok(Lease {
-            link: Some(link),
-            place: Some(place),
+            held: Some((link, open, place)),
             stage: Stage::Free,
             pool: Arc::clone(self),
         })
     }
 
-    async fn healthy(&self) -> Option<Link> {
+    async fn healthy(&self) -> Option<(Link, Counted)> {
         loop {
-            let Idle { mut link, since } = self.idle().pop()?;
+            let Idle { mut link, since, open } = self.idle().pop()?;
             if link.is_alive() && (since.elapsed() < CHECK_AFTER || link.ping().await.is_ok()) {
-                return Some(link);
+                return Some((link, open));
             }
         }
     }
@@ -84,11 +89,11 @@ impl Pool {
         StoreError::Away(format!("no connection became free within {limit} ms"))
     }
 
-    fn put_back(&self, link: Link, place: OwnedSemaphorePermit) {
+    fn put_back(&self, link: Link, open: Counted, place: OwnedSemaphorePermit) {
         // A closed pool needs its connections no more: dropping closes them.
         if link.is_alive() && !self.places.is_closed() {
             let since = Instant::now();
-            self.idle().push(Idle { link, since });
+            self.idle().push(Idle { link, since, open });
         }
         drop(place);
     }
@@ -99,9 +104,8 @@ impl Pool {
 
     /// Return how many connections are open, idle and waited for.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let idle = self.idle().len();
-        let leased = self.size - self.places.available_permits().min(self.size);
-        (idle + leased, idle, self.waiting.load(Ordering::Relaxed))
+        let [open, waiting] = [&self.open, &self.waiting].map(|count| count.load(Ordering::Relaxed));
+        (open, self.idle().len(), waiting)
     }
 
     /// Wait for leases to end, as long as for a connection, and close all connections.
@@ -111,23 +115,24 @@ impl Pool {
         self.places.close();
         drop(ended);
         let idle = std::mem::take(&mut *self.idle());
-        for Idle { link, .. } in idle {
+        for Idle { link, open, .. } in idle {
             link.close().await;
+            drop(open);
         }
     }
 }
 
-/// Counts a task that waits; it may be dropped while it does.
-struct Waiting<'a>(&'a AtomicUsize);
+/// One more, until it is dropped.
+struct Counted(Arc<AtomicUsize>);
 
-impl<'a> Waiting<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
+        Self(Arc::clone(count))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -148,9 +153,8 @@ pub(super) enum Stage {
 
 /// A connection that belongs to one task.
 pub(super) struct Lease {
-    // Both are there until the lease is dropped.
-    link: Option<Link>,
-    place: Option<OwnedSemaphorePermit>,
+    /// There until the lease is dropped.
+    held: Option<(Link, Counted, OwnedSemaphorePermit)>,
     stage: Stage,
     pool: Arc<Pool>,
 }
@@ -163,7 +167,8 @@ impl Lease {
     /// Return the connection for an operation; until [`Lease::end`] it counts as running.
     fn start(&mut self) -> &mut Link {
         self.stage = Stage::Running;
-        self.link.as_mut().expect("a lease has its connection")
+        let (link, ..) = self.held.as_mut().expect("a lease has its connection");
+        link
     }
 
     /// Note how an operation ended.
@@ -240,11 +245,11 @@ pub(super) fn failed(stage: Stage) -> Stage {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let (Some(link), Some(place)) = (self.link.take(), self.place.take()) else {
+        let Some((link, open, place)) = self.held.take() else {
             return;
         };
         if self.stage == Stage::Free {
-            return self.pool.put_back(link, place);
+            return self.pool.put_back(link, open, place);
         }
         // Without a runtime there is no task: dropping closes the connection.
         let Ok(runtime) = Handle::try_current() else {
@@ -252,8 +257,10 @@ impl Drop for Lease {
         };
         let (pool, stage) = (Arc::clone(&self.pool), self.stage);
         runtime.spawn(async move {
+            // Until then it counts as open, and its place is taken.
+            let (open, place) = (open, place);
             if let Some(link) = link.recover(stage).await {
-                pool.put_back(link, place);
+                pool.put_back(link, open, place);
             }
         });
     }

@@ -29,10 +29,10 @@ async fn a_statement_without_end_is_stopped(place: Place) {
     assert_eq!(value(&store, "a").await, None);
 }
 
-/// End all connections of a store, as an administrator or a restart does; SQLite has none to end.
-async fn kill_connections(place: &Place, victim: &Store) -> bool {
+/// End all connections to a database, as an administrator or a restart does; SQLite has none.
+async fn kill_connections(place: &Place) -> bool {
     let others = open(place).await;
-    match victim.dialect() {
+    match others.dialect() {
         Dialect::Sqlite => return false,
         Dialect::Postgres => {
             let all = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
@@ -56,10 +56,10 @@ async fn kill_connections(place: &Place, victim: &Store) -> bool {
 async fn a_killed_connection_is_replaced(place: Place) {
     let store = open(&place).await;
     one(&store, insert("a", 1)).await.unwrap();
-    kill_connections(&place, &store).await;
+    kill_connections(&place).await;
     // A read is repeated, and so are steps whose commit was not sent.
     assert_eq!(value(&store, "a").await, Some(1));
-    kill_connections(&place, &store).await;
+    kill_connections(&place).await;
     let steps = vec![Step::expecting(add("a", 1), Expect::Something), Step::new(add("a", 1))];
     store.run(0, steps).await.unwrap();
     assert_eq!(value(&store, "a").await, Some(3));
@@ -69,7 +69,7 @@ async fn a_transaction_on_a_killed_connection_leaves_nothing(place: Place) {
     let store = open(&place).await;
     let mut transaction = store.begin(0).await.unwrap();
     transaction.run(Step::new(insert("a", 1))).await.unwrap();
-    if !kill_connections(&place, &store).await {
+    if !kill_connections(&place).await {
         return;
     }
     let result = transaction.run(Step::new(add("a", 1))).await;
@@ -77,7 +77,7 @@ async fn a_transaction_on_a_killed_connection_leaves_nothing(place: Place) {
     drop(transaction);
     let mut transaction = store.begin(0).await.unwrap();
     transaction.run(Step::new(insert("a", 5))).await.unwrap();
-    kill_connections(&place, &store).await;
+    kill_connections(&place).await;
     assert_eq!(transaction.commit().await, Err(StoreError::Lost));
     one(&store, insert("a", 6)).await.unwrap();
     assert_eq!(value(&store, "a").await, Some(6));
