@@ -12,12 +12,15 @@
 //! - A text in the expression is taken for a number or a timestamp if it meets one.
 //!
 //! Differences that remain: a sum of floats depends on the order of its entries; a product of
-//! floats that is too small is zero in MariaDB and SQLite, and an error in PostgreSQL.
+//! floats that is too small is zero in MariaDB and SQLite, and an error in PostgreSQL; where one
+//! operand is null and another part fails, MariaDB may find the one or the other; it takes zero minus
+//! the least whole number for that number.
 
 mod arithmetic;
 mod assign;
 mod compare;
 mod functions;
+mod literal;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -67,16 +70,10 @@ pub fn compile(expression: &Expression, names: &dyn Names) -> Answer<Compiled> {
     let found = Compiler::new(names, Aggregates::Allowed).term(expression)?;
     match found.sort {
         Sort::Truth => Err(illegal("a condition is not a value")),
-        Sort::Null => {
-            let mut sql = Sql::default();
-            sql.by_dialect(["", "CAST(", ""])
-                .bind_as(Value::Null, Kind::Text)
-                .by_dialect(["", " AS text)", ""]);
-            Ok(Compiled {
-                sql,
-                of: Type::Text,
-            })
-        }
+        Sort::Null => Ok(Compiled {
+            sql: literal::parameter(Value::Null, Kind::Text),
+            of: Type::Text,
+        }),
         _ => Ok(Compiled {
             of: found.type_of(),
             sql: found.sql,

@@ -21,7 +21,7 @@ pub fn negative(of: Term) -> Answer<Term> {
         Sort::Exact(_) => {
             let sort = of.sort;
             let sql = written(
-                ["exact_subtract(0, ", "(- ", "(0 - "],
+                ["exact_subtract(0, ", "(- ", "(- "],
                 [of.sql],
                 [""; 3],
                 [")"; 3],

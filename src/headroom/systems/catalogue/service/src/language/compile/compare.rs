@@ -1,7 +1,8 @@
 //! Conditions.
 
 use super::illegal;
-use super::term::{Sort, Term, floor_of, unified, written};
+use super::literal::floor_of;
+use super::term::{Sort, Term, unified, written};
 use crate::language::expression::{Comparison, Literal};
 use crate::language::pattern::Pattern;
 use crate::refusal::Answer;

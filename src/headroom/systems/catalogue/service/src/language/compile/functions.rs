@@ -155,9 +155,9 @@ fn part_of_text(operand: Term, rest: &[Term]) -> Answer<Term> {
                 "`substr` starts at character 1 and takes at least 0",
             ));
         }
-        sql.by_dialect([", ", ", CAST(", ", "])
+        sql.by_dialect([", ", ", CAST(", ", CAST("])
             .bind(Value::Integer(number))
-            .by_dialect(["", " AS integer)", ""]);
+            .by_dialect(["", " AS integer)", " AS SIGNED)"]);
     }
     sql.text(")");
     Term::made(sql, Sort::Text)

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::illegal;
+use super::literal::{bound, literal_as};
 use crate::language::compile::Meaning;
 use crate::language::expression::Literal;
 use crate::language::lexer::number_of;
@@ -53,7 +54,8 @@ impl Sort {
         matches!(self, Self::Exact(_) | Self::Real)
     }
 
-    fn kind(self) -> Kind {
+    /// Return the kind of a column that stores it.
+    pub fn kind(self) -> Kind {
         match self {
             Self::Exact(_) | Self::Time => Kind::Integer,
             Self::Real => Kind::Real,
@@ -279,76 +281,4 @@ fn wider(sort: Sort, term: &Term) -> Answer<Sort> {
         (one, other) if one == other => Ok(one),
         _ => Err(term.misfit(&sort)),
     }
-}
-
-/// Return a literal as this sort; None if it does not fit exactly.
-fn literal_as(literal: &Literal, sort: Sort) -> Option<Term> {
-    let sql = match (literal, sort) {
-        (Literal::Null, sort) => absent(sort)?,
-        (Literal::Integer(number), Sort::Real) => bound(Value::Real(*number as f64)),
-        (Literal::Decimal { unscaled, scale }, Sort::Real) => {
-            let of = Type::Numeric {
-                precision: MAX_PRECISION,
-                scale: *scale,
-            };
-            let text = of.decode(&Value::Integer(*unscaled));
-            bound(Value::Real(text.parse().ok()?))
-        }
-        (_, Sort::Exact(scale)) => {
-            let (floor, is_whole) = floor_of(literal, scale)?;
-            let number = i64::try_from(floor).ok().filter(|_| is_whole)?;
-            bound(Value::Integer(number))
-        }
-        _ => return None,
-    };
-    Term::made(sql, sort).ok()
-}
-
-/// Return how many units of the last of `scale` digits a literal has, rounded down, and whether
-/// that is exact; None if it is no exact number.
-pub fn floor_of(literal: &Literal, scale: u8) -> Option<(i128, bool)> {
-    let (unscaled, from) = match literal {
-        Literal::Integer(number) => (*number, 0),
-        Literal::Decimal { unscaled, scale } => (*unscaled, *scale),
-        _ => return None,
-    };
-    let unscaled = i128::from(unscaled);
-    if from <= scale {
-        return Some((unscaled * i128::from(power_of_ten(scale - from)), true));
-    }
-    let divisor = i128::from(power_of_ten(from - scale));
-    Some((
-        unscaled.div_euclid(divisor),
-        unscaled.rem_euclid(divisor) == 0,
-    ))
-}
-
-fn absent(sort: Sort) -> Option<Sql> {
-    let mut found = Sql::default();
-    let after = match sort {
-        Sort::Exact(_) | Sort::Time => " AS bigint)",
-        Sort::Real => " AS double precision)",
-        Sort::Text => " AS text)",
-        Sort::Null | Sort::Truth => return None,
-    };
-    found
-        .by_dialect(["", "CAST(", ""])
-        .bind_as(Value::Null, sort.kind())
-        .by_dialect(["", after, ""]);
-    Some(found)
-}
-
-/// Return a bound number. PostgreSQL would guess the type of a bare parameter.
-fn bound(value: Value) -> Sql {
-    let after = if matches!(value, Value::Real(_)) {
-        " AS double precision)"
-    } else {
-        " AS bigint)"
-    };
-    let mut found = Sql::default();
-    found
-        .by_dialect(["", "CAST(", ""])
-        .bind(value)
-        .by_dialect(["", after, ""]);
-    found
 }

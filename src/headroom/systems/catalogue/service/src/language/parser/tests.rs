@@ -1,5 +1,6 @@
 use super::*;
 use crate::language::chance::Chance;
+use crate::language::expression::{AttributeName, Literal};
 use crate::language::lexer::MAX_BYTES;
 
 /// Show a tree with all its parentheses.

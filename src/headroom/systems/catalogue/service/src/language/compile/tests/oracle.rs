@@ -373,9 +373,7 @@ fn has_refused(tree: &Tree) -> bool {
         }
         Tree::Between(parts) => parts.iter().any(has_refused),
         Tree::In(of, others) => has_refused(of) || others.iter().any(has_refused),
-        Tree::Call(_, parts) | Tree::All(parts) | Tree::Any(parts) => {
-            parts.iter().any(has_refused)
-        }
+        Tree::Call(_, parts) | Tree::All(parts) | Tree::Any(parts) => parts.iter().any(has_refused),
         _ => false,
     }
 }
