@@ -5,6 +5,7 @@ mod conversation;
 mod fuzz;
 mod limits;
 mod security;
+mod trust;
 mod urgent;
 
 use std::time::Duration;
@@ -115,9 +116,12 @@ async fn start(settings: Settings) -> Running {
 }
 
 async fn start_with(settings: Settings, trust: Trust) -> Running {
+    run(server(settings, trust)).await
+}
+
+async fn run(server: Server<Fake>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = server(settings, trust);
     let (stop, stopped) = oneshot::channel();
     Running {
         address,
