@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{CAN, EOT};
 use crate::refusal::Refusal;
@@ -25,8 +25,12 @@ pub struct Reply<'a> {
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
-    /// Time for the client to take in some bytes: a slow one is cut off.
+    /// Time that the client may let the server wait, whatever the length of the reply.
     write_timeout: Duration,
+    /// A longer reply gets more time, if the client is at least this fast (bytes/s).
+    min_bytes_per_s: u32,
+    waited: Duration,
+    all_sent_bytes: u64,
     /// Bytes of the buffer that were sent: a dropped future must not send them again.
     sent_bytes: usize,
     has_begun: bool,
@@ -43,10 +47,22 @@ impl<'a> Reply<'a> {
             columns: None,
             protocol,
             write_timeout,
+            min_bytes_per_s: u32::MAX,
+            waited: Duration::ZERO,
+            all_sent_bytes: 0,
             sent_bytes: 0,
             has_begun: false,
             is_sent: false,
             is_silent: false,
+        }
+    }
+
+    /// Give a reply more time if its client takes in this many bytes a second.
+    #[must_use]
+    pub fn with_pace(self, min_bytes_per_s: u32) -> Self {
+        Self {
+            min_bytes_per_s: min_bytes_per_s.max(1),
+            ..self
         }
     }
 
@@ -154,10 +170,18 @@ impl<'a> Reply<'a> {
     async fn send(&mut self) -> io::Result<()> {
         while self.sent_bytes < self.buffer.len() {
             let rest = &self.buffer[self.sent_bytes..];
-            let count = timeout(self.write_timeout, self.output.write(rest)).await??;
+            let more_s = self.all_sent_bytes / u64::from(self.min_bytes_per_s);
+            let limit = self
+                .write_timeout
+                .saturating_add(Duration::from_secs(more_s));
+            let left = limit.saturating_sub(self.waited);
+            let begun = Instant::now();
+            let count = timeout(left, self.output.write(rest)).await??;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
+            self.waited += begun.elapsed();
+            self.all_sent_bytes += count as u64;
             self.sent_bytes += count;
             self.is_sent = true;
         }
@@ -180,6 +204,8 @@ fn escape(text: &str, into: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
     use crate::refusal::Code;
 
@@ -244,5 +270,44 @@ mod tests {
         reply.end(Err(refusal), None).await.unwrap();
         assert!(sent.starts_with(b"0\nxx"));
         assert!(sent.ends_with(b"x\n\x182 away\n\x04\x04"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_byte_a_second_is_cut_off() {
+        let (mut server, mut client) = tokio::io::duplex(16);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(60)).with_pace(1024);
+        let drip = async {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let line = "x".repeat(BLOCK_BYTES);
+        tokio::select! {
+            sent = reply.line(&line) => {
+                assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            }
+            () = drip => panic!("the reply has ended"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_reply_has_more_time_if_it_is_read_fast_enough() {
+        let (mut server, mut client) = tokio::io::duplex(4096);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(10)).with_pace(1024);
+        let read = async {
+            let mut block = [0; 4096];
+            while client.read(&mut block).await.is_ok_and(|count| count > 0) {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let send = async {
+            for _ in 0..10 {
+                reply.line(&"x".repeat(BLOCK_BYTES)).await.unwrap();
+            }
+        };
+        tokio::select! {
+            () = send => {}
+            () = read => panic!("the reply has ended"),
+        }
     }
 }

@@ -4,6 +4,7 @@ mod client;
 mod conversation;
 mod fuzz;
 mod limits;
+mod logs;
 mod security;
 mod trust;
 mod urgent;
@@ -153,9 +154,13 @@ async fn read_greeting(stream: &mut TcpStream) {
 
 async fn read_until<T: AsyncRead + Unpin>(stream: &mut T, end: &[u8]) -> String {
     let mut found = Vec::new();
-    while !found.ends_with(end) {
-        found.push(stream.read_u8().await.unwrap());
-    }
+    let read = async {
+        while !found.ends_with(end) {
+            found.push(stream.read_u8().await.unwrap());
+        }
+    };
+    let answered = tokio::time::timeout(Duration::from_secs(30), read).await;
+    answered.expect("the server answers");
     String::from_utf8(found).unwrap()
 }
 

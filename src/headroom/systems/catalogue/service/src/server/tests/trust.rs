@@ -125,12 +125,12 @@ async fn a_token_logs_in_over_tls_only() {
     let folder = tempfile::tempdir().unwrap();
     let (ca, signer) = (Ca::new("CA"), Signer::new());
     let keys = folder.path().join("keys.json");
-    std::fs::write(&keys, json!({"keys": [signer.public("1")]}).to_string()).unwrap();
+    write_keys(&keys, &signer);
     let mut settings = settings(folder.path(), &ca, |_| {});
     settings.tokens.issuers.push(tokens::Issuer {
         issuer: "https://issuer.example/".to_owned(),
         audiences: vec!["catalogue".to_owned()],
-        keys,
+        keys: keys.clone(),
         ..tokens::Issuer::default()
     });
     let claims = json!({
@@ -139,9 +139,8 @@ async fn a_token_logs_in_over_tls_only() {
     let token = signer.sign(&json!({"alg": "ES256", "kid": "1"}), &claims);
     let login = format!("0 alice\n6 {token}\n\nproof\n");
     let server = start_with(Settings::default(), Trust::load(&settings).unwrap()).await;
-    let mut stream = encrypt(&server, &client(&ca, None, &version::TLS13))
-        .await
-        .unwrap();
+    let client = client(&ca, None, &version::TLS13);
+    let mut stream = encrypt(&server, &client).await.unwrap();
     let reply = ask(&mut stream, login.as_bytes()).await;
     assert_eq!(reply, "0\ntoken of 1234\n\x04\x04");
     let mut stream = connect(&server).await;
@@ -150,4 +149,17 @@ async fn a_token_logs_in_over_tls_only() {
         reply,
         "OK\n5 a token must be encrypted; choose `ssl`\n\x04\x04"
     );
+    write_keys(&keys, &Signer::new());
+    server.reload.load(&settings).unwrap();
+    let mut stream = encrypt(&server, &client).await.unwrap();
+    let reply = ask(&mut stream, login.as_bytes()).await;
+    assert!(
+        reply.starts_with("5 the token's signature is wrong"),
+        "{reply}"
+    );
+}
+
+fn write_keys(path: &Path, signer: &Signer) {
+    let set = json!({"keys": [signer.public("1")]});
+    std::fs::write(path, set.to_string()).unwrap();
 }
