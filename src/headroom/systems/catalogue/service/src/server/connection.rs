@@ -232,7 +232,6 @@ impl<S: Service> Client<'_, S> {
     fn reply<'r>(&self, output: Output<'r>) -> Reply<'r> {
         let settings = &self.server.settings;
         Reply::new(output, settings.protocol, settings.write_timeout)
-            .with_pace(settings.min_write_bytes_per_s)
     }
 
     fn gives_id(&self) -> bool {

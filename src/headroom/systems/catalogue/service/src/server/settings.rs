@@ -36,10 +36,8 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// Time after which a silent peer is asked whether it is still there.
     pub keepalive_time: Duration,
-    /// Time that a client may let a reply wait, whatever its length.
+    /// Time for a client to take in 16 KiB of a reply, or its end.
     pub write_timeout: Duration,
-    /// A longer reply gets more time, if the client is at least this fast (bytes/s).
-    pub min_write_bytes_per_s: u32,
     /// Time that open transactions have to end when the server stops.
     pub drain_timeout: Duration,
 }
@@ -61,7 +59,6 @@ impl Default for Settings {
             idle_timeout: Duration::from_secs(1200),
             keepalive_time: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
-            min_write_bytes_per_s: 1024,
             drain_timeout: Duration::from_secs(30),
         }
     }

@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::{CAN, EOT};
 use crate::refusal::Refusal;
@@ -25,12 +25,8 @@ pub struct Reply<'a> {
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
-    /// Time that the client may let the server wait, whatever the length of the reply.
+    /// Time for the client to take in a block: a slow one is cut off.
     write_timeout: Duration,
-    /// A longer reply gets more time, if the client is at least this fast (bytes/s).
-    min_bytes_per_s: u32,
-    waited: Duration,
-    all_sent_bytes: u64,
     /// Bytes of the buffer that were sent: a dropped future must not send them again.
     sent_bytes: usize,
     has_begun: bool,
@@ -47,22 +43,10 @@ impl<'a> Reply<'a> {
             columns: None,
             protocol,
             write_timeout,
-            min_bytes_per_s: u32::MAX,
-            waited: Duration::ZERO,
-            all_sent_bytes: 0,
             sent_bytes: 0,
             has_begun: false,
             is_sent: false,
             is_silent: false,
-        }
-    }
-
-    /// Give a reply more time if its client takes in this many bytes a second.
-    #[must_use]
-    pub fn with_pace(self, min_bytes_per_s: u32) -> Self {
-        Self {
-            min_bytes_per_s: min_bytes_per_s.max(1),
-            ..self
         }
     }
 
@@ -169,25 +153,25 @@ impl<'a> Reply<'a> {
 
     async fn send(&mut self) -> io::Result<()> {
         while self.sent_bytes < self.buffer.len() {
-            let rest = &self.buffer[self.sent_bytes..];
-            let more_s = self.all_sent_bytes / u64::from(self.min_bytes_per_s);
-            let limit = self
-                .write_timeout
-                .saturating_add(Duration::from_secs(more_s));
-            let left = limit.saturating_sub(self.waited);
-            let begun = Instant::now();
-            let count = timeout(left, self.output.write(rest)).await??;
-            if count == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            self.waited += begun.elapsed();
-            self.all_sent_bytes += count as u64;
-            self.sent_bytes += count;
-            self.is_sent = true;
+            let end = self.buffer.len().min(self.sent_bytes + BLOCK_BYTES);
+            timeout(self.write_timeout, self.send_to(end)).await??;
         }
         self.buffer.clear();
         self.sent_bytes = 0;
         self.output.flush().await
+    }
+
+    async fn send_to(&mut self, end: usize) -> io::Result<()> {
+        while self.sent_bytes < end {
+            let rest = &self.buffer[self.sent_bytes..end];
+            let count = self.output.write(rest).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.sent_bytes += count;
+            self.is_sent = true;
+        }
+        Ok(())
     }
 }
 
@@ -275,7 +259,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_a_byte_a_second_is_cut_off() {
         let (mut server, mut client) = tokio::io::duplex(16);
-        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(60)).with_pace(1024);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(60));
         let drip = async {
             while client.read_u8().await.is_ok() {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -291,9 +275,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_long_reply_has_more_time_if_it_is_read_fast_enough() {
+    async fn a_long_reply_has_its_time_for_each_block() {
         let (mut server, mut client) = tokio::io::duplex(4096);
-        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(10)).with_pace(1024);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(10));
         let read = async {
             let mut block = [0; 4096];
             while client.read(&mut block).await.is_ok_and(|count| count > 0) {
