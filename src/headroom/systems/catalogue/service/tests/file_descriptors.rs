@@ -2,6 +2,8 @@
 //!
 //! It has a process of its own, because the limit belongs to the process.
 
+#![allow(clippy::unwrap_used, reason = "a fault ends the test")]
+
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,10 +15,10 @@ use super::sessions::Sessions;
 use super::socket::Socket;
 use super::{Server, Service, Session, limits};
 use crate::refusal::{Answer, Code, Refusal};
+use crate::security::Trust;
 use crate::security::certificate::Identity;
-use crate::security::{Proof, Trust, Who};
 use crate::wire::lines::{Line, Lines};
-use crate::wire::opening::{Choice, Login};
+use crate::wire::opening::Choice;
 use crate::wire::reply::{Output, Reply};
 
 /// Time for the client to take in the end of a conversation that the server ends.
@@ -71,13 +71,16 @@ pub(super) async fn run<S: Service>(
 }
 
 /// The time until the login is done. When the server drains, nothing was promised yet.
-struct Opening {
+pub(super) struct Opening {
     deadline: Instant,
     is_draining: watch::Receiver<bool>,
 }
 
 impl Opening {
-    async fn within<T>(&mut self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    pub(super) async fn within<T>(
+        &mut self,
+        work: impl Future<Output = io::Result<T>>,
+    ) -> io::Result<T> {
         tokio::select! {
             biased;
             _ = self.is_draining.wait_for(|is_draining| *is_draining) => {
@@ -88,14 +91,15 @@ impl Opening {
     }
 }
 
-struct Client<'a, S> {
-    server: &'a Server<S>,
-    address: SocketAddr,
-    opening: Opening,
-    is_encrypted: bool,
+/// A connected client.
+pub(super) struct Client<'a, S> {
+    pub(super) server: &'a Server<S>,
+    pub(super) address: SocketAddr,
+    pub(super) opening: Opening,
+    pub(super) is_encrypted: bool,
     /// Of the client's certificate, checked.
-    identity: Option<Identity>,
-    trust: Arc<Trust>,
+    pub(super) identity: Option<Identity>,
+    pub(super) trust: Arc<Trust>,
 }
 
 impl<S: Service> Client<'_, S> {
@@ -138,62 +142,6 @@ impl<S: Service> Client<'_, S> {
         let mut sink = tokio::io::sink();
         let _ = timeout(LINGER_TIME, tokio::io::copy(&mut rest, &mut sink)).await;
         Ok(())
-    }
-
-    async fn login<R: AsyncRead + Unpin>(
-        &mut self,
-        lines: &mut Lines<R>,
-        choice: Choice,
-    ) -> io::Result<Answer<S::Session>> {
-        let (login, proof) = match choice {
-            Choice::Resume(id) | Choice::ResumeTls(id) => match self.resumed(&id).await {
-                Ok(person) => (person.clone(), Proof::Resumed(person)),
-                Err(refusal) => return Ok(Err(refusal)),
-            },
-            Choice::Plain | Choice::Tls => {
-                let block = read_login(lines, self.server.settings.token_number);
-                let login = self.opening.within(block).await?;
-                match self.proof(login.password, login.token) {
-                    Ok(proof) => (login.name, proof),
-                    Err(refusal) => return Ok(Err(refusal)),
-                }
-            }
-        };
-        let (address, is_encrypted) = (self.address, self.is_encrypted);
-        let who = Who {
-            login,
-            proof,
-            address,
-            is_encrypted,
-        };
-        let session = async { Ok(self.server.service.login(who).await) };
-        self.opening.within(session).await
-    }
-
-    /// A token or a password counts before a certificate: its sender wants it to be checked.
-    fn proof(&self, password: Option<String>, token: Option<String>) -> Answer<Proof> {
-        match (token, password, &self.identity) {
-            (Some(_), _, _) if !self.is_encrypted => {
-                let message = "a token must be encrypted; choose `ssl`";
-                Err(Refusal::new(Code::LoginRefused, message))
-            }
-            (Some(token), _, _) => self.trust.tokens.check(&token).map(Proof::Token),
-            (None, Some(password), _) => Ok(Proof::Password(password)),
-            (None, None, Some(identity)) => Ok(Proof::Certificate {
-                subject: identity.subject.clone(),
-                is_proxy: identity.is_proxy,
-                is_limited: identity.is_limited,
-            }),
-            (None, None, None) => Ok(Proof::Anonymous),
-        }
-    }
-
-    async fn resumed(&self, id: &str) -> Answer<String> {
-        let refused = || Refusal::new(Code::LoginRefused, "the session has expired; log in again");
-        if self.server.settings.sessions == Sessions::No {
-            return Err(refused());
-        }
-        self.server.sessions.find(id).await?.ok_or_else(refused)
     }
 
     /// The protocol has no reply to a login: the first command gets it.
@@ -297,18 +245,4 @@ impl<S: Service> Client<'_, S> {
 
 fn illegal(message: &str) -> Refusal {
     Refusal::new(Code::IllegalCommand, message)
-}
-
-async fn read_login<R: AsyncRead + Unpin>(
-    lines: &mut Lines<R>,
-    token_number: u8,
-) -> io::Result<Login> {
-    let mut login = Login::default();
-    loop {
-        match lines.next().await? {
-            Line::Text(line) if line.is_empty() => return Ok(login),
-            Line::Text(line) => login.add(&line, token_number),
-            _ => return Err(io::Error::other("not a login block")),
-        }
-    }
 }

@@ -61,7 +61,7 @@ pub(super) fn client(address: IpAddr) -> IpAddr {
             let network = address.to_bits() & !u128::from(u64::MAX);
             Ipv6Addr::from_bits(network).into()
         }
-        address => address,
+        IpAddr::V4(address) => address.into(),
     }
 }
 

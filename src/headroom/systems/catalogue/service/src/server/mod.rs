@@ -6,6 +6,7 @@
 mod accept;
 mod connection;
 mod limits;
+mod login;
 mod opening;
 pub mod sessions;
 mod settings;

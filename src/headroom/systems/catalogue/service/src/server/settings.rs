@@ -36,7 +36,7 @@ pub struct Settings {
     pub idle_timeout: Duration,
     /// Time after which a silent peer is asked whether it is still there.
     pub keepalive_time: Duration,
-    /// Time for the end of a reply to leave.
+    /// Time for a client to take in 16 KiB of a reply, or its end.
     pub write_timeout: Duration,
     /// Time that open transactions have to end when the server stops.
     pub drain_timeout: Duration,

@@ -1,5 +1,6 @@
 //! What the tests of several parts share.
 
+pub mod logs;
 pub mod pki;
 mod random;
 pub mod tokens;

@@ -25,7 +25,7 @@ pub struct Reply<'a> {
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
-    /// Time for the client to take in some bytes: a slow one is cut off.
+    /// Time for the client to take in a block: a slow one is cut off.
     write_timeout: Duration,
     /// Bytes of the buffer that were sent: a dropped future must not send them again.
     sent_bytes: usize,
@@ -158,17 +158,25 @@ impl<'a> Reply<'a> {
 
     async fn send(&mut self) -> io::Result<()> {
         while self.sent_bytes < self.buffer.len() {
-            let rest = &self.buffer[self.sent_bytes..];
-            let count = timeout(self.write_timeout, self.output.write(rest)).await??;
+            let end = self.buffer.len().min(self.sent_bytes + BLOCK_BYTES);
+            timeout(self.write_timeout, self.send_to(end)).await??;
+        }
+        self.buffer.clear();
+        self.sent_bytes = 0;
+        self.output.flush().await
+    }
+
+    async fn send_to(&mut self, end: usize) -> io::Result<()> {
+        while self.sent_bytes < end {
+            let rest = &self.buffer[self.sent_bytes..end];
+            let count = self.output.write(rest).await?;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             self.sent_bytes += count;
             self.is_sent = true;
         }
-        self.buffer.clear();
-        self.sent_bytes = 0;
-        self.output.flush().await
+        Ok(())
     }
 }
 
@@ -185,6 +193,8 @@ fn escape(text: &str, into: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
     use crate::refusal::Code;
 
@@ -249,5 +259,44 @@ mod tests {
         reply.end(Err(refusal), None).await.unwrap();
         assert!(sent.starts_with(b"0\nxx"));
         assert!(sent.ends_with(b"x\n\x182 away\n\x04\x04"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_byte_a_second_is_cut_off() {
+        let (mut server, mut client) = tokio::io::duplex(16);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(60));
+        let drip = async {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let line = "x".repeat(BLOCK_BYTES);
+        tokio::select! {
+            sent = reply.line(&line) => {
+                assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            }
+            () = drip => panic!("the reply has ended"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_reply_has_its_time_for_each_block() {
+        let (mut server, mut client) = tokio::io::duplex(4096);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(10));
+        let read = async {
+            let mut block = [0; 4096];
+            while client.read(&mut block).await.is_ok_and(|count| count > 0) {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let send = async {
+            for _ in 0..10 {
+                reply.line(&"x".repeat(BLOCK_BYTES)).await.unwrap();
+            }
+        };
+        tokio::select! {
+            () = send => {}
+            () = read => panic!("the reply has ended"),
+        }
     }
 }

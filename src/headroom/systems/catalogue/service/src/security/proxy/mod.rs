@@ -7,6 +7,7 @@
 //! proxy whatever has the extension of proxies.
 
 mod name;
+mod signature;
 #[cfg(test)]
 mod tests;
 mod verifier;
@@ -17,6 +18,7 @@ use x509_parser::asn1_rs::{Any, Oid, Tag};
 use x509_parser::extensions::ParsedExtension;
 use x509_parser::prelude::{ASN1Time, FromDer as _, X509Certificate, X509Version};
 
+use signature::Signed;
 pub use verifier::ProxyVerifier;
 
 /// Whether proxies are accepted.
@@ -73,7 +75,6 @@ pub enum ProxyError {
 }
 
 const SEQUENCE: u8 = 0x30;
-const BIT_STRING: u8 = 0x03;
 const INFO: &str = "1.3.6.1.5.5.7.1.14";
 const ALL_RIGHTS: &str = "1.3.6.1.5.5.7.21.1";
 const LIMITED: &str = "1.3.6.1.4.1.3536.1.1.1.9";
@@ -248,58 +249,4 @@ fn only_sequence(der: &[u8]) -> Option<&[u8]> {
 fn sequence(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let (rest, any) = Any::from_der(der).ok()?;
     (der.first() == Some(&SEQUENCE)).then_some((any.data, rest))
-}
-
-/// What is signed in a certificate, and how.
-struct Signed<'a> {
-    message: &'a [u8],
-    algorithm: &'a [u8],
-    signature: &'a [u8],
-}
-
-impl<'a> Signed<'a> {
-    fn of(
-        der: &'a CertificateDer<'_>,
-        certificate: &'a X509Certificate<'_>,
-    ) -> Result<Self, ProxyError> {
-        let message = certificate.tbs_certificate.as_ref();
-        let parts = only_sequence(der).and_then(|content| {
-            let (algorithm, rest) = sequence(content.get(message.len()..)?)?;
-            (rest.first() == Some(&BIT_STRING)).then_some(algorithm)
-        });
-        let algorithm = parts.ok_or(ProxyError::Unreadable)?;
-        let is_whole = certificate.signature_value.unused_bits == 0;
-        if !is_whole || certificate.signature_algorithm != certificate.tbs_certificate.signature {
-            return Err(ProxyError::Signature);
-        }
-        Ok(Self {
-            message,
-            algorithm,
-            signature: &certificate.signature_value.data,
-        })
-    }
-
-    fn is_signed_by(
-        &self,
-        issuer: &X509Certificate<'_>,
-        algorithms: &WebPkiSupportedAlgorithms,
-    ) -> bool {
-        let Some((key_kind, key)) = key(issuer) else {
-            return false;
-        };
-        algorithms.all.iter().any(|algorithm| {
-            algorithm.signature_alg_id().as_ref() == self.algorithm
-                && algorithm.public_key_alg_id().as_ref() == key_kind
-                && algorithm
-                    .verify_signature(key, self.message, self.signature)
-                    .is_ok()
-        })
-    }
-}
-
-/// Return the identifier of a certificate's kind of key, and the key.
-fn key<'a>(certificate: &'a X509Certificate<'_>) -> Option<(&'a [u8], &'a [u8])> {
-    let info = certificate.public_key();
-    let kind = Any::from_der(only_sequence(info.raw)?).ok()?.1.data;
-    Some((kind, &info.subject_public_key.data))
 }

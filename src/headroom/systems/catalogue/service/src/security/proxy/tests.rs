@@ -7,6 +7,7 @@ use rustls::crypto::ring::default_provider;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, Error, RootCertStore};
+use rustls_pki_types::pem::PemObject as _;
 
 use super::*;
 use crate::security::certificate::{Identity, identity};
@@ -22,6 +23,10 @@ const NOW_S: u64 = 20_600 * DAY_S;
 fn verifier(ca: &Ca) -> ProxyVerifier {
     let mut roots = RootCertStore::empty();
     roots.add(ca.certificate.clone()).unwrap();
+    verifier_of(roots)
+}
+
+fn verifier_of(roots: RootCertStore) -> ProxyVerifier {
     let provider = Arc::new(default_provider());
     let algorithms = provider.signature_verification_algorithms;
     let users = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
@@ -69,6 +74,25 @@ fn a_user_and_its_proxies_have_the_name_of_the_user() {
         assert_eq!(identity(&holder.chain), Some(wanted));
         holder = holder.proxy(&Proxy::default());
     }
+}
+
+/// Oracle: a limited proxy of a proxy of a user (RSA), made and accepted by OpenSSL 3.
+#[test]
+fn a_chain_that_openssl_made_is_accepted() {
+    let chain = CertificateDer::pem_slice_iter(include_bytes!("openssl.pem"));
+    let mut chain: Vec<_> = chain.collect::<Result<_, _>>().unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(chain.pop().unwrap()).unwrap();
+    let in_2030 = UnixTime::since_unix_epoch(Duration::from_secs(1_900_000_000));
+    verifier_of(roots)
+        .verify_client_cert(&chain[0], &chain[1..], in_2030)
+        .unwrap();
+    let wanted = Identity {
+        subject: "/DC=example/DC=grid/OU=People/CN=Alice Example".to_owned(),
+        is_proxy: true,
+        is_limited: true,
+    };
+    assert_eq!(identity(&chain), Some(wanted));
 }
 
 #[test]

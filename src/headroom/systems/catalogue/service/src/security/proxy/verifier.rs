@@ -11,7 +11,8 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
 use x509_parser::prelude::X509Certificate;
 
-use super::{ProxyError, check, is_proxy, key, parse};
+use super::signature::key;
+use super::{ProxyError, check, is_proxy, parse};
 
 /// Accepts proxies.
 #[derive(Debug)]
@@ -65,16 +66,13 @@ impl ClientCertVerifier for ProxyVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        match proxy_in(end_entity) {
-            None => self
-                .users
-                .verify_client_cert(end_entity, intermediates, now),
-            Some(_) => {
-                let mut chain = vec![end_entity.clone()];
-                chain.extend_from_slice(intermediates);
-                self.verify_chain(&chain, now)
-            }
+        if proxy_in(end_entity).is_none() {
+            let users = &self.users;
+            return users.verify_client_cert(end_entity, intermediates, now);
         }
+        let mut chain = vec![end_entity.clone()];
+        chain.extend_from_slice(intermediates);
+        self.verify_chain(&chain, now)
     }
 
     fn verify_tls12_signature(

@@ -163,10 +163,10 @@ fn a_token_without_signature_is_refused() {
 fn a_public_key_is_no_shared_secret() {
     let signer = Signer::new();
     let tokens = tokens(&[signer.public("1")]);
-    let signed = unsigned(&json!({"alg": "HS256", "kid": "1"}), &claims());
+    let content = unsigned(&json!({"alg": "HS256", "kid": "1"}), &claims());
     let secret = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, signer.point());
-    let signature = ring::hmac::sign(&secret, signed.as_bytes());
-    let token = format!("{signed}.{}", BASE64URL_NOPAD.encode(signature.as_ref()));
+    let signature = ring::hmac::sign(&secret, content.as_bytes());
+    let token = format!("{content}.{}", BASE64URL_NOPAD.encode(signature.as_ref()));
     let wanted = "the token's algorithm is not RS256 or ES256";
     assert_eq!(message(&tokens, &token), wanted);
 }

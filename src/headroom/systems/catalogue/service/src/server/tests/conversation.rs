@@ -74,6 +74,21 @@ async fn a_session_is_resumed_without_ok_and_without_login() {
     assert_eq!(read_until(&mut stream, b"\n").await, "0\n");
 }
 
+/// The id was given out in TLS: it must not be sent without it.
+#[tokio::test]
+async fn an_encrypted_session_is_not_resumed_without_encryption() {
+    let settings = Settings {
+        sessions: Sessions::Allow,
+        ..Settings::default()
+    };
+    let server = server(settings, Trust::default());
+    let id = server.sessions.create("alice").await.unwrap();
+    let server = run(server).await;
+    let mut stream = connect(&server).await;
+    let reply = ask(&mut stream, format!("resume{id}\n\nwhoami\n").as_bytes()).await;
+    assert!(reply.starts_with("5 the session has expired"), "{reply}");
+}
+
 #[tokio::test]
 async fn an_unknown_session_is_refused() {
     let settings = Settings {

@@ -4,7 +4,9 @@ mod client;
 mod conversation;
 mod fuzz;
 mod limits;
+mod logs;
 mod security;
+mod trust;
 mod urgent;
 
 use std::time::Duration;
@@ -115,9 +117,12 @@ async fn start(settings: Settings) -> Running {
 }
 
 async fn start_with(settings: Settings, trust: Trust) -> Running {
+    run(server(settings, trust)).await
+}
+
+async fn run(server: Server<Fake>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = server(settings, trust);
     let (stop, stopped) = oneshot::channel();
     Running {
         address,
@@ -149,9 +154,13 @@ async fn read_greeting(stream: &mut TcpStream) {
 
 async fn read_until<T: AsyncRead + Unpin>(stream: &mut T, end: &[u8]) -> String {
     let mut found = Vec::new();
-    while !found.ends_with(end) {
-        found.push(stream.read_u8().await.unwrap());
-    }
+    let read = async {
+        while !found.ends_with(end) {
+            found.push(stream.read_u8().await.unwrap());
+        }
+    };
+    let answered = tokio::time::timeout(Duration::from_secs(30), read).await;
+    answered.expect("the server answers");
     String::from_utf8(found).unwrap()
 }
 
