@@ -187,7 +187,7 @@ async fn accepted(incoming: &mut Incoming, socket: &mut Socket) -> Result<(), Fa
 fn login(target: &AmgaTarget) -> String {
     let mut block = format!("0 {}\n", target.login);
     if let Some(password) = &target.password {
-        block.push_str(&format!("5 {}\n", password.0));
+        block.extend(["5 ", &password.0, "\n"]);
     }
     block.push('\n');
     block

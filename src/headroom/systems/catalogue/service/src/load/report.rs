@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use headroom::recording::clock::Usage;
 use headroom::recording::load::json;
-use headroom::recording::load::outcome::{self, FailureTotal};
+use headroom::recording::load::outcome::{self, ClassTotal, FailureTotal};
 use serde_json::{Map, Value, json};
 
 use super::client::Notes;
@@ -56,16 +56,7 @@ impl Report {
     pub fn summary(&self) -> String {
         let mut text = String::new();
         for class in &self.outcome.classes {
-            let mean_ms = 1e3 * self.response_s_sum(&class.name) / class.completion_count as f64;
-            let _ = writeln!(
-                text,
-                "{}: {} completed ({:.1}/s), {} failed; response {mean_ms:.3} ms mean, {:.3} ms max",
-                class.name,
-                class.completion_count,
-                class.completion_count as f64 / self.outcome.load_s,
-                class.failure_count,
-                class.response_s.1 * 1e3,
-            );
+            let _ = writeln!(text, "{}", self.class_line(class));
         }
         for (pairs, count) in &self.notes.by_pairs {
             let _ = writeln!(text, "{count} operations with {pairs} message pairs");
@@ -82,6 +73,22 @@ impl Report {
             let _ = writeln!(text, "not sound: {problem}");
         }
         text
+    }
+
+    fn class_line(&self, class: &ClassTotal) -> String {
+        let count = class.completion_count as f64;
+        let line = format!(
+            "{}: {count} completed ({:.1}/s), {} failed",
+            class.name,
+            count / self.outcome.load_s,
+            class.failure_count
+        );
+        if class.completion_count == 0 {
+            return line;
+        }
+        let mean_ms = 1e3 * self.response_s_sum(&class.name) / count;
+        let max_ms = 1e3 * class.response_s.1;
+        format!("{line}; response {mean_ms:.3} ms mean, {max_ms:.3} ms max")
     }
 
     /// Return the processor time (s) that this process needed for an operation.

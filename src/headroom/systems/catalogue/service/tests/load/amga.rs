@@ -26,7 +26,7 @@ fn fill(stub: &Stub) {
         ..Behaviour::default()
     });
     let result = run(
-        target(&plain),
+        &target(&plain),
         &json!({"load": {"kind": "fill", "connections": 2}, "stop": {}}),
     );
     assert_eq!(count(&result, "/classes/insert/completion_count"), 20);
@@ -44,7 +44,7 @@ fn case_3_keeps_its_connections_and_has_three_pairs() {
             protocol,
             ..Behaviour::default()
         });
-        let result = run(target(&stub), &json!({}));
+        let result = run(&target(&stub), &json!({}));
         assert_pairs(&result, 60, 3);
         assert_eq!(count(&result, "/classes/query/completion_count"), 60);
         assert_eq!(count(&result, "/workload_counters/connection_count"), 0);
@@ -57,7 +57,7 @@ fn case_3_keeps_its_connections_and_has_three_pairs() {
 fn one_command_without_a_transaction_is_one_pair() {
     let stub = stub(Behaviour::default());
     let changes = json!({"form": "single", "entries": {"known": 20, "insert_share": 0.5}});
-    let result = run(target(&stub), &changes);
+    let result = run(&target(&stub), &changes);
     assert_pairs(&result, 60, 1);
     let inserted = count(&result, "/classes/insert/completion_count");
     assert_eq!(stub.entries.lock().unwrap().len() as u64, 20 + inserted);
@@ -67,7 +67,7 @@ fn one_command_without_a_transaction_is_one_pair() {
 #[test]
 fn case_2_opens_a_connection_for_each_operation() {
     let stub = stub(Behaviour::default());
-    let result = run(target(&stub), &json!({"connections": "per_operation"}));
+    let result = run(&target(&stub), &json!({"connections": "per_operation"}));
     // Connection, greeting, option; transaction, command, commit.
     assert_pairs(&result, 60, 6);
     assert_eq!(count(&result, "/workload_counters/connection_count"), 60);
@@ -84,7 +84,7 @@ fn case_1_adds_a_handshake_of_one_round_trip_or_of_two() {
         });
         let mut target = target(&stub);
         target["tls"] = keys.client(version, false);
-        let result = run(target, &json!({"connections": "per_operation"}));
+        let result = run(&target, &json!({"connections": "per_operation"}));
         assert_pairs(&result, 60, pairs);
         assert_eq!(
             count(&result, "/workload_counters/full_handshake_count"),
@@ -103,7 +103,7 @@ fn a_ticket_shortens_later_handshakes_of_the_same_client() {
     });
     let mut target = target(&stub);
     target["tls"] = keys.client("1.3", true);
-    let result = run(target, &json!({"connections": "per_operation"}));
+    let result = run(&target, &json!({"connections": "per_operation"}));
     assert_pairs(&result, 60, 7);
     let counters = |name: &str| count(&result, &format!("/workload_counters/{name}"));
     assert_eq!(counters("full_handshake_count"), 3);
@@ -119,7 +119,7 @@ fn a_session_saves_the_login_and_without_encryption_a_pair() {
     });
     let mut target = target(&stub);
     target["resumes"] = json!(true);
-    let result = run(target, &json!({"connections": "per_operation"}));
+    let result = run(&target, &json!({"connections": "per_operation"}));
     let counters = |name: &str| count(&result, &format!("/workload_counters/{name}"));
     assert_eq!(
         counters("with_6_pairs_count"),
@@ -135,7 +135,7 @@ fn a_session_saves_the_login_and_without_encryption_a_pair() {
 fn a_refused_command_is_counted_by_its_code_and_its_transaction_undone() {
     let stub = stub(Behaviour::default());
     let load = json!({"kind": "fill", "connections": 2});
-    let result = run(target(&stub), &json!({"load": load, "stop": {}}));
+    let result = run(&target(&stub), &json!({"load": load, "stop": {}}));
     let failure = &result["failures"][0];
     assert_eq!(failure["code"], "refused_15");
     assert_eq!(failure["count"], 20);
@@ -154,7 +154,7 @@ fn an_answer_with_another_guid_is_a_failure() {
         lies: true,
         ..Behaviour::default()
     });
-    let result = run(target(&stub), &json!({}));
+    let result = run(&target(&stub), &json!({}));
     assert_eq!(result["failures"][0]["code"], "wrong_answer");
     assert_eq!(result["failures"][0]["count"], 60);
 }
@@ -166,7 +166,7 @@ fn a_client_whose_connection_is_closed_opens_another_one() {
         ..Behaviour::default()
     });
     let changes = json!({"load": {"kind": "closed", "clients": 1}});
-    let result = run(target(&stub), &changes);
+    let result = run(&target(&stub), &changes);
     assert_eq!(result["failures"][0]["code"], "closed");
     // The first connection had `pwd` and two operations, each further one two operations; then the
     // next operation loses its connection: two of three operations end well.
@@ -178,7 +178,7 @@ fn a_client_whose_connection_is_closed_opens_another_one() {
 fn an_open_load_counts_from_the_due_time() {
     let stub = stub(Behaviour::default());
     let load = json!({"kind": "open", "rate_per_s": 500.0, "connections": 4});
-    let result = run(target(&stub), &json!({"load": load}));
+    let result = run(&target(&stub), &json!({"load": load}));
     assert_pairs(&result, 60, 3);
     let class = &result["classes"]["query"];
     assert_eq!(class["completion_count"], 60);
@@ -194,14 +194,14 @@ fn a_client_that_thinks_keeps_its_own_connection() {
     let stub = stub(Behaviour::default());
     let load = json!({"kind": "closed", "clients": 3,
         "think": {"kind": "exponential", "mean": 0.001}});
-    let result = run(target(&stub), &json!({"load": load}));
+    let result = run(&target(&stub), &json!({"load": load}));
     assert_pairs(&result, 60, 3);
 }
 
 #[test]
 fn the_tool_itself_is_measured_on_nothing() {
     let result = run(
-        json!({"kind": "nothing"}),
+        &json!({"kind": "nothing"}),
         &json!({"stop": {"operations": 5000}}),
     );
     assert_pairs(&result, 5000, 0);

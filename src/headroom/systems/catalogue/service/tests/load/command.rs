@@ -12,7 +12,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_headroom-catalogue-load");
 #[test]
 fn several_processes_can_begin_at_one_moment() {
     let endless = text(
-        json!({"kind": "nothing"}),
+        &json!({"kind": "nothing"}),
         &json!({"stop": {"seconds": 3600.0}}),
     );
     let mut child = Command::new(PROGRAM)
@@ -46,7 +46,7 @@ fn what_is_wrong_is_said_in_one_line() {
     for (job, code, reason) in [
         ("{}".to_owned(), 2, "error: the job is not valid"),
         (
-            text(unreachable, &json!({})),
+            text(&unreachable, &json!({})),
             1,
             "error: client 1 of 3 could not connect before the load: Connection refused",
         ),

@@ -34,7 +34,7 @@ fn an_operation_takes_as_many_round_trips_as_it_has_message_pairs() {
     let target = json!({"kind": "amga", "address": receiver.recv().unwrap(), "login": "alice"});
     let load = json!({"kind": "fill", "connections": 20});
     let result = run(
-        target,
+        &target,
         &json!({"load": load, "stop": {}, "connections": "per_operation"}),
     );
     assert_pairs(&result, 20, 6);

@@ -14,16 +14,16 @@ use headroom_catalogue::load::run::Ready;
 use serde_json::{Value, json};
 
 /// Run a job, with `changes` to a small closed one, and return its result.
-fn run(target: Value, changes: &Value) -> Value {
+fn run(target: &Value, changes: &Value) -> Value {
     let ready = Ready::new(job(target, changes)).unwrap();
     ready.run(&mut || true).unwrap().json()
 }
 
-fn job(target: Value, changes: &Value) -> Job {
+fn job(target: &Value, changes: &Value) -> Job {
     Job::parse(&text(target, changes)).unwrap()
 }
 
-fn text(target: Value, changes: &Value) -> String {
+fn text(target: &Value, changes: &Value) -> String {
     let mut job = json!({
         "seed": 7,
         "target": target,

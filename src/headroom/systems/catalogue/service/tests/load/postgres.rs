@@ -20,7 +20,7 @@ fn target(stub: &Stub) -> Value {
 #[test]
 fn case_4_sends_two_statements_in_a_transaction() {
     let stub = Stub::postgres(Behaviour::default());
-    let result = run(target(&stub), &json!({}));
+    let result = run(&target(&stub), &json!({}));
     assert_pairs(&result, 60, 4);
     for text in ["BEGIN", "find", "COMMIT"] {
         assert_eq!(stub.count(text), 60, "{text}");
@@ -32,7 +32,7 @@ fn one_statement_is_one_pair() {
     let stub = Stub::postgres(Behaviour::default());
     let mut target = target(&stub);
     target["query"] = json!(["select {guid}"]);
-    let result = run(target, &json!({"form": "single"}));
+    let result = run(&target, &json!({"form": "single"}));
     assert_pairs(&result, 60, 1);
     assert_eq!(stub.count("BEGIN"), 0);
 }
@@ -43,7 +43,7 @@ fn a_refused_statement_is_counted_by_its_state_and_rolled_back() {
         refused: Some("find"),
         ..Behaviour::default()
     });
-    let result = run(target(&stub), &json!({}));
+    let result = run(&target(&stub), &json!({}));
     assert_eq!(result["failures"][0]["code"], "sqlstate_23505");
     assert_eq!(
         result["failures"][0]["message"],
@@ -61,7 +61,7 @@ fn a_database_connection_may_be_encrypted() {
     });
     let mut target = target(&stub);
     target["tls"] = keys.client("1.3", false);
-    let result = run(target, &json!({"connections": "per_operation"}));
+    let result = run(&target, &json!({"connections": "per_operation"}));
     // Connection, request of encryption, handshake, login; four texts.
     assert_pairs(&result, 60, 8);
 }

@@ -96,10 +96,9 @@ mod tests {
         (client, server, began)
     }
 
-    /// Ways since `began`; timers have whole milliseconds.
-    fn ways_since(began: Instant) -> f64 {
-        let ways = began.elapsed().as_secs_f64() / WAY.as_secs_f64();
-        (ways * 10.0).round() / 10.0
+    /// Whole ways since `began`; timers round up to whole milliseconds.
+    fn ways_since(began: Instant) -> u128 {
+        began.elapsed().as_millis() / WAY.as_millis()
     }
 
     #[tokio::test(start_paused = true)]
@@ -108,13 +107,13 @@ mod tests {
         client.write_all(b"ask").await.unwrap();
         let mut word = [0; 3];
         server.read_exact(&mut word).await.unwrap();
-        assert_eq!((&word, ways_since(began)), (b"ask", 3.0));
+        assert_eq!((&word, ways_since(began)), (b"ask", 3));
         server.write_all(b"say").await.unwrap();
         client.read_exact(&mut word).await.unwrap();
-        assert_eq!((&word, ways_since(began)), (b"say", 4.0));
+        assert_eq!((&word, ways_since(began)), (b"say", 4));
         client.write_all(b"end").await.unwrap();
         server.read_exact(&mut word).await.unwrap();
-        assert_eq!((&word, ways_since(began)), (b"end", 5.0));
+        assert_eq!((&word, ways_since(began)), (b"end", 5));
     }
 
     #[tokio::test(start_paused = true)]
@@ -123,11 +122,11 @@ mod tests {
         client.shutdown().await.unwrap();
         let mut rest = Vec::new();
         server.read_to_end(&mut rest).await.unwrap();
-        assert_eq!(ways_since(began), 3.0);
+        assert_eq!(ways_since(began), 3);
         server.write_all(b"late").await.unwrap();
         drop(server);
         client.read_to_end(&mut rest).await.unwrap();
-        assert_eq!((&rest[..], ways_since(began)), (&b"late"[..], 4.0));
+        assert_eq!((&rest[..], ways_since(began)), (&b"late"[..], 4));
     }
 
     #[tokio::test(start_paused = true)]
@@ -153,7 +152,7 @@ mod tests {
         let refused = async { Err::<DuplexStream, _>(io::ErrorKind::ConnectionRefused.into()) };
         let result = carry(near, refused, Schedule::new(began, WAY)).await;
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-        assert_eq!(ways_since(began), 3.0);
+        assert_eq!(ways_since(began), 3);
         assert_eq!(client.read(&mut [0]).await.unwrap(), 0);
     }
 }
