@@ -82,6 +82,10 @@ pub struct Load<S: Source> {
 
 impl<S: Source> Load<S> {
     /// Return the load of `source` with `place_count` places, before it starts.
+    ///
+    /// # Panics
+    ///
+    /// If a stream is a user who thinks and its depth is not 1.
     pub fn new(source: S, classes: Classes, limits: Limits, place_count: u32) -> Self {
         let state = |(index, stream): (usize, &operation::Stream)| {
             let thinks = source.thinks(index);

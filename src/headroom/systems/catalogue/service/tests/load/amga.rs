@@ -132,6 +132,24 @@ fn a_session_saves_the_login_and_without_encryption_a_pair() {
 }
 
 #[test]
+fn a_session_over_tls_saves_the_login() {
+    let keys = Keys::new();
+    let stub = stub(Behaviour {
+        protocol: 2,
+        has_sessions: true,
+        tls: Some(keys.server()),
+        ..Behaviour::default()
+    });
+    let mut target = target(&stub);
+    target["tls"] = keys.client("1.3", false);
+    target["resumes"] = json!(true);
+    let result = run(&target, &json!({"connections": "per_operation"}));
+    assert_pairs(&result, 60, 7);
+    assert_eq!(stub.count("resumeSSL77"), 57);
+    assert_eq!(stub.count("0 alice|5 secret"), 3);
+}
+
+#[test]
 fn a_refused_command_is_counted_by_its_code_and_its_transaction_undone() {
     let stub = stub(Behaviour::default());
     let load = json!({"kind": "fill", "connections": 2});
@@ -189,13 +207,57 @@ fn an_open_load_counts_from_the_due_time() {
     assert!(response_s >= service_s);
 }
 
+/// All clients work alike; if they shared connections, the one used last would do nearly all.
 #[test]
 fn a_client_that_thinks_keeps_its_own_connection() {
     let stub = stub(Behaviour::default());
     let load = json!({"kind": "closed", "clients": 3,
-        "think": {"kind": "exponential", "mean": 0.001}});
-    let result = run(&target(&stub), &json!({"load": load}));
-    assert_pairs(&result, 60, 3);
+        "think": {"kind": "exponential", "mean": 0.002}});
+    let result = run(
+        &target(&stub),
+        &json!({"load": load, "stop": {"operations": 150}}),
+    );
+    assert_pairs(&result, 150, 3);
+    let counts = loop {
+        let counts = stub.command_counts.lock().unwrap().clone();
+        if counts.len() == 3 {
+            break counts;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(counts.iter().sum::<usize>(), 3 + 3 * 150);
+    assert!(counts.iter().all(|count| *count > 3 * 25), "{counts:?}");
+}
+
+#[test]
+fn a_target_that_fails_again_and_again_ends_the_load() {
+    let stub = stub(Behaviour {
+        refused: Some("commit"),
+        ..Behaviour::default()
+    });
+    let changes = json!({"failure_limit": 5, "load": {"kind": "closed", "clients": 1}});
+    let result = run(&target(&stub), &changes);
+    assert_eq!(result["stop_reason"], "target_failed");
+    assert_eq!(
+        result["problem"],
+        "5 operations in a row failed; the last kind of failure: refused with code 15: refused"
+    );
+}
+
+#[test]
+fn a_target_that_does_not_answer_ends_the_load() {
+    let stub = stub(Behaviour {
+        ignored: Some("commit"),
+        ..Behaviour::default()
+    });
+    let result = run(&target(&stub), &json!({"silence_s": 0.1}));
+    assert_eq!(result["stop_reason"], "target_silent");
+    assert_eq!(result["outstanding_count"], 3);
+    let problem = result["problem"].as_str().unwrap();
+    assert!(
+        problem.starts_with("3 operations had no answer when the run ended, the oldest (a query)"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub struct Behaviour {
     pub lies: bool,
     /// A text that is refused: code 15, or SQLSTATE 23505.
     pub refused: Option<&'static str>,
+    /// A command that is never answered.
+    pub ignored: Option<&'static str>,
 }
 
 /// A running server.
@@ -36,6 +38,8 @@ pub struct Stub {
     pub texts: Arc<Mutex<Vec<String>>>,
     /// GUID by path.
     pub entries: Arc<Mutex<BTreeMap<String, String>>>,
+    /// Commands on each connection of a catalogue that has ended.
+    pub command_counts: Arc<Mutex<Vec<usize>>>,
 }
 
 type Talk = fn(TcpStream, &Behaviour, &Shared) -> io::Result<()>;
@@ -44,6 +48,7 @@ type Talk = fn(TcpStream, &Behaviour, &Shared) -> io::Result<()>;
 struct Shared {
     texts: Arc<Mutex<Vec<String>>>,
     entries: Arc<Mutex<BTreeMap<String, String>>>,
+    command_counts: Arc<Mutex<Vec<usize>>>,
 }
 
 impl Stub {
@@ -63,6 +68,7 @@ impl Stub {
         let shared = Shared {
             texts: Arc::default(),
             entries: Arc::default(),
+            command_counts: Arc::default(),
         };
         let own = shared.clone();
         std::thread::spawn(move || {
@@ -76,6 +82,7 @@ impl Stub {
             address,
             texts: shared.texts,
             entries: shared.entries,
+            command_counts: shared.command_counts,
         }
     }
 
@@ -104,16 +111,30 @@ fn amga(mut stream: TcpStream, behaviour: &Behaviour, shared: &Shared) -> io::Re
         shared.texts.lock().unwrap().push(login);
     }
     let mut count = 0;
+    let result = commands(&mut stream, behaviour, shared, &mut count);
+    shared.command_counts.lock().unwrap().push(count);
+    result
+}
+
+fn commands(
+    stream: &mut Box<dyn Bytes>,
+    behaviour: &Behaviour,
+    shared: &Shared,
+    count: &mut usize,
+) -> io::Result<()> {
     loop {
-        let command = line(&mut stream)?;
-        if behaviour.closes_after == Some(count) {
+        let command = line(stream)?;
+        if behaviour.closes_after == Some(*count) {
             return Ok(());
         }
-        count += 1;
+        if behaviour.ignored == Some(&command) {
+            continue;
+        }
+        *count += 1;
         let mut reply = amga_reply(&command, behaviour, shared).into_bytes();
         shared.texts.lock().unwrap().push(command);
         reply.push(4);
-        if behaviour.has_sessions && count == 1 {
+        if behaviour.has_sessions && *count == 1 {
             reply.extend_from_slice(b"session77");
         }
         if behaviour.protocol > 1 {
