@@ -113,7 +113,7 @@ class LoadPrograms:
 
 def _pipe(file: IO[str] | None) -> IO[str]:
     if file is None:
-        raise AssertionError("all pipes were asked for")
+        raise AssertionError("all pipes are requested")
     return file
 
 

@@ -25,7 +25,7 @@ ARGV = [sys.executable, "-c", _PROGRAM]
 
 
 def result_of(count: int) -> dict[str, Any]:
-    """Return what a program says of `count` queries of 1 ms."""
+    """Return the result of a program with `count` queries of 1 ms."""
     table = {
         "names": ["query"],
         "capacity": [None],

@@ -1,4 +1,4 @@
-//! The result of a run as JSON, for a load driver in a program of its own.
+//! The result of a run as JSON, for a load driver in a separate program.
 //!
 //! The names are those of the dictionaries that the bindings return, so `recording/merging.py` joins
 //! results of several programs. Columns of tables and counts of histograms are flat: rows first.

@@ -32,7 +32,7 @@ pub struct Access {
 pub struct Connection {
     transport: Transport,
     protocol: u8,
-    /// What is to be sent: the login block travels with the first command.
+    /// Bytes to send: the login block travels with the first command.
     outgoing: Vec<u8>,
     incoming: Incoming,
     /// The session that the server gave last.
@@ -121,7 +121,7 @@ impl Connection {
     }
 }
 
-/// What was received and not used yet.
+/// Bytes received and not used yet.
 struct Incoming {
     bytes: Vec<u8>,
     block: Box<[u8]>,

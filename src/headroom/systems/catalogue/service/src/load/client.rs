@@ -15,9 +15,9 @@ use super::script::{Entry, Script, Scripts};
 use super::source::{Kind, Operation};
 use super::target::{AmgaTarget, PostgresTarget};
 
-/// What all clients of a process share.
+/// The part of a job that all clients of a process share.
 pub struct Plan {
-    /// What answers.
+    /// The server.
     pub server: Server,
     /// The texts of operations.
     pub scripts: Option<Scripts>,
@@ -25,11 +25,11 @@ pub struct Plan {
     pub connections: Connections,
     /// Names of entries.
     pub entries: Entries,
-    /// What happened.
+    /// Successes and failures.
     pub notes: RefCell<Notes>,
 }
 
-/// What answers.
+/// A server.
 pub enum Server {
     /// A catalogue.
     Amga(AmgaTarget),
@@ -39,7 +39,7 @@ pub enum Server {
     Nothing,
 }
 
-/// What happened, by kind.
+/// Successes and failures by kind.
 #[derive(Debug, Default)]
 pub struct Notes {
     /// Good operations by their number of message pairs.

@@ -13,7 +13,7 @@ use super::target::Target;
 pub struct Job {
     /// Seed of arrivals, think times and the choice of entries.
     pub seed: u64,
-    /// What answers the operations.
+    /// The server.
     pub target: Target,
     /// How long a connection lives.
     #[serde(default)]

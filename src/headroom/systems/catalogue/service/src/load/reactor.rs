@@ -32,7 +32,7 @@ const EVENT_LIMIT: usize = 256;
 /// Longest wait (ns) while connections are opened.
 const OPENING_LOOK_NS: u64 = 50_000_000;
 
-/// What a client is to do.
+/// Work of a client.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// Be ready for operations: a client that keeps its connection opens it.

@@ -19,11 +19,11 @@ const FORMAT: u32 = 1;
 
 /// All of a run.
 pub struct Report {
-    /// What the driver recorded.
+    /// Tables of the shared driver.
     pub outcome: outcome::Outcome<Operation>,
     /// Resources that this process used, from the begin of the load to the last end.
     pub usage: Usage,
-    /// What happened, by kind.
+    /// Successes and failures by kind.
     pub notes: Notes,
     /// Counts of all clients.
     pub meters: Vec<Rc<Meter>>,

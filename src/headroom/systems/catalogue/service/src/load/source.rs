@@ -1,6 +1,6 @@
 //! The operations of a job, for the shared load driver.
 //!
-//! Each client of a closed load is a stream of its own, so that it keeps its connection while others
+//! Each client of a closed load is a separate stream, so that it keeps its connection while others
 //! think; an open load is one stream for all connections.
 
 use headroom::recording::load::due::Due;
@@ -21,7 +21,7 @@ const CHOICES: u64 = 0;
 const PAUSES: u64 = 1;
 const PURPOSES: u64 = 2;
 
-/// What an operation does.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Insert a new entry.
@@ -35,7 +35,7 @@ pub enum Kind {
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// Number of its entry.
     pub number: u64,

@@ -1,11 +1,11 @@
-//! What answers the operations of a load, and how its clients get in.
+//! The server under load, and how clients log in.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-/// What answers the operations.
+/// The server under load.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {

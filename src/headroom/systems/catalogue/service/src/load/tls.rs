@@ -27,7 +27,7 @@ pub struct Encryption {
     meter: Rc<Meter>,
 }
 
-/// What the clients of a process have in common.
+/// Settings that the clients of a process share.
 pub struct Shared {
     config: ClientConfig,
     name: ServerName<'static>,
@@ -35,7 +35,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Return what a job asks for.
+    /// Return the settings of a job.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Shared {
         })
     }
 
-    /// Return the encryption of a client. Each has its own tickets: one that all share would be used
-    /// up by a few of them.
+    /// Return the encryption of a client. Each has its own tickets: a few clients would exhaust a
+    /// shared store.
     pub fn for_client(&self, meter: &Rc<Meter>) -> Encryption {
         let mut config = self.config.clone();
         config.resumption = if self.resumes {

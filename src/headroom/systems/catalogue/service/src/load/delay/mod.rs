@@ -34,7 +34,7 @@ const OTHER_FILES: u64 = 64;
 /// Pause after a connection could not be accepted: none can as long as all files are in use.
 const AFTER_ERROR: Duration = Duration::from_millis(50);
 
-/// What a proxy does.
+/// Settings of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Where clients connect.
