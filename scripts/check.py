@@ -114,7 +114,7 @@ RUST = [
     Step(
         name="lint of the catalogue service",
         argv=[
-            *cargo("clippy", "--quiet", *CATALOGUE, "--all-targets"),
+            *cargo("clippy", "--quiet", *CATALOGUE, "--all-targets", "--all-features"),
             *("--", "-D", "warnings"),
         ],
         probe=CLIPPY,
@@ -123,7 +123,7 @@ RUST = [
     ),
     Step(
         name="tests of the catalogue service",
-        argv=cargo("test", "--quiet", *CATALOGUE),
+        argv=cargo("test", "--quiet", *CATALOGUE, "--all-features"),
         environment=CATALOGUE_BUILD,
     ),
 ]

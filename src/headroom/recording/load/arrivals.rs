@@ -55,7 +55,9 @@ impl<S: Source> Load<S> {
         let last_due_ns = asked.last().and_then(Operation::due_ns);
         let stream = &mut self.streams[index];
         stream.is_timed = last_due_ns.is_some();
-        let Some(due_ns) = last_due_ns else {
+        let thinks = stream.thinks && !asked.is_empty();
+        let think_ns = thinks.then(|| now_ns.saturating_add(self.source.think_ns(index)));
+        let Some(due_ns) = last_due_ns.or(think_ns) else {
             let has_ended = asked.len() < room;
             self.arrive(index, asked, now_ns);
             if has_ended {

@@ -2,7 +2,7 @@
 //!
 //! Requests with a due time arrive at that time, whatever the target does, and wait in the queue of
 //! their stream for a place. Requests without a due time arrive when a place of their stream is
-//! free. Among all streams with a free place, the request that has waited longest begins first.
+//! free, or after a think time. Among all streams with a free place, the request that has waited longest begins first.
 //!
 //! Invariant: every request that arrived waits, is outstanding, has completed or has failed; a
 //! request never begins before it is due, nor a stream has more outstanding than its depth.
@@ -13,12 +13,15 @@ pub mod drive;
 pub mod due;
 mod ends;
 pub mod failures;
+pub mod json;
 pub mod operation;
 pub mod outcome;
 pub mod patience;
 mod place;
 pub mod record;
 mod stop;
+#[cfg(test)]
+mod think_tests;
 pub mod workers;
 
 use std::cmp::Reverse;
@@ -79,9 +82,22 @@ pub struct Load<S: Source> {
 
 impl<S: Source> Load<S> {
     /// Return the load of `source` with `place_count` places, before it starts.
+    ///
+    /// # Panics
+    ///
+    /// If a stream is a user who thinks and its depth is not 1.
     pub fn new(source: S, classes: Classes, limits: Limits, place_count: u32) -> Self {
         let state = |(index, stream): (usize, &operation::Stream)| {
-            StreamState::new(stream.depth.min(place_count), source.allowance_ns(index))
+            let thinks = source.thinks(index);
+            assert!(
+                !thinks || stream.depth == 1,
+                "a user thinks of one operation at a time"
+            );
+            StreamState::new(
+                stream.depth.min(place_count),
+                source.allowance_ns(index),
+                thinks,
+            )
         };
         let streams = source.streams().iter().enumerate().map(state).collect();
         Self {

@@ -46,6 +46,18 @@ pub trait Source: Send {
     fn allowance_ns(&self, _stream: usize) -> Option<u64> {
         None
     }
+
+    /// Return whether `stream` is a user who thinks before each operation; then its depth is 1, and
+    /// its operations have no due times.
+    fn thinks(&self, _stream: usize) -> bool {
+        false
+    }
+
+    /// Return how long (ns) the user of `stream` thinks before the operation that it provided last
+    /// arrives; the time counts from the end of the one before, or from the start of the run.
+    fn think_ns(&mut self, _stream: usize) -> u64 {
+        0
+    }
 }
 
 /// The class of each operation, by which all results are broken down.

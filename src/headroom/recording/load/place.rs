@@ -22,13 +22,15 @@ pub(super) struct StreamState<O> {
     pub outstanding: u32,
     /// Until when (ns) it had as many outstanding as it may have.
     pub full_until_ns: u64,
-    /// Next operation, if it has a due time that has not come.
+    /// Next operation, if it has a due time or follows a think time, and that has not come.
     pub head: Option<O>,
     pub waiting: VecDeque<Arrival<O>>,
     pub is_listed: bool,
     pub has_ended: bool,
     /// Whether its last operation had a due time.
     pub is_timed: bool,
+    /// Whether its user thinks before each operation.
+    pub thinks: bool,
     /// Whether one of its operations has ended since streams last provided more.
     pub has_room: bool,
     /// How long (ns) after its due time an operation may end.
@@ -36,7 +38,7 @@ pub(super) struct StreamState<O> {
 }
 
 impl<O> StreamState<O> {
-    pub const fn new(depth: u32, allowance_ns: Option<u64>) -> Self {
+    pub const fn new(depth: u32, allowance_ns: Option<u64>, thinks: bool) -> Self {
         Self {
             depth,
             outstanding: 0,
@@ -46,6 +48,7 @@ impl<O> StreamState<O> {
             is_listed: false,
             has_ended: false,
             is_timed: false,
+            thinks,
             has_room: false,
             allowance_ns,
         }

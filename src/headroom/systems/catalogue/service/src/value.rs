@@ -7,6 +7,8 @@
 pub mod text;
 pub mod timestamp;
 
+use serde::{Deserialize, Serialize};
+
 /// A value in a database.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -21,7 +23,7 @@ pub enum Value {
 }
 
 /// A kind of column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// 64 bits, signed.
     Integer,
@@ -32,7 +34,7 @@ pub enum Kind {
 }
 
 /// A type of an attribute, as `addattr` names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Type {
     /// `int`: 64 bits, signed.
     Int,

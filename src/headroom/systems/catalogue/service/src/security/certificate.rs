@@ -1,16 +1,44 @@
-//! The subject of a client's certificate, in the form of `user_subject_add`.
+//! Identities in certificates, with subjects in the form of `user_subject_add`.
 
 use std::fmt::Write as _;
 
 use rustls_pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use super::proxy;
+
+/// The identity of a client that presented certificates, which are checked before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Subject of the end entity in OpenSSL's form, `/C=../O=../CN=..`.
+    pub subject: String,
+    /// Whether a proxy certificate was presented.
+    pub is_proxy: bool,
+    /// Whether one of the proxies is limited.
+    pub is_limited: bool,
+}
+
+/// Return the identity of a checked chain; nothing if its subject has no form of one line.
+pub fn identity(chain: &[CertificateDer<'_>]) -> Option<Identity> {
+    let proxies = proxy::leading(chain);
+    Some(Identity {
+        subject: subject(chain.get(proxies.count)?)?,
+        is_proxy: proxies.count > 0,
+        is_limited: proxies.is_limited,
+    })
+}
+
 /// Return the subject in OpenSSL's form of one line, `/C=../O=../CN=..`; nothing if the
 /// certificate cannot be read, or a part of its name is not text or could be read as two parts.
 pub fn subject(certificate: &CertificateDer<'_>) -> Option<String> {
     let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
     let mut line = String::new();
-    for part in certificate.subject().iter_attributes() {
+    for parts in certificate.subject().iter_rdn() {
+        let mut parts = parts.iter();
+        // The form shows two attributes of one part like two parts.
+        let (Some(part), None) = (parts.next(), parts.next()) else {
+            return None;
+        };
         let value = part.as_str().ok()?;
         let key = short_name(&part.attr_type().to_id_string())?;
         // `host/a.example` is common; `a/CN=b` could be read as two parts.
@@ -25,6 +53,7 @@ pub fn subject(certificate: &CertificateDer<'_>) -> Option<String> {
 fn short_name(oid: &str) -> Option<&'static str> {
     Some(match oid {
         "2.5.4.3" => "CN",
+        "2.5.4.5" => "serialNumber",
         "2.5.4.6" => "C",
         "2.5.4.7" => "L",
         "2.5.4.8" => "ST",

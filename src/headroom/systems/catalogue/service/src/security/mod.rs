@@ -2,9 +2,15 @@
 
 pub mod certificate;
 pub mod password;
+pub mod proxy;
+mod tickets;
 pub mod tls;
+pub mod tokens;
+mod trust;
 
 use std::net::SocketAddr;
+
+pub use trust::{Reload, Settings, Trust, TrustError};
 
 /// Who asks to be let in, and how that is proved.
 pub struct Who {

@@ -1,5 +1,7 @@
 //! A statement: text of the program, numbers and bound values; a user's text is never part of it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::value::{Kind, Value};
 
 /// The SQL of a database.
@@ -35,7 +37,7 @@ pub struct Column {
 }
 
 /// A column of a table of entries; see `tables`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Slot {
     /// Plain, indexed or unique.
     pub access: Access,
@@ -46,7 +48,7 @@ pub struct Slot {
 }
 
 /// How values of a column are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Access {
     /// By reading the entries of the directory.
     Plain,
@@ -165,6 +167,25 @@ impl Sql {
             _ => 1,
         });
         sizes.sum()
+    }
+
+    /// Return whether it changes nothing and locks nothing: it begins with `SELECT`, and no part of it
+    /// is a lock of PostgreSQL. SQLite has no such locks, but a statement that wants one must wait for
+    /// other writers there too.
+    pub fn is_read(&self) -> bool {
+        let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
+        let begins = matches!(self.pieces.first(), Some(Piece::Text(text)) if text.starts_with("SELECT"));
+        begins && !self.has_text(&|text| locks.iter().any(|lock| text.contains(lock)))
+    }
+
+    /// Return whether a text of PostgreSQL's form is of a kind.
+    fn has_text(&self, is_of_kind: &dyn Fn(&str) -> bool) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Text(text) => is_of_kind(text),
+            Piece::ByDialect(texts) => is_of_kind(texts[Dialect::Postgres as usize]),
+            Piece::Either(parts) => parts[Dialect::Postgres as usize].has_text(is_of_kind),
+            _ => false,
+        })
     }
 
     /// Return the text in a dialect, and the values of its parameters with their kinds.

@@ -18,11 +18,12 @@
 //! | `site` | `id` (key), `name` (unique), `config` |
 //! | `replica` | `dir`, `name`, `site` (key together) |
 //! | `session` | `token` (key, a hash), `person`, `expires` |
-//! | `view` | see `catalogue` |
 //! | `counter` | `name` (key), `next`: blocks of ids are taken from it |
 //!
 //! Every id and number is a 64-bit integer; every text is compared by its bytes. Keys of text have
 //! at most [`KEY_CHARACTERS`] characters, what an index of MariaDB holds. `layout` and `acl` are JSON.
+
+use serde::{Deserialize, Serialize};
 
 use super::sql::{Access, Slot};
 use crate::value::Kind;
@@ -30,10 +31,14 @@ use crate::value::Kind;
 /// Characters of a path, a name of an entry, and an indexed text.
 pub const KEY_CHARACTERS: usize = 700;
 
+/// Characters of a person's name; `owner:name` of a group has twice as many and the colon.
+pub const NAME_CHARACTERS: usize = 255;
+
 /// A table of entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Family {
     /// Few columns and no index: four whole numbers, two reals, four texts.
+    #[default]
     Narrow,
     /// Many columns, some with an index.
     Wide,

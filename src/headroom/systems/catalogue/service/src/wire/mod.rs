@@ -3,6 +3,7 @@
 //! Nothing here knows what a command means. The invariant: a reply has exactly one end mark, and no
 //! byte leaves between replies.
 
+pub mod balancer;
 pub mod lines;
 pub mod opening;
 pub mod reply;

@@ -1,4 +1,8 @@
 //! Replies: rows leave in blocks, so that a large result needs little memory.
+//!
+//! A line is the value, byte by byte, because AMGA's clients undo no escapes: a backslash is sent as
+//! it is. Only bytes that would end the line or the reply become `\ooo`. Stored values have none of
+//! them, so what a client reads back is what it stored.
 
 use std::io;
 use std::time::Duration;
@@ -21,12 +25,13 @@ pub struct Reply<'a> {
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
-    /// Time for the client to take in some bytes: a slow one is cut off.
+    /// Time for the client to take in a block: a slow one is cut off.
     write_timeout: Duration,
     /// Bytes of the buffer that were sent: a dropped future must not send them again.
     sent_bytes: usize,
     has_begun: bool,
     is_sent: bool,
+    is_silent: bool,
 }
 
 impl<'a> Reply<'a> {
@@ -41,7 +46,24 @@ impl<'a> Reply<'a> {
             sent_bytes: 0,
             has_begun: false,
             is_sent: false,
+            is_silent: false,
         }
+    }
+
+    /// Send nothing if the command succeeds: AMGA's clients do not read replies to `upload` and
+    /// `put`.
+    pub fn silence(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// Return whether success is silent.
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
+    /// Return whether a line was written.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// State the number of columns; it counts only before the first line.
@@ -75,6 +97,7 @@ impl<'a> Reply<'a> {
         session: Option<&str>,
     ) -> io::Result<()> {
         match result {
+            Ok(()) if self.is_silent => return Ok(()),
             Ok(()) => self.begin(),
             Err(refusal) if self.is_sent => self.cancel(&refusal),
             Err(refusal) => {
@@ -135,17 +158,25 @@ impl<'a> Reply<'a> {
 
     async fn send(&mut self) -> io::Result<()> {
         while self.sent_bytes < self.buffer.len() {
-            let rest = &self.buffer[self.sent_bytes..];
-            let count = timeout(self.write_timeout, self.output.write(rest)).await??;
+            let end = self.buffer.len().min(self.sent_bytes + BLOCK_BYTES);
+            timeout(self.write_timeout, self.send_to(end)).await??;
+        }
+        self.buffer.clear();
+        self.sent_bytes = 0;
+        self.output.flush().await
+    }
+
+    async fn send_to(&mut self, end: usize) -> io::Result<()> {
+        while self.sent_bytes < end {
+            let rest = &self.buffer[self.sent_bytes..end];
+            let count = self.output.write(rest).await?;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             self.sent_bytes += count;
             self.is_sent = true;
         }
-        self.buffer.clear();
-        self.sent_bytes = 0;
-        self.output.flush().await
+        Ok(())
     }
 }
 
@@ -162,6 +193,8 @@ fn escape(text: &str, into: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
     use crate::refusal::Code;
 
@@ -173,6 +206,28 @@ mod tests {
         reply.line("a\x04\x18\n\r").await.unwrap();
         reply.end(Ok(()), Some("12")).await.unwrap();
         assert_eq!(sent, b"0 1\na\\004\\030\\012\\015\n\x04session12\x04");
+    }
+
+    #[tokio::test]
+    async fn a_backslash_is_sent_as_it_is() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.line(r"C:\data\004").await.unwrap();
+        reply.end(Ok(()), None).await.unwrap();
+        assert_eq!(sent, b"0\nC:\\data\\004\n\x04\x04");
+    }
+
+    #[tokio::test]
+    async fn a_silent_reply_sends_errors_only() {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.silence();
+        reply.end(Ok(()), None).await.unwrap();
+        let mut reply = Reply::new(&mut sent, 2, Duration::MAX);
+        reply.silence();
+        let refusal = Refusal::new(Code::IllegalCommand, "no upload");
+        reply.end(Err(refusal), None).await.unwrap();
+        assert_eq!(sent, b"3 no upload\n\x04\x04");
     }
 
     #[tokio::test]
@@ -204,5 +259,44 @@ mod tests {
         reply.end(Err(refusal), None).await.unwrap();
         assert!(sent.starts_with(b"0\nxx"));
         assert!(sent.ends_with(b"x\n\x182 away\n\x04\x04"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_byte_a_second_is_cut_off() {
+        let (mut server, mut client) = tokio::io::duplex(16);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(60));
+        let drip = async {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let line = "x".repeat(BLOCK_BYTES);
+        tokio::select! {
+            sent = reply.line(&line) => {
+                assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::TimedOut);
+            }
+            () = drip => panic!("the reply has ended"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_reply_has_its_time_for_each_block() {
+        let (mut server, mut client) = tokio::io::duplex(4096);
+        let mut reply = Reply::new(&mut server, 2, Duration::from_secs(10));
+        let read = async {
+            let mut block = [0; 4096];
+            while client.read(&mut block).await.is_ok_and(|count| count > 0) {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let send = async {
+            for _ in 0..10 {
+                reply.line(&"x".repeat(BLOCK_BYTES)).await.unwrap();
+            }
+        };
+        tokio::select! {
+            () = send => {}
+            () = read => panic!("the reply has ended"),
+        }
     }
 }

@@ -1,0 +1,1 @@
+"""The layer `catalogue`: a metadata catalogue service that speaks AMGA's protocol."""

@@ -1,0 +1,325 @@
+//! The commands: names, arguments, help; and planning again when a plan was old.
+
+use super::client::{Client, Ended, gone};
+use super::rights::Rights;
+use super::tree::Change;
+use super::{constraints, dump, entries, people, reading, schema, sequences, sites, tree, upload};
+use crate::language::words::words;
+use crate::refusal::{Answer, Code, Refusal};
+use crate::wire::reply::Reply;
+
+/// How often a command is planned before the client hears that its directory changes too often.
+const ATTEMPTS: usize = 10;
+
+/// A command, for `help` and for the number of its arguments.
+struct Command {
+    name: &'static str,
+    topic: &'static str,
+    usage: &'static str,
+    least: usize,
+    most: usize,
+    what: &'static str,
+}
+
+const fn command(
+    name: &'static str,
+    topic: &'static str,
+    usage: &'static str,
+    (least, most): (usize, usize),
+    what: &'static str,
+) -> Command {
+    Command {
+        name,
+        topic,
+        usage,
+        least,
+        most,
+        what,
+    }
+}
+
+/// Any number of arguments.
+const ANY: usize = usize::MAX;
+
+const COMMANDS: &[Command] = &[
+    command("createdir", "directory", "<directory> [plain] [acls] [inherit]", (1, 4), "make a directory"),
+    command("rmdir", "directory", "<directory>", (1, 1), "remove an empty directory"),
+    command("dir", "directory", "[<pattern>]", (0, 1), "list directories and entries"),
+    command("listentries", "directory", "[<directory>]", (0, 1), "list entries"),
+    command("cd", "directory", "[<directory>]", (0, 1), "go to a directory"),
+    command("pwd", "directory", "", (0, 0), "show where you are"),
+    command("stat", "directory", "<pattern>", (1, 1), "show type, owner and rights"),
+    command("chown", "directory", "<pattern> <user>", (2, 2), "change the owner (root)"),
+    command("chmod", "directory", "<pattern> <rwx>", (2, 2), "change the owner's rights"),
+    command("dump", "directory", "[<directory>]", (0, 1), "show the commands that make all of it again"),
+    command("addattr", "metadata", "<directory> <name> <type>", (3, ANY), "add an attribute"),
+    command("removeattr", "metadata", "<directory> <name>", (2, 2), "remove an attribute and its values"),
+    command("clearattr", "metadata", "<pattern> <name>", (2, 2), "remove values of an attribute"),
+    command("listattr", "metadata", "<path>", (1, 1), "list attributes and types"),
+    command("getattr", "metadata", "<pattern> <attribute> ...", (1, ANY), "show values of entries"),
+    command("setattr", "metadata", "<pattern> <attribute> <value> ...", (3, ANY), "change values of entries"),
+    command("selectattr", "metadata", "<expression> ... '<condition>'", (2, ANY), "show expressions over joined directories"),
+    command("find", "metadata", "<pattern> ['<condition>']", (1, 2), "list entries for which a condition holds"),
+    command("updateattr", "metadata", "<pattern> <attribute> '<expression>' ... '<condition>'", (4, ANY), "change values by expressions"),
+    command("updateattr_single", "metadata", "<pattern> <attribute> '<expression>' ... '<condition>'", (4, ANY), "the same for one entry, whose name is shown"),
+    command("addentry", "entry", "<entry> [<attribute> <value>] ...", (1, ANY), "add an entry"),
+    command("addentries", "entry", "<entry> ...", (1, ANY), "add entries without values, all or none"),
+    command("rm", "entry", "<pattern>", (1, 1), "remove entries"),
+    command("upload", "entry", "<directory> [<attribute>] ...", (1, ANY), "begin to insert many entries"),
+    command("put", "entry", "<name> [<value>] ...", (1, ANY), "insert an entry of the upload"),
+    command("transaction", "commands", "", (0, 0), "begin a transaction"),
+    command("commit", "commands", "", (0, 0), "make changes last"),
+    command("abort", "commands", "", (0, 0), "undo changes"),
+    command("sequence_create", "sequence", "<name> <directory> [<step>] [<start>]", (2, 4), "make a sequence"),
+    command("sequence_next", "sequence", "<sequence>", (1, 1), "give out a number"),
+    command("sequence_remove", "sequence", "<sequence>", (1, 1), "remove a sequence"),
+    command("constraint_add_not_null", "metadata-optional", "<directory> <attribute>", (2, 2), "let entries need a value"),
+    command("constraint_add_unique", "metadata-optional", "<directory> <attribute>", (2, 2), "forbid equal values"),
+    command("constraint_add_reference", "metadata-optional", "<directory> <rule> <attribute> <directory>[:<attribute>]", (4, 4), "let values be those of another directory"),
+    command("constraint_add_check", "metadata-optional", "<directory> <rule> '<condition>'", (3, 3), "let entries keep a condition"),
+    command("constraint_drop", "metadata-optional", "<directory> <rule or attribute>", (2, 2), "remove a rule"),
+    command("constraint_list", "metadata-optional", "<directory>", (1, 1), "list rules"),
+    command("index_create", "index", "<directory> <attribute>", (2, 2), "find values by an index"),
+    command("index_remove", "index", "<directory> <attribute>", (2, 2), "remove an index"),
+    command("user_list", "user", "", (0, 0), "list users"),
+    command("user_listcred", "user", "<user>", (1, 1), "list certificate subjects of a user"),
+    command("user_create", "user", "<user> [<password>]", (1, 2), "make a user (root)"),
+    command("user_remove", "user", "<user>", (1, 1), "remove a user (root)"),
+    command("user_password_change", "user", "<user> <password>", (2, 2), "change a password"),
+    command("user_subject_add", "user", "<user> '<subject>'", (2, 2), "let a certificate log in (root)"),
+    command("user_subject_remove", "user", "'<subject>'", (1, 1), "let it no longer (root)"),
+    command("sudo", "user", "<user>", (1, 1), "go on as another user (root)"),
+    command("whoami", "user", "", (0, 0), "show your name"),
+    command("grp_create", "group", "<group>", (1, 1), "make a group"),
+    command("grp_delete", "group", "<group>", (1, 1), "remove a group"),
+    command("grp_show", "group", "<group>", (1, 1), "list members"),
+    command("grp_adduser", "group", "<group> <user>", (2, 2), "add a member"),
+    command("grp_removeuser", "group", "<group> <user>", (2, 2), "remove a member"),
+    command("grp_member", "group", "[<user>]", (0, 1), "list groups that a user is in"),
+    command("grp_list", "group", "[<user>]", (0, 1), "list groups that a user owns"),
+    command("acl_add", "acl", "<path> <group> <rights>", (3, 3), "give a group rights"),
+    command("acl_remove", "acl", "<path> <group>", (2, 2), "take a group's rights"),
+    command("acl_show", "acl", "<path>", (1, 1), "list groups and rights"),
+    command("site_add", "replication", "<site> <configuration>", (2, 2), "add a site (root)"),
+    command("site_remove", "replication", "<site>", (1, 1), "remove a site (root)"),
+    command("site_list", "replication", "", (0, 0), "list sites"),
+    command("replica_register", "replication", "[-c] <entry> <site> ...", (2, ANY), "an entry has replicas"),
+    command("replica_add", "replication", "<entry> <site> ...", (2, ANY), "an entry has more replicas"),
+    command("replica_unregister", "replication", "[-d] <entry>", (1, 2), "an entry has none"),
+    command("replica_list", "replication", "[-l] <entry> ...", (1, ANY), "list replicas"),
+    command("help", "commands", "[<topic or command>]", (0, 1), "explain commands"),
+];
+
+/// Write lines.
+pub(super) async fn lines(
+    reply: &mut Reply<'_>,
+    lines: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Answer<()> {
+    for line in lines {
+        reply.line(line.as_ref()).await.map_err(gone)?;
+    }
+    Ok(())
+}
+
+/// Run a line of a client.
+pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'_>) -> Answer<()> {
+    let words = words(line)?;
+    let Some((name, arguments)) = words.split_first() else {
+        return Err(Refusal::new(Code::IllegalCommand, "an empty command"));
+    };
+    check(name, arguments)?;
+    for _ in 0..ATTEMPTS {
+        client.begin_plan();
+        match run(client, name, arguments, reply).await {
+            Ok(Ended::Done) => return Ok(()),
+            Ok(Ended::Stale) => {}
+            Err(refusal) if is_about_plan(&refusal) && !reply.has_begun() => {
+                if !client.was_misled().await? {
+                    return Err(refusal);
+                }
+            }
+            Err(refusal) => return Err(refusal),
+        }
+        client.plan_again().await?;
+    }
+    let message = "the directory or the groups change too often; try again";
+    Err(Refusal::new(Code::Transaction, message))
+}
+
+/// Return whether a refusal can depend on what the server remembers.
+fn is_about_plan(refusal: &Refusal) -> bool {
+    !matches!(
+        refusal.code,
+        Code::Unavailable | Code::Transaction | Code::LoginRefused | Code::Cancelled
+    )
+}
+
+fn check(name: &str, arguments: &[String]) -> Answer<()> {
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        let message = format!("no command `{}`; `help` lists them", name.escape_debug());
+        return Err(Refusal::new(Code::IllegalCommand, message));
+    };
+    if (command.least..=command.most).contains(&arguments.len()) {
+        return Ok(());
+    }
+    let message = format!("usage: {} {}", command.name, command.usage);
+    Err(Refusal::new(Code::IllegalCommand, message.trim_end()))
+}
+
+/// Run a command whose number of arguments is right.
+async fn run(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+    match name.split('_').next().unwrap_or(name) {
+        "user" | "sudo" | "whoami" | "grp" => run_people(client, name, words, reply).await,
+        "sequence" | "constraint" | "index" | "site" | "replica" | "acl" => {
+            run_extra(client, name, words, reply).await
+        }
+        "transaction" | "commit" | "abort" | "upload" | "put" => {
+            run_transaction(client, name, words).await
+        }
+        "createdir" | "rmdir" | "dir" | "listentries" | "cd" | "pwd" | "stat" | "chown" | "chmod"
+        | "dump" | "help" => run_tree(client, name, words, reply).await,
+        _ => run_entries(client, name, words, reply).await,
+    }
+}
+
+async fn run_tree(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+    let first = words.first().map_or(".", String::as_str);
+    match name {
+        "createdir" => tree::createdir(client, first, &words[1..]).await,
+        "rmdir" => tree::rmdir(client, first).await,
+        "dir" => tree::dir(client, first, reply).await,
+        "listentries" => tree::listentries(client, first, reply).await,
+        "cd" => tree::cd(client, words.first().map_or("/", String::as_str)).await,
+        "stat" => tree::stat(client, first, reply).await,
+        "chown" => tree::change(client, first, &Change::Owner(words[1].clone())).await,
+        "chmod" => tree::change(client, first, &Change::Mode(Rights::parse(&words[1])?)).await,
+        "dump" => dump::dump(client, first, reply).await,
+        "pwd" => {
+            reply.columns(1);
+            lines(reply, [client.here.text()]).await?;
+            Ok(Ended::Done)
+        }
+        _ => help(words.first(), reply).await,
+    }
+}
+
+async fn run_entries(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+    let (first, rest) = (&words[0], &words[1..]);
+    match name {
+        "addattr" => schema::addattr(client, first, &words[1], &words[2..].join(" ")).await,
+        "removeattr" => schema::removeattr(client, first, &words[1]).await,
+        "clearattr" => entries::clearattr(client, first, &words[1]).await,
+        "listattr" => reading::listattr(client, first, reply).await,
+        "getattr" => reading::getattr(client, first, rest, reply).await,
+        "setattr" => entries::setattr(client, first, rest).await,
+        "selectattr" => reading::selectattr(client, words, reply).await,
+        "find" => reading::find(client, first, words.get(1).map(String::as_str), reply).await,
+        "updateattr" => entries::updateattr(client, first, rest).await,
+        "updateattr_single" => entries::updateattr_single(client, first, rest, reply).await,
+        "addentry" => entries::addentry(client, first, rest).await,
+        "addentries" => entries::addentries(client, words).await,
+        "rm" => entries::rm(client, first).await,
+        _ => Err(Refusal::new(Code::IllegalCommand, format!("no command `{name}`"))),
+    }
+}
+
+async fn run_transaction(client: &mut Client, name: &str, words: &[String]) -> Answer<Ended> {
+    match name {
+        "transaction" => client.begin()?,
+        "upload" => return upload::begin(client, &words[0], &words[1..]).await,
+        "put" => return upload::put(client, &words[0], &words[1..]).await,
+        "commit" => {
+            if client.upload.is_some() && upload::flush(client).await? == Ended::Stale {
+                return Ok(Ended::Stale);
+            }
+            client.upload = None;
+            client.commit().await?;
+        }
+        _ => {
+            client.upload = None;
+            client.abort().await?;
+        }
+    }
+    Ok(Ended::Done)
+}
+
+async fn run_people(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+    let first = words.first();
+    let one = first.map_or("", String::as_str);
+    match name {
+        "user_list" => people::user_list(client, reply).await,
+        "user_listcred" => people::user_listcred(client, one, reply).await,
+        "user_create" => people::user_create(client, one, words.get(1)).await,
+        "user_remove" => people::user_remove(client, one).await,
+        "user_password_change" => people::user_password_change(client, one, &words[1]).await,
+        "user_subject_add" => people::user_subject_add(client, one, &words[1]).await,
+        "user_subject_remove" => people::user_subject_remove(client, one).await,
+        "sudo" => people::sudo(client, one).await,
+        "grp_create" => people::grp_create(client, one).await,
+        "grp_delete" => people::grp_delete(client, one).await,
+        "grp_show" => people::grp_show(client, one, reply).await,
+        "grp_adduser" => people::grp_change(client, one, &words[1], true).await,
+        "grp_removeuser" => people::grp_change(client, one, &words[1], false).await,
+        "grp_member" => people::groups(client, first, false, reply).await,
+        "grp_list" => people::groups(client, first, true, reply).await,
+        _ => {
+            reply.columns(1);
+            lines(reply, [&*client.name]).await?;
+            Ok(Ended::Done)
+        }
+    }
+}
+
+async fn run_extra(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+    let one = words.first().map_or("", String::as_str);
+    match name {
+        "sequence_create" => sequences::create(client, one, &words[1], &words[2..]).await,
+        "sequence_next" => sequences::next(client, one, reply).await,
+        "sequence_remove" => sequences::remove(client, one).await,
+        "constraint_add_not_null" => schema::require(client, one, &words[1]).await,
+        "constraint_add_unique" => schema::unique(client, one, &words[1]).await,
+        "constraint_add_reference" => {
+            constraints::add_reference(client, one, &words[1], &words[2], &words[3]).await
+        }
+        "constraint_add_check" => constraints::add_check(client, one, &words[1], &words[2]).await,
+        "constraint_drop" => constraints::drop_rule(client, one, &words[1]).await,
+        "constraint_list" => constraints::list(client, one, reply).await,
+        "index_create" => schema::index(client, one, &words[1], true).await,
+        "index_remove" => schema::index(client, one, &words[1], false).await,
+        "acl_add" => {
+            let change = Change::Group(words[1].clone(), Some(Rights::parse(&words[2])?));
+            tree::change(client, one, &change).await
+        }
+        "acl_remove" => tree::change(client, one, &Change::Group(words[1].clone(), None)).await,
+        "acl_show" => tree::acl_show(client, one, reply).await,
+        "site_add" => sites::site_add(client, one, &words[1]).await,
+        "site_remove" => sites::site_remove(client, one).await,
+        "site_list" => sites::site_list(client, reply).await,
+        "replica_register" | "replica_add" => sites::register(client, words).await,
+        "replica_unregister" => sites::unregister(client, words).await,
+        "replica_list" => sites::list(client, words, reply).await,
+        _ => Err(Refusal::new(Code::IllegalCommand, format!("no command `{name}`"))),
+    }
+}
+
+/// Explain a topic or a command; without one, list the topics.
+async fn help(word: Option<&String>, reply: &mut Reply<'_>) -> Answer<Ended> {
+    let Some(word) = word else {
+        let mut topics: Vec<_> = COMMANDS.iter().map(|command| command.topic).collect();
+        topics.sort_unstable();
+        topics.dedup();
+        let first = "help <topic> lists commands; topics:".to_owned();
+        lines(reply, [first, topics.join(" ")]).await?;
+        return Ok(Ended::Done);
+    };
+    let fitting = COMMANDS.iter().filter(|one| one.topic == word || one.name == word);
+    let shown: Vec<_> = fitting
+        .map(|one| format!("{} {}: {}", one.name, one.usage, one.what))
+        .collect();
+    if shown.is_empty() {
+        let message = format!("no topic or command `{}`", word.escape_debug());
+        return Err(Refusal::new(Code::NotFound, message));
+    }
+    lines(reply, shown).await?;
+    Ok(Ended::Done)
+}

@@ -1,0 +1,460 @@
+//! Commands that change entries.
+
+use std::sync::Arc;
+
+use super::client::{Client, Ended, Tried};
+use super::constraints::{Rules, Touched};
+use super::directory::{Directory, Person};
+use super::guard::{Guard, Use};
+use super::layout::{Attribute, FILE};
+use super::path::{Path, check_name, split_last};
+use super::reading::{and_name, is_file};
+use super::rights::Rights;
+use super::scope::Scope;
+use super::text;
+use crate::language::compile::{assign, condition};
+use crate::language::expression::Expression;
+use crate::language::parser::parse_expression;
+use crate::language::pattern::Pattern;
+use crate::refusal::{Answer, Code, Refusal};
+use crate::store::sql::{Slot, Sql};
+use crate::store::{Expect, Step};
+use crate::value::Value;
+use crate::wire::reply::Reply;
+
+/// Entries that one `addentries` takes.
+const MAX_AT_ONCE: usize = 10_000;
+
+/// A new entry.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub name: String,
+    pub values: Vec<(Slot, Value)>,
+}
+
+impl Row {
+    /// Return the row of a name and of texts for attributes.
+    pub fn of(directory: &Directory, name: &str, pairs: &[(&str, &str)]) -> Answer<Self> {
+        check_name(name)?;
+        let given: Vec<_> = pairs.iter().map(|(attribute, _)| *attribute).collect();
+        if let [first, ..] = directory.layout.missing(&given)[..] {
+            return Err(required(first));
+        }
+        let values = pairs.iter().map(|(attribute, text)| encoded(directory, attribute, text));
+        Ok(Self {
+            name: name.to_owned(),
+            values: values.collect::<Answer<_>>()?,
+        })
+    }
+
+    /// Return the statement that adds the entry; it changes nothing if its name is taken.
+    pub fn insertion(&self, directory: &Directory, person: &Person, guard: &Guard) -> Sql {
+        let mut sql = Sql::default();
+        sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "])
+            .text(directory.layout.family.table())
+            .text(" (dir, name, owner, mode, acl");
+        for (slot, _) in &self.values {
+            sql.text(", ").slot(*slot);
+        }
+        sql.text(") SELECT ").bind(Value::Integer(directory.id)).text(", ");
+        sql.bind(text(&self.name)).text(", ").bind(text(&person.name)).text(", ");
+        sql.number(Rights::ALL.number()).text(", ''");
+        for (slot, value) in &self.values {
+            sql.text(", ").bind_as(value.clone(), slot.kind);
+        }
+        sql.text(" FROM authority AS a WHERE a.id = 1");
+        guard.and(Use::Write, &mut sql);
+        sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+        sql
+    }
+}
+
+fn encoded(directory: &Directory, name: &str, text: &str) -> Answer<(Slot, Value)> {
+    let attribute = directory.layout.attribute(name)?;
+    let value = attribute.of.encode(text).map_err(|refusal| {
+        Refusal::new(refusal.code, format!("`{name}`: {}", refusal.message))
+    })?;
+    if value == Value::Null && attribute.is_required {
+        return Err(required(name));
+    }
+    check_indexed(attribute, &value)?;
+    Ok((attribute.slot, value))
+}
+
+/// Refuse a text that is too long for the index of its column.
+fn check_indexed(attribute: &Attribute, value: &Value) -> Answer<()> {
+    use crate::store::{sql::Access, tables::KEY_CHARACTERS};
+    match value {
+        Value::Text(text)
+            if attribute.slot.access != Access::Plain && text.chars().count() > KEY_CHARACTERS =>
+        {
+            let message = format!(
+                "`{}` has an index, so its values have at most {KEY_CHARACTERS} characters",
+                attribute.name
+            );
+            Err(Refusal::new(Code::IllegalQuery, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn required(name: &str) -> Refusal {
+    Refusal::new(Code::Constraint, format!("`{name}` needs a value"))
+}
+
+/// Split words into pairs.
+pub(super) fn pairs<'a>(words: &'a [String]) -> Answer<Vec<(&'a str, &'a str)>> {
+    if words.len() % 2 == 1 {
+        let message = "each attribute needs a value";
+        return Err(Refusal::new(Code::IllegalCommand, message));
+    }
+    let found: Vec<_> = words.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+    for (number, (name, _)) in found.iter().enumerate() {
+        if found[..number].iter().any(|(other, _)| other == name) {
+            let message = format!("`{name}` is given twice");
+            return Err(Refusal::new(Code::IllegalCommand, message));
+        }
+    }
+    Ok(found)
+}
+
+/// Add an entry with values.
+pub(super) async fn addentry(client: &mut Client, path: &str, words: &[String]) -> Answer<Ended> {
+    let (path, name) = split_last(&client.here, path)?;
+    let directory = client.directory(&path).await?;
+    let row = Row::of(&directory, name, &pairs(words)?)?;
+    add(client, &directory, &[row]).await
+}
+
+/// Add entries without values, all or none of them.
+pub(super) async fn addentries(client: &mut Client, paths: &[String]) -> Answer<Ended> {
+    if paths.len() > MAX_AT_ONCE {
+        let message = format!("at most {MAX_AT_ONCE} entries at once; `upload` takes more");
+        return Err(Refusal::new(Code::IllegalCommand, message));
+    }
+    let mut rows = Vec::new();
+    let mut all: Option<Path> = None;
+    for text in paths {
+        let (path, name) = split_last(&client.here, text)?;
+        if all.get_or_insert_with(|| path.clone()) != &path {
+            let message = "all entries have to be in one directory";
+            return Err(Refusal::new(Code::IllegalCommand, message));
+        }
+        let directory = client.directory(&path).await?;
+        rows.push(Row::of(&directory, name, &[])?);
+    }
+    let directory = client.directory(&all.unwrap_or_else(Path::root)).await?;
+    add(client, &directory, &rows).await
+}
+
+/// Add rows, all or none of them.
+pub(super) async fn add(client: &mut Client, directory: &Arc<Directory>, rows: &[Row]) -> Answer<Ended> {
+    let person = client.person().await?;
+    directory.demand(&person, Rights::WRITE)?;
+    let rules = Rules::of(client, directory, Touched::Added).await?;
+    let guard = rules.guard(&person, directory);
+    let mut steps = rules.before(&guard);
+    let before = steps.len();
+    for row in rows {
+        let insertion = row.insertion(directory, &person, &guard);
+        steps.push(Step::expecting(insertion, Expect::Something));
+    }
+    for row in rows {
+        let mut only = Sql::new(" AND e0.name = ");
+        only.bind(text(&row.name));
+        steps.extend(rules.after(&only)?);
+    }
+    let shard = client.catalogue.shard(&directory.path);
+    match client.attempt(shard, &guard, steps).await? {
+        Tried::Done(_) => Ok(Ended::Done),
+        Tried::Stale => Ok(Ended::Stale),
+        Tried::Unmet(step, _) => match rows.get(step.wrapping_sub(before)) {
+            Some(row) => Err(client.taken(directory, &row.name).await?),
+            None => Err(rules.violated(step - before - rows.len())),
+        },
+    }
+}
+
+/// Remove entries.
+pub(super) async fn rm(client: &mut Client, pattern: &str) -> Answer<Ended> {
+    let (path, last) = split_last(&client.here, pattern)?;
+    let pattern = Pattern::parse(last)?;
+    let scope = Scope::of(client, &path, true, &[]).await?;
+    let mut sql = Sql::default();
+    sql.by_dialect(["DELETE FROM ", "DELETE FROM ", "DELETE e0 FROM "])
+        .text(scope.first().layout.family.table())
+        .text(" AS e0");
+    change(client, &scope, sql, Some(&pattern), None, Touched::Removed).await
+}
+
+/// Change values of entries.
+pub(super) async fn setattr(client: &mut Client, pattern: &str, words: &[String]) -> Answer<Ended> {
+    let (path, last) = split_last(&client.here, pattern)?;
+    let pattern = Pattern::parse(last)?;
+    let scope = Scope::of(client, &path, true, &[]).await?;
+    let mut sql = update(&scope);
+    for (number, (name, text)) in pairs(words)?.into_iter().enumerate() {
+        refuse_file(name)?;
+        let (slot, value) = encoded(scope.first(), name, text)?;
+        sql.text(if number == 0 { " SET " } else { ", " });
+        sql.slot(slot).text(" = ").bind_as(value, slot.kind);
+    }
+    change(client, &scope, sql, Some(&pattern), None, Touched::Changed).await
+}
+
+/// Remove values of an attribute.
+pub(super) async fn clearattr(client: &mut Client, pattern: &str, name: &str) -> Answer<Ended> {
+    refuse_file(name)?;
+    let (path, last) = split_last(&client.here, pattern)?;
+    let pattern = Pattern::parse(last)?;
+    let scope = Scope::of(client, &path, true, &[]).await?;
+    let attribute = scope.first().layout.attribute(name)?;
+    if attribute.is_required {
+        return Err(required(name));
+    }
+    let mut sql = update(&scope);
+    sql.text(" SET ").slot(attribute.slot).text(" = NULL");
+    change(client, &scope, sql, Some(&pattern), None, Touched::Changed).await
+}
+
+/// Change values of entries by expressions, where a condition holds.
+pub(super) async fn updateattr(client: &mut Client, pattern: &str, words: &[String]) -> Answer<Ended> {
+    let update = Update::of(client, pattern, words).await?;
+    let sql = update.statement()?;
+    let filter = update.filter.as_ref();
+    change(client, &update.scope, sql, Some(&update.pattern), filter, Touched::Changed).await
+}
+
+/// The same for one entry at most, whose name is the reply. Entries that another client is about to
+/// change are left out, so that many clients each get another entry.
+pub(super) async fn updateattr_single(
+    client: &mut Client,
+    pattern: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
+    let update = Update::of(client, pattern, words).await?;
+    let is_own = client.begin_implicit();
+    let result = update_one(client, &update).await;
+    let result = client.end_implicit(is_own, result).await?;
+    Ok(match result {
+        One::Stale => Ended::Stale,
+        One::Nothing => Ended::Done,
+        One::Entry(name) => {
+            reply.columns(1);
+            super::commands::lines(reply, [&*name]).await?;
+            Ended::Done
+        }
+    })
+}
+
+/// What `updateattr_single` found.
+enum One {
+    Stale,
+    Nothing,
+    Entry(String),
+}
+
+async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
+    let scope = &update.scope;
+    let shard = client.catalogue.shard(&scope.first().path);
+    let mut query = Sql::new("SELECT e0.name");
+    scope.from(&mut query);
+    conditions(scope, Some(&update.pattern), update.filter.as_ref(), &mut query)?;
+    scope.guard().and(Use::Read, &mut query);
+    query.text(" LIMIT 1").by_dialect(["", " FOR UPDATE OF e0 SKIP LOCKED", " FOR UPDATE SKIP LOCKED"]);
+    let found = client.query(shard, query).await?;
+    let Some(name) = found.rows.first().map(|row| super::shown(&row[0])) else {
+        let is_current = client.is_current(shard, &scope.guard()).await?;
+        return Ok(if is_current { One::Nothing } else { One::Stale });
+    };
+    let only = Pattern::parse(&escaped(&name))?;
+    let ended = change(client, scope, update.statement()?, Some(&only), None, Touched::Changed).await?;
+    Ok(match ended {
+        Ended::Done => One::Entry(name),
+        Ended::Stale => One::Stale,
+    })
+}
+
+/// Return the pattern that only this name fits.
+fn escaped(name: &str) -> String {
+    let mut pattern = String::new();
+    for letter in name.chars() {
+        if matches!(letter, '*' | '?' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
+}
+
+/// An update by expressions.
+struct Update {
+    scope: Scope,
+    pattern: Pattern,
+    changes: Vec<(String, Expression)>,
+    filter: Option<Expression>,
+}
+
+impl Update {
+    async fn of(client: &mut Client, pattern: &str, words: &[String]) -> Answer<Self> {
+        let Some((filter, words)) = words.split_last().filter(|(_, rest)| !rest.is_empty()) else {
+            let message = "give attributes with expressions and a condition, `''` for all entries";
+            return Err(Refusal::new(Code::IllegalCommand, message));
+        };
+        let (path, last) = split_last(&client.here, pattern)?;
+        let pattern = Pattern::parse(last)?;
+        let filter = (!filter.trim().is_empty())
+            .then(|| parse_expression(filter))
+            .transpose()?;
+        let mut changes = Vec::new();
+        for (name, text) in pairs(words)? {
+            refuse_file(name)?;
+            changes.push((name.to_owned(), parse_expression(text)?));
+        }
+        let expressions = changes.iter().map(|(_, expression)| expression);
+        let all: Vec<&Expression> = expressions.chain(&filter).collect();
+        let scope = Scope::of(client, &path, true, &all).await?;
+        if scope.count() > 1 {
+            let message = "an update may name attributes of its own directory only";
+            return Err(Refusal::new(Code::IllegalQuery, message));
+        }
+        Ok(Self {
+            scope,
+            pattern,
+            changes,
+            filter,
+        })
+    }
+
+    fn statement(&self) -> Answer<Sql> {
+        let mut sql = update(&self.scope);
+        for (number, (name, expression)) in self.changes.iter().enumerate() {
+            let attribute = self.scope.first().layout.attribute(name)?;
+            let value = assign(expression, &self.scope, &attribute.of)?;
+            sql.text(if number == 0 { " SET " } else { ", " });
+            sql.slot(attribute.slot).text(" = ").append(value);
+        }
+        Ok(sql)
+    }
+}
+
+fn update(scope: &Scope) -> Sql {
+    let mut sql = Sql::new("UPDATE ");
+    sql.text(scope.first().layout.family.table()).text(" AS e0");
+    sql
+}
+
+/// Append which entries a change is about. Whoever names a condition has to be allowed to read what
+/// it compares, or else the change would tell.
+fn conditions(
+    scope: &Scope,
+    pattern: Option<&Pattern>,
+    filter: Option<&Expression>,
+    sql: &mut Sql,
+) -> Answer<()> {
+    scope.conditions(Rights::WRITE, sql)?;
+    if let Some(filter) = filter {
+        scope.first().only_allowed(&scope.person, Rights::READ, 0, sql)?;
+        sql.text(" AND ").append(condition(filter, scope)?);
+    }
+    if let Some(pattern) = pattern {
+        and_name(pattern, sql);
+    }
+    Ok(())
+}
+
+/// Complete a change with its conditions and rules, and run it.
+async fn change(
+    client: &mut Client,
+    scope: &Scope,
+    mut sql: Sql,
+    pattern: Option<&Pattern>,
+    filter: Option<&Expression>,
+    touched: Touched,
+) -> Answer<Ended> {
+    let directory = scope.first_shared();
+    let rules = Rules::of(client, &directory, touched).await?;
+    let guard = rules.guard(&scope.person, &directory);
+    conditions(scope, pattern, filter, &mut sql)?;
+    guard.and(Use::Write, &mut sql);
+    let mut steps = rules.before(&guard);
+    let before = steps.len();
+    let is_required = filter.is_none();
+    let expect = if is_required { Expect::Something } else { Expect::Anything };
+    steps.push(Step::expecting(sql, expect));
+    let mut only = Sql::default();
+    if let Some(pattern) = pattern {
+        and_name(pattern, &mut only);
+    }
+    steps.extend(rules.after(&only)?);
+    if touched == Touched::Removed {
+        steps.push(Step::new(orphans(&directory)));
+    }
+    let shard = client.catalogue.shard(&directory.path);
+    match client.attempt(shard, &guard, steps).await? {
+        Tried::Stale => Ok(Ended::Stale),
+        Tried::Done(outcomes) => {
+            let is_changed = outcomes.get(before).is_some_and(|one| one.is_something());
+            let is_done = is_changed || client.is_current(shard, &guard).await?;
+            Ok(if is_done { Ended::Done } else { Ended::Stale })
+        }
+        Tried::Unmet(step, _) if step > before => Err(rules.violated(step - before - 1)),
+        Tried::Unmet(..) => match pattern.and_then(Pattern::literal) {
+            Some(name) => {
+                client.demand_entry(&directory, &name).await?;
+                let message = format!("no right to change {}", directory.path.child(&name));
+                Err(Refusal::new(Code::PermissionDenied, message))
+            }
+            None => Ok(Ended::Done),
+        },
+    }
+}
+
+/// Return the statement that removes the replicas of entries that are gone.
+fn orphans(directory: &Directory) -> Sql {
+    let mut sql = Sql::new("DELETE FROM replica WHERE dir = ");
+    sql.bind(Value::Integer(directory.id)).text(" AND NOT EXISTS (SELECT 1 FROM ");
+    sql.text(directory.layout.family.table());
+    sql.text(" AS e0 WHERE e0.dir = replica.dir AND e0.name = replica.name)");
+    sql
+}
+
+fn refuse_file(name: &str) -> Answer<()> {
+    if is_file(name) {
+        let message = format!("`{FILE}` is the name of the entry and cannot be changed");
+        return Err(Refusal::new(Code::IllegalCommand, message));
+    }
+    Ok(())
+}
+
+impl Client {
+    /// Refuse if a directory has no entry of this name.
+    pub(super) async fn demand_entry(&mut self, directory: &Directory, name: &str) -> Answer<()> {
+        let found = self.entry(directory, name).await?;
+        if found {
+            return Ok(());
+        }
+        let message = format!("no entry {}", directory.path.child(name));
+        Err(Refusal::new(Code::NotFound, message))
+    }
+
+    async fn entry(&mut self, directory: &Directory, name: &str) -> Answer<bool> {
+        let mut query = Sql::new("SELECT 1 FROM ");
+        query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
+        query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
+        let shard = self.catalogue.shard(&directory.path);
+        Ok(self.query(shard, query).await?.is_something())
+    }
+
+    /// Return why an entry could not be added.
+    async fn taken(&mut self, directory: &Directory, name: &str) -> Answer<Refusal> {
+        let path = directory.path.child(name);
+        Ok(if self.entry(directory, name).await? {
+            Refusal::new(Code::Exists, format!("{path} exists"))
+        } else {
+            let message = format!("{path} has a value that another entry has, which a unique attribute forbids");
+            Refusal::new(Code::Constraint, message)
+        })
+    }
+}

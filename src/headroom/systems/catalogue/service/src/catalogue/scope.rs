@@ -1,0 +1,159 @@
+//! The directories of a query: which names mean which columns, and which entries may be seen.
+
+use std::sync::Arc;
+
+use super::client::Client;
+use super::directory::{Directory, Person};
+use super::guard::Guard;
+use super::layout::FILE;
+use super::path::Path;
+use super::rights::Rights;
+use crate::language::compile::{Meaning, Names};
+use crate::language::expression::{AttributeName, Expression};
+use crate::refusal::{Answer, Code, Refusal};
+use crate::store::sql::{Column, Sql};
+use crate::store::tables::KEY_CHARACTERS;
+use crate::value::{Type, Value};
+
+/// Directories that one query joins.
+const MAX_DIRECTORIES: usize = 8;
+
+/// Directories of a query, in the order of its tables `e0`, `e1`, ….
+pub struct Scope {
+    here: Path,
+    /// The directory of names without one.
+    default: Path,
+    directories: Vec<Arc<Directory>>,
+    /// The person who asks.
+    pub person: Arc<Person>,
+}
+
+impl Scope {
+    /// Return a scope of `default` and of the directories that expressions name. Names without a
+    /// directory mean `default`; it is joined only if a name means it or `is_joined`.
+    ///
+    /// # Errors
+    ///
+    /// A directory that does not exist, too many, or of several databases.
+    pub async fn of(
+        client: &mut Client,
+        default: &Path,
+        is_joined: bool,
+        expressions: &[&Expression],
+    ) -> Answer<Self> {
+        let mut scope = Self {
+            here: client.here.clone(),
+            default: default.clone(),
+            directories: Vec::new(),
+            person: client.person().await?,
+        };
+        let mut paths = Vec::new();
+        if is_joined {
+            paths.push(default.clone());
+        }
+        for name in expressions.iter().flat_map(|expression| expression.names()) {
+            let path = scope.path(name)?;
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        if paths.is_empty() {
+            paths.push(default.clone());
+        }
+        scope.load(client, paths).await?;
+        Ok(scope)
+    }
+
+    async fn load(&mut self, client: &mut Client, paths: Vec<Path>) -> Answer<()> {
+        if paths.len() > MAX_DIRECTORIES {
+            let message = format!("a query joins at most {MAX_DIRECTORIES} directories");
+            return Err(Refusal::new(Code::IllegalQuery, message));
+        }
+        let shard = client.catalogue.shard(&paths[0]);
+        for path in paths {
+            if client.catalogue.shard(&path) != shard {
+                let message = format!(
+                    "{} is in another database; a query joins directories of one",
+                    path.text()
+                );
+                return Err(Refusal::new(Code::IllegalQuery, message));
+            }
+            self.directories.push(client.directory(&path).await?);
+        }
+        Ok(())
+    }
+
+    /// Return the first directory.
+    pub fn first(&self) -> &Directory {
+        &self.directories[0]
+    }
+
+    /// Return the first directory to keep.
+    pub fn first_shared(&self) -> Arc<Directory> {
+        Arc::clone(&self.directories[0])
+    }
+
+    /// Return how many directories are joined.
+    pub fn count(&self) -> usize {
+        self.directories.len()
+    }
+
+    /// Return the guard of all directories.
+    pub fn guard(&self) -> Guard {
+        Guard::new(&self.person, self.directories.iter().map(AsRef::as_ref))
+    }
+
+    /// Append ` FROM …`.
+    pub fn from(&self, query: &mut Sql) {
+        for (number, directory) in (0..).zip(&self.directories) {
+            query.text(if number == 0 { " FROM " } else { ", " });
+            query.text(directory.layout.family.table()).text(" AS e").number(number);
+        }
+    }
+
+    /// Append ` WHERE …`: entries of the directories on which the person has a right.
+    ///
+    /// # Errors
+    ///
+    /// No entry can be allowed.
+    pub fn conditions(&self, wanted: Rights, query: &mut Sql) -> Answer<()> {
+        for (number, directory) in (0_u16..).zip(&self.directories) {
+            query
+                .text(if number == 0 { " WHERE e" } else { " AND e" })
+                .number(i64::from(number))
+                .text(".dir = ")
+                .bind(Value::Integer(directory.id));
+            directory.only_allowed(&self.person, wanted, number, query)?;
+        }
+        Ok(())
+    }
+
+    fn path(&self, name: &AttributeName) -> Answer<Path> {
+        match &name.directory {
+            Some(directory) => self.here.resolve(directory),
+            None => Ok(self.default.clone()),
+        }
+    }
+}
+
+impl Names for Scope {
+    fn find(&self, name: &AttributeName) -> Answer<Meaning> {
+        let path = self.path(name)?;
+        let known = (0_u16..).zip(&self.directories);
+        let Some((table, directory)) = known.into_iter().find(|(_, one)| one.path == path) else {
+            return Err(super::client::no_directory(&path));
+        };
+        if name.name == FILE {
+            let mut sql = Sql::new("e");
+            sql.number(i64::from(table)).text(".name");
+            let of = Type::Varchar(u32::try_from(KEY_CHARACTERS).unwrap_or(u32::MAX));
+            return Ok(Meaning { sql, of });
+        }
+        let attribute = directory.layout.attribute(&name.name)?;
+        let slot = attribute.slot;
+        let mut sql = Sql::default();
+        sql.column(Column { table, slot });
+        let of = attribute.of.clone();
+        Ok(Meaning { sql, of })
+    }
+}

@@ -1,0 +1,88 @@
+//! Commands on every database that is here.
+
+mod changes;
+mod rights;
+mod together;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Catalogue, Client, Settings};
+use crate::server::Session as _;
+use crate::store::Store;
+use crate::store::testing::{Place, databases};
+use crate::wire::reply::Reply;
+
+/// A person at a catalogue.
+struct Someone(Client);
+
+impl Someone {
+    /// Run a command and return its reply: lines joined by ` | `, the code first.
+    async fn says(&mut self, line: &str) -> String {
+        let mut sent = Vec::new();
+        let mut reply = Reply::new(&mut sent, 1, Duration::MAX);
+        let result = self.0.execute(line, &mut reply).await;
+        reply.end(result, None).await.unwrap();
+        assert_eq!(sent.pop(), Some(4), "the end mark");
+        let text = String::from_utf8(sent).unwrap();
+        text.strip_suffix('\n').unwrap_or(&text).replace('\n', " | ")
+    }
+
+    /// Run commands that have to succeed.
+    async fn does(&mut self, lines: &[&str]) {
+        for line in lines {
+            let said = self.says(line).await;
+            assert!(said.starts_with('0'), "{line}: {said}");
+        }
+    }
+
+    /// Run commands and compare their replies.
+    async fn hears(&mut self, pairs: &[(&str, &str)]) {
+        for (line, expected) in pairs {
+            let said = self.says(line).await;
+            assert_eq!(said, *expected, "{line}");
+        }
+    }
+
+    /// Run a command that has to be refused with a code.
+    async fn is_refused(&mut self, pairs: &[(&str, u8)]) {
+        for (line, code) in pairs {
+            let said = self.says(line).await;
+            assert!(said.starts_with(&format!("{code} ")), "{line}: {said}");
+        }
+    }
+}
+
+/// A database with two servers.
+struct World {
+    name: &'static str,
+    servers: [Arc<Catalogue>; 2],
+    _place: Place,
+}
+
+impl World {
+    async fn person(&self, server: usize, name: &str) -> Someone {
+        let client = self.servers[server].client(name).await;
+        Someone(client.unwrap_or_else(|refusal| panic!("{}: {refusal}", self.name)))
+    }
+}
+
+/// Return a fresh catalogue in each database that is here.
+async fn worlds() -> Vec<World> {
+    let mut worlds = Vec::new();
+    for place in databases() {
+        let mut servers = Vec::new();
+        for _ in 0..2 {
+            let store = Store::open(place.settings.clone()).await.unwrap();
+            servers.push(Catalogue::open(store, Settings::default()).await.unwrap());
+        }
+        let servers = servers.try_into().unwrap_or_else(|_| unreachable!("two servers"));
+        worlds.push(World {
+            name: place.name,
+            servers,
+            _place: place,
+        });
+    }
+    assert!(!worlds.is_empty());
+    worlds
+}

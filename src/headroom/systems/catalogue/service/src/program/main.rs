@@ -1,0 +1,147 @@
+//! `headroom-catalogue`: the catalogue service as a program.
+
+mod configuration;
+
+use std::error::Error;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use headroom_catalogue::catalogue::{Catalogue, Shared};
+use headroom_catalogue::security::Trust;
+use headroom_catalogue::server::Server;
+use headroom_catalogue::server::sessions::MemorySessions;
+use headroom_catalogue::store::Store;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use configuration::Configuration;
+
+/// A metadata catalogue that speaks AMGA's protocol.
+#[derive(Parser)]
+#[command(name = "headroom-catalogue", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve until SIGTERM. SIGHUP reads certificates, keys and the settings of TLS and tokens again.
+    Serve {
+        /// The settings, a TOML file; without one, the defaults.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Read a password from the standard input, and let a user log in with it.
+    SetPassword {
+        /// The settings, a TOML file; without one, the defaults.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// The user; `root` exists from the beginning.
+        user: String,
+    },
+    /// Print all settings with their defaults.
+    ShowConfig,
+}
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info")),
+        )
+        .with_writer(std::io::stderr)
+        .init();
+    let done = match Arguments::parse().command {
+        Command::Serve { config } => serve(config.as_deref()),
+        Command::SetPassword { config, user } => set_password(config.as_deref(), &user),
+        Command::ShowConfig => show_config(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "headroom-catalogue: error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Done = Result<(), Box<dyn Error>>;
+
+fn serve(path: Option<&Path>) -> Done {
+    let configuration = Configuration::read(path)?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if configuration.server.threads > 0 {
+        runtime.worker_threads(configuration.server.threads);
+    }
+    runtime.enable_all().build()?.block_on(run(configuration, path))
+}
+
+async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
+    // Before anything is opened: a signal that comes early must not kill half of a start.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let settings = configuration.server()?;
+    let trust = Trust::load(&configuration.trust())?;
+    let store = Store::open(configuration.store()?).await?;
+    let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
+    let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
+    let sessions = Arc::new(MemorySessions::new(lifetime));
+    let server = Server::new(Shared(catalogue), settings, sessions, trust);
+    let reload = server.reload();
+    let listener = TcpListener::bind(configuration.server.listen).await?;
+    let mut out = std::io::stdout();
+    writeln!(out, "listening on {}", listener.local_addr()?)?;
+    out.flush()?;
+    let path = path.map(Path::to_path_buf);
+    let reloading = tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            let read = Configuration::read(path.as_deref()).map_err(|error| error.to_string());
+            let done = read.and_then(|new| reload.load(&new.trust()).map_err(|e| e.to_string()));
+            match done {
+                Ok(()) => tracing::info!("certificates and keys were read again"),
+                Err(error) => tracing::error!(%error, "the old certificates and keys stay"),
+            }
+        }
+    });
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: running commands and open transactions may end");
+    };
+    server.serve(listener, stop).await;
+    reloading.abort();
+    store.close().await;
+    Ok(())
+}
+
+fn set_password(path: Option<&Path>, user: &str) -> Done {
+    let configuration = Configuration::read(path)?;
+    let mut password = String::new();
+    std::io::stdin().read_to_string(&mut password)?;
+    let password = password.trim_end_matches(['\n', '\r']).to_owned();
+    if password.is_empty() {
+        return Err("the password is empty; give it on the standard input".into());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = Store::open(configuration.store()?).await?;
+        let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
+        catalogue.set_password(user, password).await?;
+        store.close().await;
+        Ok(())
+    })
+}
+
+fn show_config() -> Done {
+    let text = toml::to_string(&Configuration::default())?;
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! MariaDB: the system's programs.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Opts};
+
+use super::server::{Server, answered, folder, prepare, wait};
+
+static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Return the URL of a fresh database.
+pub fn fresh() -> Option<String> {
+    let server = SERVER.get_or_init(start).as_ref()?;
+    let name = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let url = format!("mysql://root@127.0.0.1:{}", server.port);
+    wait(async {
+        let mut conn = answered(|| connect(&url)).await;
+        let created = conn.query_drop(format!("CREATE DATABASE {name}")).await;
+        created.expect("a database can be made");
+        let _ = conn.disconnect().await;
+    });
+    Some(format!("{url}/{name}"))
+}
+
+async fn connect(url: &str) -> Result<Conn, mysql_async::Error> {
+    Conn::new(Opts::from_url(url)?).await
+}
+
+fn start() -> Option<Server> {
+    let (Some(install), Some(server)) = (program("mariadb-install-db"), program("mariadbd")) else {
+        super::missing("MariaDB", "install the system's package of it, in Debian mariadb-server");
+        return None;
+    };
+    let folder = folder("mariadb");
+    let data = format!("--datadir={}", folder.join("data").display());
+    let user = format!("--user={}", std::env::var("USER").unwrap_or_else(|_| "root".to_owned()));
+    let words = ["--no-defaults", &data, &user, "--skip-test-db"];
+    let mut argv = vec![install.display().to_string()];
+    argv.extend(words.map(str::to_owned));
+    argv.push("--auth-root-authentication-method=normal".to_owned());
+    prepare(&argv);
+    let socket = format!("--socket={}", folder.join("socket").display());
+    Some(Server::start(&folder, |port| {
+        let words = ["--no-defaults", &data, &user, &socket, "--bind-address=127.0.0.1"];
+        let limits = ["--max-connections=300", "--innodb-flush-log-at-trx-commit=0"];
+        let mut argv = vec![server.display().to_string(), format!("--port={port}")];
+        argv.extend(words.iter().chain(&limits).map(|word| (*word).to_owned()));
+        argv
+    }))
+}
+
+/// Return where a program is. Debian keeps servers where ordinary users do not look.
+fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let others = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from);
+    let folders = std::env::split_paths(&path).chain(others);
+    folders.map(|folder| folder.join(name)).find(|path| path.exists())
+}

@@ -1,0 +1,58 @@
+//! Databases for tests: a file of SQLite, and a server of each other kind that this machine has.
+//!
+//! A server is started once per test process and ends with it, however the process ends: a shell
+//! waits for the end of a pipe, stops the server and removes its folder.
+
+mod mariadb;
+mod postgres;
+mod server;
+
+use tempfile::TempDir;
+
+use super::Settings;
+use super::sql::Dialect;
+
+/// A fresh, empty database.
+pub struct Place {
+    /// The kind of database.
+    pub name: &'static str,
+    /// Settings with this database alone.
+    pub settings: Settings,
+    /// What must stay until the database is not used any more.
+    _folder: Option<TempDir>,
+}
+
+/// Return a fresh database of each kind that this machine has.
+pub fn databases() -> Vec<Place> {
+    [Dialect::Sqlite, Dialect::Postgres, Dialect::Mysql].into_iter().filter_map(database).collect()
+}
+
+/// Return a fresh database of a kind. A missing server is reported and skipped.
+///
+/// # Panics
+///
+/// If a server cannot be started, and if it is missing with `CI=true`.
+pub fn database(dialect: Dialect) -> Option<Place> {
+    let (name, url, folder) = match dialect {
+        Dialect::Sqlite => {
+            let folder = TempDir::new().expect("a temporary folder can be made");
+            let url = format!("sqlite:{}", folder.path().join("catalogue.db").display());
+            ("SQLite", url, Some(folder))
+        }
+        Dialect::Postgres => ("PostgreSQL", postgres::fresh()?, None),
+        Dialect::Mysql => ("MariaDB", mariadb::fresh()?, None),
+    };
+    let databases = vec![url.parse().expect("the URL names a database")];
+    Some(Place {
+        name,
+        settings: Settings { databases, ..Settings::default() },
+        _folder: folder,
+    })
+}
+
+/// Report a server that this machine does not have.
+fn missing(name: &str, cure: &str) {
+    let is_required = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!is_required, "{name} is missing; {cure}");
+    eprintln!("skipped: {name} is missing; {cure}");
+}
