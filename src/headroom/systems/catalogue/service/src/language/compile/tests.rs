@@ -1,3 +1,4 @@
+mod databases;
 mod oracle;
 mod random;
 

@@ -12,11 +12,11 @@ use crate::language::pattern::Pattern;
 use crate::language::sqlite::Database;
 use crate::store::functions::is_unfit;
 use crate::store::sql::Sql;
-use crate::value::{Type, Value};
+use crate::value::{Kind, Type, Value};
 
 /// Why an expression has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Failure {
+pub enum Failure {
     /// A result cannot be stored.
     Unfit,
     /// The language refuses it.
@@ -25,7 +25,7 @@ enum Failure {
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-enum Known {
+pub enum Known {
     /// A number of units, and its digits after the point.
     Exact(i64, u8),
     Real(f64),
@@ -34,15 +34,16 @@ enum Known {
 }
 
 /// A value that may be missing.
-type Found = Result<Option<Known>, Failure>;
+pub type Found = Result<Option<Known>, Failure>;
 
 /// The row, and the digits after the point of its numbers; None: a float.
-struct Row(Vec<Value>);
+#[derive(Debug)]
+pub struct Row(Vec<Value>);
 
 const SCALES: [Option<u8>; NUMBERS] = [Some(0), Some(0), Some(2), Some(6), None];
 
 impl Row {
-    fn random(chance: &mut Chance) -> Self {
+    pub fn random(chance: &mut Chance) -> Self {
         let whole = |chance: &mut Chance| {
             let size = chance.below(62);
             let number = chance.number().cast_signed() >> (size + 1);
@@ -66,7 +67,21 @@ impl Row {
         Self(values)
     }
 
-    fn value(&self, tree: &Tree) -> Found {
+    /// Return the values as parameters.
+    pub fn bound(&self) -> impl Iterator<Item = Sql> {
+        let kinds = COLUMNS.map(|name| match name {
+            "f" => Kind::Real,
+            "s" | "v" => Kind::Text,
+            _ => Kind::Integer,
+        });
+        self.0.iter().zip(kinds).map(|(value, kind)| {
+            let mut bound = Sql::default();
+            bound.bind_as(value.clone(), kind);
+            bound
+        })
+    }
+
+    pub fn value(&self, tree: &Tree) -> Found {
         match tree {
             Tree::Column(at) => Ok(match (&self.0[*at], SCALES.get(*at)) {
                 (Value::Integer(number), Some(Some(scale))) => Some(Known::Exact(*number, *scale)),
@@ -329,21 +344,13 @@ fn is_lazy(tree: &Tree) -> bool {
     }
 }
 
-/// Return what SQLite finds, with its type.
-fn found(database: &Database, tree: &Tree) -> Result<Option<(Value, Type)>, Failure> {
+/// Return the part of a statement, and the type of its value; None: the language refuses it.
+pub fn compiled(tree: &Tree) -> Option<(Sql, Type)> {
     let text = tree.text();
     let parsed = parse_expression(&text).unwrap_or_else(|refusal| panic!("{text}: {refusal}"));
-    let (sql, of) = match compile(&parsed, &Columns) {
-        Ok(compiled) => (compiled.sql, compiled.of),
-        Err(_) => match condition(&parsed, &Columns) {
-            Ok(condition) => (condition, Type::Int),
-            Err(_) => return Err(Failure::Refused),
-        },
-    };
-    match database.value(sql, " FROM entry e") {
-        Ok(value) => Ok(Some((value, of))),
-        Err(error) if is_unfit(&error) => Err(Failure::Unfit),
-        Err(error) => panic!("{text}: {error}"),
+    match compile(&parsed, &Columns) {
+        Ok(compiled) => Some((compiled.sql, compiled.of)),
+        Err(_) => Some((condition(&parsed, &Columns).ok()?, Type::Int)),
     }
 }
 
@@ -378,6 +385,27 @@ fn has_refused(tree: &Tree) -> bool {
     }
 }
 
+pub fn random(chance: &mut Chance) -> Tree {
+    let depth = 1 + chance.below(4);
+    match chance.below(4) {
+        0 | 1 => number(chance, depth),
+        2 => text(chance, 3),
+        _ => truth(chance, 3),
+    }
+}
+
+/// Return whether a database may find this; None stands for an error about a value.
+pub fn is_allowed(tree: &Tree, expected: &Found, found: Option<&Value>, of: &Type) -> bool {
+    match (expected, found) {
+        (Ok(known), Some(value)) => is_same(known.as_ref(), value, of),
+        // A comparison of numbers with different digits after the point may be too large.
+        (Ok(_), None) => has_comparison(tree),
+        (Err(Failure::Unfit), Some(_)) => is_lazy(tree),
+        (Err(failure), None) => *failure == Failure::Unfit,
+        (Err(Failure::Refused), Some(_)) => false,
+    }
+}
+
 #[test]
 fn sqlite_computes_as_the_evaluator_does() {
     let database = Database::open();
@@ -388,31 +416,25 @@ fn sqlite_computes_as_the_evaluator_does() {
         let row = Row::random(&mut chance);
         store(&database, &row);
         for _ in 0..40 {
-            let depth = 1 + chance.below(4);
-            let tree = match chance.below(4) {
-                0 | 1 => number(&mut chance, depth),
-                2 => text(&mut chance, 3),
-                _ => truth(&mut chance, 3),
-            };
-            if has_refused(&tree) {
+            let tree = random(&mut chance);
+            let text = tree.text();
+            let Some((sql, of)) = compiled(&tree) else {
+                assert!(has_refused(&tree), "{text}");
                 continue;
-            }
-            let (expected, found) = (row.value(&tree), found(&database, &tree));
-            let is_fine = match (&expected, &found) {
-                (Ok(known), Ok(Some((value, of)))) => is_same(known.as_ref(), value, of),
-                // A comparison of numbers with different digits after the point may be too large.
-                (Ok(_), Err(Failure::Unfit)) => has_comparison(&tree),
-                (Err(Failure::Unfit), Ok(_)) => is_lazy(&tree),
-                (Err(expected), Err(found)) => expected == found,
-                _ => false,
             };
-            value_count += usize::from(expected.is_ok());
+            let found = match database.value(sql, " FROM entry e") {
+                Ok(value) => Some(value),
+                Err(error) if is_unfit(&error) => None,
+                Err(error) => panic!("{text}: {error}"),
+            };
+            let expected = row.value(&tree);
+            let is_fine = is_allowed(&tree, &expected, found.as_ref(), &of);
             assert!(
                 is_fine,
-                "{} of {:?}: {expected:?}, not {found:?}",
-                tree.text(),
+                "{text} of {:?}: {expected:?}, not {found:?}",
                 row.0
             );
+            value_count += usize::from(expected.is_ok());
         }
     }
     assert!(
@@ -432,17 +454,10 @@ fn has_comparison(tree: &Tree) -> bool {
 fn store(database: &Database, row: &Row) {
     database.run("DELETE FROM entry");
     let mut insert = Sql::new("INSERT INTO entry (");
-    insert.join(COLUMNS.map(Sql::new), ", ").text(") VALUES (");
-    let kinds = ["n", "m", "p", "q", "f", "s", "v"].map(|name| match name {
-        "f" => crate::value::Kind::Real,
-        "s" | "v" => crate::value::Kind::Text,
-        _ => crate::value::Kind::Integer,
-    });
-    let values = row.0.iter().zip(kinds).map(|(value, kind)| {
-        let mut bound = Sql::default();
-        bound.bind_as(value.clone(), kind);
-        bound
-    });
-    insert.join(values, ", ").text(")");
+    insert
+        .join(COLUMNS.map(Sql::new), ", ")
+        .text(") VALUES (")
+        .join(row.bound(), ", ")
+        .text(")");
     database.rows(&insert).expect("a row");
 }
