@@ -44,11 +44,12 @@ fn start() -> Option<Server> {
     argv.push("--auth-root-authentication-method=normal".to_owned());
     prepare(&argv);
     let socket = format!("--socket={}", folder.join("socket").display());
-    Some(Server::start(&folder, |port| {
+    Some(Server::start("TERM", &folder, |port| {
         let words = ["--no-defaults", &data, &user, &socket, "--bind-address=127.0.0.1"];
         let limits = ["--max-connections=300", "--innodb-flush-log-at-trx-commit=0"];
-        let mut argv = vec![server.display().to_string(), format!("--port={port}")];
+        let mut argv = vec![server.display().to_string()];
         argv.extend(words.iter().chain(&limits).map(|word| (*word).to_owned()));
+        argv.push(format!("--port={port}"));
         argv
     }))
 }

@@ -54,7 +54,7 @@ fn start() -> Option<Server> {
     let words = ["-D", &data, "-U", "headroom", "--auth=trust", "--no-sync", "--encoding=UTF8"];
     initdb.extend(words.map(str::to_owned));
     prepare(&initdb);
-    Some(Server::start(&folder, |port| {
+    Some(Server::start("INT", &folder, |port| {
         let mut argv = as_other_user();
         argv.extend([program("postgres"), "-D".into(), data, "-p".into(), port.to_string()]);
         argv.extend(OPTIONS.iter().flat_map(|option| ["-c".to_owned(), (*option).to_owned()]));

@@ -2,17 +2,18 @@
 
 use std::future::Future;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Run the server `"$@"`; when this process is gone, stop it and remove its folder.
 const GUARD: &str = r#"
-folder=$1; shift
+signal=$1 folder=$2; shift 2
 "$@" >"$folder/log" 2>&1 </dev/null &
 server=$!
 cat >/dev/null
-kill -INT $server 2>/dev/null; wait $server
+kill -$signal $server 2>/dev/null; wait $server
 rm -rf "$folder"
 "#;
 
@@ -28,14 +29,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Start the program of `argv`, which gets the folder and the port.
-    pub fn start(folder: &Path, argv: impl FnOnce(u16) -> Vec<String>) -> Self {
+    /// Start the program of `argv`, which gets the port; the signal stops it without delay.
+    pub fn start(signal: &str, folder: &Path, argv: impl FnOnce(u16) -> Vec<String>) -> Self {
         let port = free_port();
         let guard = Command::new("sh")
-            .args(["-c", GUARD, "sh"])
+            .args(["-c", GUARD, "sh", signal])
             .arg(folder)
             .args(argv(port))
             .stdin(Stdio::piped())
+            // Whoever stops the tests with a signal to their group must not stop the guard.
+            .process_group(0)
             .spawn()
             .expect("there is a shell");
         Self { port, _guard: guard }
