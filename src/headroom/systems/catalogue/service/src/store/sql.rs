@@ -160,10 +160,17 @@ impl Sql {
             Piece::ByDialect(texts) => Some(texts[Dialect::Postgres as usize]),
             _ => None,
         });
-        let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
+        let locks = [
+            "FOR UPDATE",
+            "FOR NO KEY UPDATE",
+            "FOR SHARE",
+            "FOR KEY SHARE",
+        ];
         let first = texts.clone().find(|text| !text.is_empty());
         first.is_some_and(|text| text.starts_with("SELECT"))
-            && !texts.clone().any(|text| locks.iter().any(|lock| text.contains(lock)))
+            && !texts
+                .clone()
+                .any(|text| locks.iter().any(|lock| text.contains(lock)))
     }
 
     /// Return the text in a dialect, and the values of its parameters with their kinds.

@@ -50,7 +50,13 @@ impl Statements {
         }
         self.make_room();
         let statement = None;
-        self.known.insert(step.text.clone(), Known { statement, last_use });
+        self.known.insert(
+            step.text.clone(),
+            Known {
+                statement,
+                last_use,
+            },
+        );
         Ok(None)
     }
 

@@ -41,19 +41,27 @@ impl Server {
             .process_group(0)
             .spawn()
             .expect("there is a shell");
-        Self { port, _guard: guard }
+        Self {
+            port,
+            _guard: guard,
+        }
     }
 }
 
 /// Return a folder that the guard of a server removes.
 pub fn folder(name: &str) -> PathBuf {
-    let builder = tempfile::Builder::new().prefix(&format!("catalogue-{name}-")).tempdir();
+    let builder = tempfile::Builder::new()
+        .prefix(&format!("catalogue-{name}-"))
+        .tempdir();
     builder.expect("a temporary folder can be made").keep()
 }
 
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback address can be bound");
-    listener.local_addr().expect("a bound socket has an address").port()
+    listener
+        .local_addr()
+        .expect("a bound socket has an address")
+        .port()
 }
 
 /// Run a program that prepares a server.
@@ -65,14 +73,20 @@ pub fn prepare(argv: &[String]) {
     let done = Command::new(&argv[0]).args(&argv[1..]).output();
     let done = done.unwrap_or_else(|error| panic!("`{}` does not start: {error}", argv[0]));
     let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "`{}` failed: {errors}", argv.join(" "));
+    assert!(
+        done.status.success(),
+        "`{}` failed: {errors}",
+        argv.join(" ")
+    );
 }
 
 /// Wait for a future on a thread of its own: the caller may be part of another runtime.
 pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.expect("a runtime starts").block_on(work)
         });
         thread.join().expect("the work does not panic")
