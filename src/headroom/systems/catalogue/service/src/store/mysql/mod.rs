@@ -1,4 +1,4 @@
-//! MariaDB.
+//! MariaDB. The connection is not encrypted: its server belongs on the same host or network.
 //!
 //! The library reads a result with the connection borrowed; so a task reads the rows of a streamed
 //! query, and gives the connection back after the last one.

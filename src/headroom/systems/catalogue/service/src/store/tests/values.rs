@@ -7,6 +7,7 @@ use crate::value::Kind;
 on_each_database!(
     rows_and_kinds_come_back_alike,
     sums_counts_and_conditions_are_numbers,
+    a_parameter_may_have_another_kind_next_time,
     changed_counts_matched_rows,
     texts_are_ordered_and_compared_by_bytes,
     a_repeated_value_of_a_key_exists,
@@ -66,6 +67,18 @@ async fn sums_counts_and_conditions_are_numbers(place: Place) {
     store.run(0, steps).await.unwrap();
     let full = one(&store, sql).await.unwrap().rows;
     assert_eq!(full[0][..3], [2, 40, 42].map(Value::Integer));
+}
+
+/// A prepared statement of PostgreSQL took a whole number for the bits of a real one.
+async fn a_parameter_may_have_another_kind_next_time(place: Place) {
+    let store = open_with(&place, |settings| settings.max_connections = 1).await;
+    for _ in 0..3 {
+        for value in [Value::Integer(7), Value::Real(0.5), text("7")] {
+            let mut sql = Sql::new("SELECT ");
+            sql.bind(value.clone());
+            assert_eq!(one(&store, sql).await.unwrap().rows, [[value]]);
+        }
+    }
 }
 
 async fn changed_counts_matched_rows(place: Place) {
