@@ -100,7 +100,12 @@ const TABLES: [Table; 11] = [
     },
     Table {
         name: "sequence",
-        columns: &[("dir", Integer), ("name", PATH), ("next", Integer), ("step", Integer)],
+        columns: &[
+            ("dir", Integer),
+            ("name", PATH),
+            ("next", Integer),
+            ("step", Integer),
+        ],
         key: "dir, name",
         ..NO_TABLE
     },
@@ -135,10 +140,17 @@ const TABLES: [Table; 11] = [
 
 /// Return all statements. None does harm when it is repeated.
 pub(super) fn all(dialect: Dialect) -> Vec<String> {
-    let mut statements: Vec<String> = TABLES.iter().flat_map(|next| table(next, dialect)).collect();
+    let mut statements: Vec<String> = TABLES
+        .iter()
+        .flat_map(|next| table(next, dialect))
+        .collect();
     for family in [Family::Narrow, Family::Wide] {
         statements.push(entries(family, dialect));
-        statements.extend(family.slots().filter_map(|slot| slot_index(family, slot, dialect)));
+        statements.extend(
+            family
+                .slots()
+                .filter_map(|slot| slot_index(family, slot, dialect)),
+        );
     }
     statements.push(
         "INSERT INTO authority (id, epoch) SELECT 1, 0 \
@@ -149,12 +161,14 @@ pub(super) fn all(dialect: Dialect) -> Vec<String> {
 }
 
 fn table(table: &Table, dialect: Dialect) -> Vec<String> {
-    let columns = table.columns.iter().map(|(name, holds)| {
-        format!("{name} {} NOT NULL", sql_type(*holds, dialect))
-    });
-    let absent = table.absent.iter().map(|(name, holds)| {
-        format!("{name} {}", sql_type(*holds, dialect))
-    });
+    let columns = table
+        .columns
+        .iter()
+        .map(|(name, holds)| format!("{name} {} NOT NULL", sql_type(*holds, dialect)));
+    let absent = table
+        .absent
+        .iter()
+        .map(|(name, holds)| format!("{name} {}", sql_type(*holds, dialect)));
     let columns: Vec<String> = columns.chain(absent).collect();
     let mut statements = vec![create(table.name, &columns, table.key, dialect)];
     let unique = table.unique.iter().map(|column| ("UNIQUE INDEX", column));
@@ -197,7 +211,9 @@ fn slot_index(family: Family, slot: Slot, dialect: Dialect) -> Option<String> {
         Access::Unique => "UNIQUE INDEX",
     };
     let (table, column) = (family.table(), name_of(slot, dialect));
-    Some(format!("CREATE {kind} IF NOT EXISTS {table}_{column} ON {table} (dir, {column})"))
+    Some(format!(
+        "CREATE {kind} IF NOT EXISTS {table}_{column} ON {table} (dir, {column})"
+    ))
 }
 
 fn name_of(slot: Slot, dialect: Dialect) -> String {
@@ -244,7 +260,13 @@ mod tests {
         for table in TABLES {
             let columns = table.key.split(", ");
             let all: usize = columns
-                .map(|name| table.columns.iter().find(|column| column.0 == name).unwrap())
+                .map(|name| {
+                    table
+                        .columns
+                        .iter()
+                        .find(|column| column.0 == name)
+                        .unwrap()
+                })
                 .map(|(_, holds)| bytes(*holds))
                 .sum();
             assert!(all <= 3072, "the key of {} has {all} bytes", table.name);
@@ -257,7 +279,10 @@ mod tests {
             let statements = all(dialect);
             for family in [Family::Narrow, Family::Wide] {
                 let begin = format!("CREATE TABLE IF NOT EXISTS {} ", family.table());
-                let text = statements.iter().find(|text| text.starts_with(&begin)).unwrap();
+                let text = statements
+                    .iter()
+                    .find(|text| text.starts_with(&begin))
+                    .unwrap();
                 for slot in family.slots() {
                     assert!(text.contains(&format!(", {} ", name_of(slot, dialect))));
                 }

@@ -80,7 +80,11 @@ impl Link {
     }
 
     pub async fn rows(&mut self, step: &Arc<Rendered>) -> Result<Stream, Failure> {
-        each!(self, link => link.rows(step).await)
+        match self {
+            Self::Sqlite(link) => link.rows(step),
+            Self::Postgres(link) => link.rows(step).await,
+            Self::Mysql(link) => link.rows(step),
+        }
     }
 
     /// Make the connection usable after the last row.

@@ -87,7 +87,9 @@ async fn change(lease: &mut Lease, dialect: Dialect) -> Result<(), Failure> {
             for definition in definitions(dialect) {
                 lease.batch(definition).await?;
             }
-            lease.batch(format!("INSERT INTO migration (version) VALUES ({number})")).await?;
+            lease
+                .batch(format!("INSERT INTO migration (version) VALUES ({number})"))
+                .await?;
         }
     }
     Ok(())

@@ -129,7 +129,10 @@ impl Store {
     /// If there is no such shard.
     pub async fn run(&self, shard: usize, steps: Vec<Step>) -> Result<Ran, StoreError> {
         let dialect = self.0.dialect;
-        let steps: Arc<[Rendered]> = steps.iter().map(|step| Rendered::new(step, dialect)).collect();
+        let steps: Arc<[Rendered]> = steps
+            .iter()
+            .map(|step| Rendered::new(step, dialect))
+            .collect();
         if steps.is_empty() {
             return Ok(Ran::default());
         }
@@ -170,7 +173,10 @@ impl Store {
     /// # Errors
     ///
     /// If there is no such shard. It takes a connection at its first statement.
-    #[allow(clippy::unused_async, reason = "when a transaction connects is no part of the interface")]
+    #[allow(
+        clippy::unused_async,
+        reason = "when a transaction connects is no part of the interface"
+    )]
     pub async fn begin(&self, shard: usize) -> Result<Transaction, StoreError> {
         if shard >= self.shards() {
             return Err(StoreError::Fault(format!("there is no shard {shard}")));
@@ -181,7 +187,9 @@ impl Store {
     /// Return the state of the connections of each database.
     pub fn state(&self) -> Vec<PoolState> {
         let shards = self.0.shards.iter().zip(&self.0.settings.databases);
-        shards.map(|(shard, database)| state(shard, database)).collect()
+        shards
+            .map(|(shard, database)| state(shard, database))
+            .collect()
     }
 
     /// Return how often steps were repeated after a conflict or a lost connection.
@@ -250,7 +258,11 @@ struct Attempts<'a> {
 impl<'a> Attempts<'a> {
     fn new(shared: &'a Shared) -> Self {
         let (left, pause) = (shared.settings.max_retries, Duration::from_millis(4));
-        Self { shared, left, pause }
+        Self {
+            shared,
+            left,
+            pause,
+        }
     }
 
     /// Wait for another attempt, or return the error. The wait is random, so that two transactions

@@ -26,9 +26,17 @@ pub(super) struct Pool {
     size: usize,
     wait_timeout: Duration,
     places: Arc<Semaphore>,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Idles>,
     open: Arc<AtomicUsize>,
     waiting: Arc<AtomicUsize>,
+}
+
+/// Idle connections.
+struct Idles {
+    links: Vec<Idle>,
+    /// Connections that are idle since an earlier time are asked whether they are alive: one of the
+    /// others was lost then.
+    suspect_before: Instant,
 }
 
 struct Idle {
@@ -44,7 +52,10 @@ impl Pool {
             size,
             wait_timeout,
             places: Arc::new(Semaphore::new(size)),
-            idle: Mutex::new(Vec::new()),
+            idle: Mutex::new(Idles {
+                links: Vec::new(),
+                suspect_before: Instant::now(),
+            }),
             open: Arc::default(),
             waiting: Arc::default(),
         })
@@ -61,12 +72,11 @@ impl Pool {
     async fn take(self: &Arc<Self>) -> Result<Lease, StoreError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| StoreError::Away("the store is closed".to_owned()))?;
-        let (link, open) = match self.healthy().await {
-            Some(found) => found,
-            None => {
-                let open = Counted::new(&self.open);
-                (Link::connect(&self.origin).await?, open)
-            }
+        let (link, open) = if let Some(found) = self.healthy().await {
+            found
+        } else {
+            let open = Counted::new(&self.open);
+            (Link::connect(&self.origin).await?, open)
         };
         Ok(Lease {
             held: Some((link, open, place)),
@@ -77,11 +87,25 @@ impl Pool {
 
     async fn healthy(&self) -> Option<(Link, Counted)> {
         loop {
-            let Idle { mut link, since, open } = self.idle().pop()?;
-            if link.is_alive() && (since.elapsed() < CHECK_AFTER || link.ping().await.is_ok()) {
+            let (
+                Idle {
+                    mut link,
+                    since,
+                    open,
+                },
+                suspect_before,
+            ) = self.pop()?;
+            let is_fresh = since.elapsed() < CHECK_AFTER && since >= suspect_before;
+            if link.is_alive() && (is_fresh || link.ping().await.is_ok()) {
                 return Some((link, open));
             }
         }
+    }
+
+    fn pop(&self) -> Option<(Idle, Instant)> {
+        let mut idle = self.idle();
+        let suspect_before = idle.suspect_before;
+        idle.links.pop().map(|link| (link, suspect_before))
     }
 
     fn no_connection(&self) -> StoreError {
@@ -93,19 +117,20 @@ impl Pool {
         // A closed pool needs its connections no more: dropping closes them.
         if link.is_alive() && !self.places.is_closed() {
             let since = Instant::now();
-            self.idle().push(Idle { link, since, open });
+            self.idle().links.push(Idle { link, since, open });
         }
         drop(place);
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Idles> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Return how many connections are open, idle and waited for.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let [open, waiting] = [&self.open, &self.waiting].map(|count| count.load(Ordering::Relaxed));
-        (open, self.idle().len(), waiting)
+        let [open, waiting] =
+            [&self.open, &self.waiting].map(|count| count.load(Ordering::Relaxed));
+        (open, self.idle().links.len(), waiting)
     }
 
     /// Wait for leases to end, as long as for a connection, and close all connections.
@@ -114,7 +139,7 @@ impl Pool {
         let ended = timeout(self.wait_timeout, self.places.acquire_many(all)).await;
         self.places.close();
         drop(ended);
-        let idle = std::mem::take(&mut *self.idle());
+        let idle = std::mem::take(&mut self.idle().links);
         for Idle { link, open, .. } in idle {
             link.close().await;
             drop(open);
@@ -180,7 +205,10 @@ impl Lease {
     ) -> Result<T, Failure> {
         self.stage = match &result {
             Ok(_) => done,
-            Err(failure) if failure.is_broken => Stage::Running,
+            Err(failure) if failure.is_broken => {
+                self.pool.idle().suspect_before = Instant::now();
+                Stage::Running
+            }
             Err(_) => failed,
         };
         result

@@ -247,3 +247,22 @@ fn prefix(slot: Slot) -> &'static str {
         (Access::Unique, Kind::Text) => "ut",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_begins_with_select_and_locks_nothing() {
+        let mut read = Sql::default();
+        read.by_dialect(["", "", ""]).text("SELECT 1 FROM entry");
+        assert!(read.is_read());
+        let mut locking = read.clone();
+        locking.by_dialect(["", " FOR UPDATE OF e0 SKIP LOCKED", " FOR UPDATE"]);
+        assert!(!locking.is_read());
+        assert!(!Sql::new("UPDATE entry SET i0 = (SELECT 1)").is_read());
+        let mut quoted = Sql::new("SELECT 1 FROM entry WHERE name = ");
+        quoted.bind(Value::Text("FOR UPDATE".to_owned()));
+        assert!(quoted.is_read());
+    }
+}

@@ -7,7 +7,7 @@ use super::pool::{Lease, Stage};
 use super::rows::Rows;
 use super::sql::Sql;
 use super::step::{Outcome, Rendered, Step};
-use super::{Shared, Shard};
+use super::{Shard, Shared};
 
 /// A transaction. It takes a connection at its first statement. Every statement sees what was
 /// committed before it (READ COMMITTED). Any error ends the transaction; so does dropping it, and
@@ -23,10 +23,10 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(super) fn new(shared: Arc<Shared>, shard: usize) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, number: usize) -> Self {
         Self {
             shared,
-            shard,
+            shard: number,
             lease: None,
             has_failed: false,
         }

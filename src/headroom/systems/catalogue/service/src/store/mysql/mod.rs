@@ -1,4 +1,4 @@
-//! MariaDB.
+//! MariaDB. The connection is not encrypted: its server belongs on the same host or network.
 //!
 //! The library reads a result with the connection borrowed; so a task reads the rows of a streamed
 //! query, and gives the connection back after the last one.
@@ -74,7 +74,9 @@ impl Link {
     }
 
     pub fn is_alive(&self) -> bool {
-        self.conn.as_ref().is_some_and(|conn| !conn.is_disconnected())
+        self.conn
+            .as_ref()
+            .is_some_and(|conn| !conn.is_disconnected())
     }
 
     /// Run all steps, or none.
@@ -85,7 +87,11 @@ impl Link {
             && !step.text.starts_with(INSERT_IGNORE)
         {
             let result = self.step(step).await;
-            let result = if step.is_read { result } else { result.map_err(Failure::of_change) };
+            let result = if step.is_read {
+                result
+            } else {
+                result.map_err(Failure::of_change)
+            };
             ran.add(result?, step.expect);
             return Ok(ran);
         }
@@ -128,7 +134,9 @@ impl Link {
 
     async fn refuse_changed_values(&mut self) -> Result<(), Failure> {
         let limit = self.limit;
-        let warnings = self.conn()?.query::<(String, i64, String), _>("SHOW WARNINGS");
+        let warnings = self
+            .conn()?
+            .query::<(String, i64, String), _>("SHOW WARNINGS");
         let warnings = within(limit, warnings).await?;
         match warnings.into_iter().find(|(_, code, _)| *code != DUPLICATE) {
             Some((_, _, message)) => Err(StoreError::Unfit(message).into()),
@@ -136,7 +144,7 @@ impl Link {
         }
     }
 
-    pub async fn rows(&mut self, step: &Rendered) -> Result<Stream, Failure> {
+    pub fn rows(&mut self, step: &Rendered) -> Result<Stream, Failure> {
         let mut conn = self.conn.take().ok_or_else(lost)?;
         let (rows, stream) = mpsc::channel(MAX_ROWS_AHEAD);
         let (give_back, back) = oneshot::channel();
@@ -209,7 +217,9 @@ fn session(settings: &Settings) -> Vec<String> {
     let limit = settings.statement_timeout.as_secs_f64();
     vec![
         format!("SET SESSION sql_mode = '{MODE}', SESSION time_zone = '+00:00'"),
-        format!("SET SESSION innodb_lock_wait_timeout = {lock}, SESSION max_statement_time = {limit}"),
+        format!(
+            "SET SESSION innodb_lock_wait_timeout = {lock}, SESSION max_statement_time = {limit}"
+        ),
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
         "SET NAMES utf8mb4 COLLATE utf8mb4_nopad_bin".to_owned(),
     ]
@@ -227,7 +237,9 @@ async fn within_all<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    timeout(limit, work).await.unwrap_or_else(|_| Err(Failure::silent()))
+    timeout(limit, work)
+        .await
+        .unwrap_or_else(|_| Err(Failure::silent()))
 }
 
 type Answer<'a> = QueryResult<'a, 'static, BinaryProtocol>;

@@ -23,16 +23,18 @@ pub fn parameters(values: &[(Value, Kind)]) -> Params {
 /// Return the values of a row.
 pub fn decode(row: &Row) -> Result<Vec<Value>, StoreError> {
     let columns = row.columns_ref().iter().enumerate();
-    columns.map(|(number, column)| value(row.as_ref(number), column)).collect()
+    columns
+        .map(|(number, column)| value(row.as_ref(number), column))
+        .collect()
 }
 
 fn value(stored: Option<&Stored>, column: &Column) -> Result<Value, StoreError> {
     match stored {
         None | Some(Stored::NULL) => Ok(Value::Null),
         Some(Stored::Int(number)) => Ok(Value::Integer(*number)),
-        Some(Stored::UInt(number)) => {
-            i64::try_from(*number).map(Value::Integer).map_err(|_| out_of_range())
-        }
+        Some(Stored::UInt(number)) => i64::try_from(*number)
+            .map(Value::Integer)
+            .map_err(|_| out_of_range()),
         Some(Stored::Float(number)) => finite((*number).into()),
         Some(Stored::Double(number)) => finite(*number),
         Some(Stored::Bytes(bytes)) => {
@@ -61,7 +63,11 @@ fn of_text(text: &str, column: &Column) -> Result<Value, StoreError> {
 }
 
 fn finite(number: f64) -> Result<Value, StoreError> {
-    if number.is_finite() { Ok(Value::Real(number)) } else { Err(out_of_range()) }
+    if number.is_finite() {
+        Ok(Value::Real(number))
+    } else {
+        Err(out_of_range())
+    }
 }
 
 fn out_of_range() -> StoreError {

@@ -21,7 +21,12 @@ pub type Flight<'a> = Vec<Request<'a>>;
 /// Send all requests, then return their answers in the same order.
 pub async fn in_order(flight: Flight<'_>) -> Vec<Answered> {
     let waiting: Vec<_> = flight.into_iter().map(maybe_done).collect();
-    InOrder { waiting, answered: 0, is_sent: false }.await
+    InOrder {
+        waiting,
+        answered: 0,
+        is_sent: false,
+    }
+    .await
 }
 
 struct InOrder<'a> {
@@ -48,7 +53,10 @@ impl Future for InOrder<'_> {
             }
             this.answered += 1;
         }
-        let answers = this.waiting.iter_mut().map(|request| Pin::new(request).take_output());
+        let answers = this
+            .waiting
+            .iter_mut()
+            .map(|request| Pin::new(request).take_output());
         Poll::Ready(answers.flatten().collect())
     }
 }

@@ -145,7 +145,9 @@ impl Link {
     /// Run statements without parameters.
     pub async fn batch(&mut self, text: String) -> Result<(), Failure> {
         self.begin_now().await?;
-        within(self.limit, command(&self.client, &text)).await.map(drop)
+        within(self.limit, command(&self.client, &text))
+            .await
+            .map(drop)
     }
 
     #[allow(clippy::unused_async, reason = "the other databases begin at once")]
@@ -195,7 +197,9 @@ impl Link {
         if std::mem::take(&mut self.is_begin_due) {
             return Ok(());
         }
-        within(self.limit, command(&self.client, text)).await.map(drop)
+        within(self.limit, command(&self.client, text))
+            .await
+            .map(drop)
     }
 
     async fn statement(&mut self, step: &Rendered) -> Result<Option<Statement>, Failure> {
@@ -211,7 +215,9 @@ impl Link {
 
     /// Wait until the server was told that the connection ends.
     pub async fn close(self) {
-        let Self { client, mut driver, .. } = self;
+        let Self {
+            client, mut driver, ..
+        } = self;
         drop(client);
         if timeout(GRACE, &mut driver).await.is_err() {
             driver.abort();
@@ -234,7 +240,9 @@ async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    timeout(limit, work).await.unwrap_or_else(|_| Err(Failure::silent()))
+    timeout(limit, work)
+        .await
+        .unwrap_or_else(|_| Err(Failure::silent()))
 }
 
 /// Without a transaction, the steps that travelled with `BEGIN` were committed one by one.
@@ -261,10 +269,18 @@ async fn open(
 ) -> Result<RowStream, Failure> {
     let result = match statement {
         Some(statement) => {
-            let values: Vec<_> = step.values.iter().map(|(value, _)| Parameter(value)).collect();
+            let values: Vec<_> = step
+                .values
+                .iter()
+                .map(|(value, _)| Parameter(value))
+                .collect();
             client.query_raw(&statement, values).await
         }
-        None => client.query_typed_raw(&step.text, typed(&step.values)).await,
+        None => {
+            client
+                .query_typed_raw(&step.text, typed(&step.values))
+                .await
+        }
     };
     result.map_err(|error| failure(&error))
 }

@@ -8,10 +8,15 @@ use super::super::error::Failure;
 use super::super::step::Rendered;
 use super::failure;
 use super::values::type_of;
+use crate::value::Kind;
 
-/// Statements by their text. Users' conditions make ever new texts, so the number is bounded.
+/// A text, and the kinds of its parameters: the server converts no value, so another kind needs
+/// another statement.
+type Key = (String, Vec<Kind>);
+
+/// Statements of a connection. Users' conditions make ever new texts, so the number is bounded.
 pub struct Statements {
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<Key, Known>,
     max: usize,
     uses: u64,
 }
@@ -39,10 +44,12 @@ impl Statements {
     ) -> Result<Option<Statement>, Failure> {
         self.uses += 1;
         let last_use = self.uses;
-        if let Some(known) = self.known.get_mut(&step.text) {
+        let kinds: Vec<Kind> = step.values.iter().map(|(_, kind)| *kind).collect();
+        let key = (step.text.clone(), kinds);
+        if let Some(known) = self.known.get_mut(&key) {
             known.last_use = last_use;
             if known.statement.is_none() {
-                let types: Vec<_> = step.values.iter().map(|(_, kind)| type_of(*kind)).collect();
+                let types: Vec<_> = key.1.iter().map(|kind| type_of(*kind)).collect();
                 let prepared = client.prepare_typed(&step.text, &types).await;
                 known.statement = Some(prepared.map_err(|error| failure(&error))?);
             }
@@ -50,7 +57,13 @@ impl Statements {
         }
         self.make_room();
         let statement = None;
-        self.known.insert(step.text.clone(), Known { statement, last_use });
+        self.known.insert(
+            key,
+            Known {
+                statement,
+                last_use,
+            },
+        );
         Ok(None)
     }
 
@@ -60,8 +73,8 @@ impl Statements {
             return;
         }
         let oldest = self.known.iter().min_by_key(|(_, known)| known.last_use);
-        if let Some(text) = oldest.map(|(text, _)| text.clone()) {
-            self.known.remove(&text);
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            self.known.remove(&key);
         }
     }
 }

@@ -62,7 +62,11 @@ impl Target {
             }
         };
         let has_tls = tls.0.is_some();
-        config.ssl_mode(if has_tls { SslMode::Require } else { SslMode::Disable });
+        config.ssl_mode(if has_tls {
+            SslMode::Require
+        } else {
+            SslMode::Disable
+        });
         Ok(Self { config, tls })
     }
 }

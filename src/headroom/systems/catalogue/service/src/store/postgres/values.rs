@@ -47,7 +47,9 @@ pub fn type_of(kind: Kind) -> Type {
 /// Return parameters with their types.
 pub fn typed(values: &[(Value, Kind)]) -> Vec<(Parameter<'_>, Type)> {
     let values = values.iter();
-    values.map(|(value, kind)| (Parameter(value), type_of(*kind))).collect()
+    values
+        .map(|(value, kind)| (Parameter(value), type_of(*kind)))
+        .collect()
 }
 
 /// Return the values of a row.
@@ -70,7 +72,8 @@ fn value(row: &Row, column: usize) -> Result<Value, StoreError> {
 }
 
 fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<Option<T>, StoreError> {
-    row.try_get(column).map_err(|error| StoreError::Fault(error.to_string()))
+    row.try_get(column)
+        .map_err(|error| StoreError::Fault(error.to_string()))
 }
 
 fn finite(number: f64) -> Result<Value, StoreError> {

@@ -50,7 +50,9 @@ impl Link {
             };
             let is_wanted = opened.send(result).is_ok();
             if let Some(connection) = connection.filter(|_| is_wanted) {
-                queue.iter().for_each(|job| job(&connection));
+                for job in queue {
+                    job(&connection);
+                }
             }
         };
         let thread = std::thread::Builder::new().name("sqlite".to_owned());
@@ -72,11 +74,13 @@ impl Link {
     pub async fn run(&mut self, steps: &Arc<[Rendered]>) -> Result<Ran, Failure> {
         let steps = Arc::clone(steps);
         let limit = self.limit * u32::try_from(steps.len()).unwrap_or(u32::MAX);
-        self.ask(limit, move |connection| work::run(connection, &steps)).await
+        self.ask(limit, move |connection| work::run(connection, &steps))
+            .await
     }
 
     pub async fn batch(&mut self, text: String) -> Result<(), Failure> {
-        self.ask(self.limit, move |connection| work::batch(connection, &text)).await
+        self.ask(self.limit, move |connection| work::batch(connection, &text))
+            .await
     }
 
     pub async fn begin(&mut self) -> Result<(), Failure> {
@@ -85,13 +89,18 @@ impl Link {
 
     pub async fn step(&mut self, step: &Arc<Rendered>) -> Result<Outcome, Failure> {
         let step = Arc::clone(step);
-        self.ask(self.limit, move |connection| work::execute(connection, &step)).await
+        self.ask(self.limit, move |connection| {
+            work::execute(connection, &step)
+        })
+        .await
     }
 
-    pub async fn rows(&mut self, step: &Arc<Rendered>) -> Result<Stream, Failure> {
+    pub fn rows(&mut self, step: &Arc<Rendered>) -> Result<Stream, Failure> {
         let (rows, stream) = tokio::sync::mpsc::channel(MAX_ROWS_AHEAD);
         let step = Arc::clone(step);
-        self.send(Box::new(move |connection| work::rows(connection, &step, &rows)))?;
+        self.send(Box::new(move |connection| {
+            work::rows(connection, &step, &rows);
+        }))?;
         Ok(Stream::Channel(stream))
     }
 

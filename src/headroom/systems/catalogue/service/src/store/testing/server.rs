@@ -2,17 +2,18 @@
 
 use std::future::Future;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Run the server `"$@"`; when this process is gone, stop it and remove its folder.
 const GUARD: &str = r#"
-folder=$1; shift
+signal=$1 folder=$2; shift 2
 "$@" >"$folder/log" 2>&1 </dev/null &
 server=$!
 cat >/dev/null
-kill -INT $server 2>/dev/null; wait $server
+kill -$signal $server 2>/dev/null; wait $server
 rm -rf "$folder"
 "#;
 
@@ -28,29 +29,39 @@ pub struct Server {
 }
 
 impl Server {
-    /// Start the program of `argv`, which gets the folder and the port.
-    pub fn start(folder: &Path, argv: impl FnOnce(u16) -> Vec<String>) -> Self {
+    /// Start the program of `argv`, which gets the port; the signal stops it without delay.
+    pub fn start(signal: &str, folder: &Path, argv: impl FnOnce(u16) -> Vec<String>) -> Self {
         let port = free_port();
         let guard = Command::new("sh")
-            .args(["-c", GUARD, "sh"])
+            .args(["-c", GUARD, "sh", signal])
             .arg(folder)
             .args(argv(port))
             .stdin(Stdio::piped())
+            // Whoever stops the tests with a signal to their group must not stop the guard.
+            .process_group(0)
             .spawn()
             .expect("there is a shell");
-        Self { port, _guard: guard }
+        Self {
+            port,
+            _guard: guard,
+        }
     }
 }
 
 /// Return a folder that the guard of a server removes.
 pub fn folder(name: &str) -> PathBuf {
-    let builder = tempfile::Builder::new().prefix(&format!("catalogue-{name}-")).tempdir();
+    let builder = tempfile::Builder::new()
+        .prefix(&format!("catalogue-{name}-"))
+        .tempdir();
     builder.expect("a temporary folder can be made").keep()
 }
 
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback address can be bound");
-    listener.local_addr().expect("a bound socket has an address").port()
+    listener
+        .local_addr()
+        .expect("a bound socket has an address")
+        .port()
 }
 
 /// Run a program that prepares a server.
@@ -62,14 +73,20 @@ pub fn prepare(argv: &[String]) {
     let done = Command::new(&argv[0]).args(&argv[1..]).output();
     let done = done.unwrap_or_else(|error| panic!("`{}` does not start: {error}", argv[0]));
     let errors = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "`{}` failed: {errors}", argv.join(" "));
+    assert!(
+        done.status.success(),
+        "`{}` failed: {errors}",
+        argv.join(" ")
+    );
 }
 
 /// Wait for a future on a thread of its own: the caller may be part of another runtime.
 pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.expect("a runtime starts").block_on(work)
         });
         thread.join().expect("the work does not panic")

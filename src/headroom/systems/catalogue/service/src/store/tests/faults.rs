@@ -43,7 +43,9 @@ async fn kill_connections(place: &Place) -> bool {
             let all = "SELECT id FROM information_schema.processlist \
                        WHERE db = database() AND id <> connection_id()";
             for row in one(&others, Sql::new(all)).await.unwrap().rows {
-                let [Value::Integer(id)] = row[..] else { panic!("no id in {row:?}") };
+                let [Value::Integer(id)] = row[..] else {
+                    panic!("no id in {row:?}")
+                };
                 let mut kill = Sql::new("KILL ");
                 kill.number(id);
                 one(&others, kill).await.unwrap();
@@ -60,7 +62,10 @@ async fn a_killed_connection_is_replaced(place: Place) {
     // A read is repeated, and so are steps whose commit was not sent.
     assert_eq!(value(&store, "a").await, Some(1));
     kill_connections(&place).await;
-    let steps = vec![Step::expecting(add("a", 1), Expect::Something), Step::new(add("a", 1))];
+    let steps = vec![
+        Step::expecting(add("a", 1), Expect::Something),
+        Step::new(add("a", 1)),
+    ];
     store.run(0, steps).await.unwrap();
     assert_eq!(value(&store, "a").await, Some(3));
 }

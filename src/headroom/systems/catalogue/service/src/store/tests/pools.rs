@@ -39,17 +39,26 @@ async fn many_tasks_share_few_connections(place: Place) {
     for number in 0..100 {
         let store = store.clone();
         tasks.spawn(async move {
-            one(&store, insert(&number.to_string(), number)).await.unwrap();
+            one(&store, insert(&number.to_string(), number))
+                .await
+                .unwrap();
             let open = state(&store).open;
             assert!(open <= 3, "{open} connections");
             one(&store, connections()).await.unwrap().rows
         });
     }
     while let Some(rows) = tasks.join_next().await {
-        let [Value::Integer(count)] = rows.unwrap()[0][..] else { panic!("no count") };
+        let [Value::Integer(count)] = rows.unwrap()[0][..] else {
+            panic!("no count")
+        };
         assert!((1..=3).contains(&count), "{count} connections");
     }
-    let PoolState { open, idle, waiting, .. } = state(&store);
+    let PoolState {
+        open,
+        idle,
+        waiting,
+        ..
+    } = state(&store);
     assert_eq!((open, waiting), (idle, 0));
     assert!((1..=3).contains(&open));
 }
@@ -102,7 +111,10 @@ async fn dropped_futures_give_their_connections_back(place: Place) {
 async fn stores_that_open_together_make_the_tables_once(place: Place) {
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..4 {
-        let settings = Settings { lock_timeout: PATIENCE, ..place.settings.clone() };
+        let settings = Settings {
+            lock_timeout: PATIENCE,
+            ..place.settings.clone()
+        };
         tasks.spawn(async move { Store::open(settings).await });
     }
     let mut stores = Vec::new();
@@ -119,7 +131,12 @@ async fn stores_that_open_together_make_the_tables_once(place: Place) {
 
 async fn a_newer_version_is_refused(place: Place) {
     let store = open(&place).await;
-    one(&store, Sql::new("INSERT INTO migration (version) VALUES (1000)")).await.unwrap();
+    one(
+        &store,
+        Sql::new("INSERT INTO migration (version) VALUES (1000)"),
+    )
+    .await
+    .unwrap();
     let result = Store::open(place.settings.clone()).await;
     assert!(matches!(result.err(), Some(StoreError::Fault(_))));
 }

@@ -33,20 +33,37 @@ async fn an_unmet_expectation_rolls_all_back(place: Place) {
     assert_eq!(store.run(0, steps.clone()).await.unwrap().failed, None);
     assert_eq!(store.run(0, steps).await.unwrap().failed, Some(0));
     // A single statement that changes what it should not is undone, too.
-    let ran = store.run(0, vec![Step::expecting(add("a", 1), Expect::Nothing)]).await.unwrap();
+    let ran = store
+        .run(0, vec![Step::expecting(add("a", 1), Expect::Nothing)])
+        .await
+        .unwrap();
     assert_eq!(ran.failed, Some(0));
     assert_eq!(value(&store, "a").await, Some(1));
-    assert_eq!(store.run(0, Vec::new()).await.unwrap(), super::super::Ran::default());
+    assert_eq!(
+        store.run(0, Vec::new()).await.unwrap(),
+        super::super::Ran::default()
+    );
 }
 
 async fn a_transaction_keeps_or_forgets_all(place: Place) {
     let store = open(&place).await;
     let mut kept = store.begin(0).await.unwrap();
-    let none = kept.run(Step::expecting(read("a"), Expect::Something)).await.unwrap();
+    let none = kept
+        .run(Step::expecting(read("a"), Expect::Something))
+        .await
+        .unwrap();
     assert_eq!(none, (Outcome::default(), false));
-    assert!(kept.run(Step::expecting(insert("a", 1), Expect::Something)).await.unwrap().1);
+    assert!(
+        kept.run(Step::expecting(insert("a", 1), Expect::Something))
+            .await
+            .unwrap()
+            .1
+    );
     let (seen, is_expected) = kept.run(Step::new(read("a"))).await.unwrap();
-    assert_eq!((seen.rows, is_expected), (vec![vec![Value::Integer(1)]], true));
+    assert_eq!(
+        (seen.rows, is_expected),
+        (vec![vec![Value::Integer(1)]], true)
+    );
     assert_eq!(value(&store, "a").await, None);
     kept.commit().await.unwrap();
     assert_eq!(value(&store, "a").await, Some(1));
@@ -69,7 +86,10 @@ async fn an_error_ends_a_transaction(place: Place) {
     one(&store, insert("a", 1)).await.unwrap();
     let mut transaction = store.begin(0).await.unwrap();
     transaction.run(Step::new(insert("b", 1))).await.unwrap();
-    assert_eq!(transaction.run(Step::new(insert("a", 1))).await, Err(StoreError::Exists));
+    assert_eq!(
+        transaction.run(Step::new(insert("a", 1))).await,
+        Err(StoreError::Exists)
+    );
     assert!(transaction.run(Step::new(read("a"))).await.is_err());
     assert!(transaction.commit().await.is_err());
     assert_eq!(value(&store, "b").await, None);
@@ -82,7 +102,10 @@ async fn rows_in_a_transaction(place: Place) {
     for name in ["a", "b", "c"] {
         transaction.run(Step::new(insert(name, 1))).await.unwrap();
     }
-    let mut rows = transaction.rows(Sql::new("SELECT name FROM counter ORDER BY 1")).await.unwrap();
+    let mut rows = transaction
+        .rows(Sql::new("SELECT name FROM counter ORDER BY 1"))
+        .await
+        .unwrap();
     for name in ["a", "b", "c"] {
         assert_eq!(rows.next().await.unwrap(), Some(vec![text(name)]));
     }
@@ -94,7 +117,10 @@ async fn rows_in_a_transaction(place: Place) {
     // Rows that are not read to their end cost the transaction.
     let mut transaction = store.begin(0).await.unwrap();
     transaction.run(Step::new(add("a", 1))).await.unwrap();
-    let mut rows = transaction.rows(Sql::new("SELECT name FROM counter")).await.unwrap();
+    let mut rows = transaction
+        .rows(Sql::new("SELECT name FROM counter"))
+        .await
+        .unwrap();
     rows.next().await.unwrap();
     drop(rows);
     assert!(transaction.commit().await.is_err());
@@ -124,8 +150,17 @@ async fn a_conflict_is_repeated(place: Place) {
         settings.max_retries = 1000;
     })
     .await;
-    first.run(0, vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))]).await.unwrap();
-    for steps in [vec![Step::new(add("a", 1))], vec![Step::new(add("b", 1)), Step::new(add("a", 1))]] {
+    first
+        .run(
+            0,
+            vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))],
+        )
+        .await
+        .unwrap();
+    for steps in [
+        vec![Step::new(add("a", 1))],
+        vec![Step::new(add("b", 1)), Step::new(add("a", 1))],
+    ] {
         let mut holder = first.begin(0).await.unwrap();
         holder.run(Step::new(add("a", 100))).await.unwrap();
         let repeated = second.repeated();
@@ -148,12 +183,22 @@ async fn a_deadlock_is_repeated(place: Place) {
         settings.wait_timeout = PATIENCE;
     })
     .await;
-    store.run(0, vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))]).await.unwrap();
+    store
+        .run(
+            0,
+            vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))],
+        )
+        .await
+        .unwrap();
     let mut first = store.begin(0).await.unwrap();
     first.run(Step::new(add("a", 1))).await.unwrap();
     let second = tokio::spawn({
         let store = store.clone();
-        async move { store.run(0, vec![Step::new(add("b", 10)), Step::new(add("a", 10))]).await }
+        async move {
+            store
+                .run(0, vec![Step::new(add("b", 10)), Step::new(add("a", 10))])
+                .await
+        }
     });
     if store.dialect() != Dialect::Sqlite {
         let mut free = read("b");
@@ -190,7 +235,10 @@ async fn conflicts_without_end_are_reported(place: Place) {
     assert_eq!(one(&second, add("a", 1)).await, Err(StoreError::Conflict));
     assert_eq!(second.repeated(), 1);
     let mut waiter = second.begin(0).await.unwrap();
-    assert_eq!(waiter.run(Step::new(add("a", 1))).await, Err(StoreError::Conflict));
+    assert_eq!(
+        waiter.run(Step::new(add("a", 1))).await,
+        Err(StoreError::Conflict)
+    );
     holder.commit().await.unwrap();
     assert_eq!(value(&second, "a").await, Some(1));
 }
@@ -201,12 +249,26 @@ async fn no_increment_is_lost(place: Place) {
         settings.wait_timeout = PATIENCE;
     })
     .await;
-    store.run(0, vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))]).await.unwrap();
+    store
+        .run(
+            0,
+            vec![Step::new(insert("a", 0)), Step::new(insert("b", 0))],
+        )
+        .await
+        .unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..40 {
         let store = store.clone();
-        let (first, second) = if number % 2 == 0 { ("a", "b") } else { ("b", "a") };
-        let expect = if number % 3 == 0 { Expect::Something } else { Expect::Anything };
+        let (first, second) = if number % 2 == 0 {
+            ("a", "b")
+        } else {
+            ("b", "a")
+        };
+        let expect = if number % 3 == 0 {
+            Expect::Something
+        } else {
+            Expect::Anything
+        };
         let steps = [first, second].map(|name| Step::expecting(add(name, 1), expect));
         tasks.spawn(async move { store.run(0, steps.to_vec()).await });
     }

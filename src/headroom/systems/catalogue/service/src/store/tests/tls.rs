@@ -1,0 +1,93 @@
+//! TLS to PostgreSQL, against a server that refuses everybody once the handshake is done.
+
+use std::path::Path;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use super::*;
+use crate::security::tls::acceptor;
+
+/// An error of the server: fields with a letter, each ended by a zero.
+const REFUSED: &[u8] = b"SFATAL\0VFATAL\0C28000\0Mnobody is let in\0\0";
+
+#[tokio::test]
+async fn a_certificate_of_the_named_ca_for_the_named_host_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    for ca in ["right", "wrong"] {
+        certify(folder.path(), ca);
+    }
+    let path = |name: &str| folder.path().join(name);
+    let tls = acceptor(&path("right-server.pem"), &path("right-server.key"), None).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(refuse_all(listener, tls));
+    for (host, ca, reason) in [
+        ("localhost", "right", "nobody is let in"),
+        ("localhost", "wrong", "certificate"),
+        ("127.0.0.1", "right", "certificate"),
+    ] {
+        let ca = path(&format!("{ca}.pem"));
+        let url = format!(
+            "postgres://me@{host}:{port}/name?sslrootcert={}",
+            ca.display()
+        );
+        let settings = Settings {
+            databases: vec![url.parse().unwrap()],
+            ..Settings::default()
+        };
+        match Store::open(settings).await.err() {
+            Some(StoreError::Away(told)) if told.contains(reason) => {}
+            other => panic!("{host} with the {} CA: {other:?}", ca.display()),
+        }
+    }
+}
+
+fn certify(folder: &Path, name: &str) {
+    let key = KeyPair::generate().unwrap();
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = ca.self_signed(&key).unwrap();
+    std::fs::write(folder.join(format!("{name}.pem")), certificate.pem()).unwrap();
+    let issuer = Issuer::new(ca, key);
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, &issuer).unwrap();
+    std::fs::write(folder.join(format!("{name}-server.pem")), certificate.pem()).unwrap();
+    std::fs::write(
+        folder.join(format!("{name}-server.key")),
+        key.serialize_pem(),
+    )
+    .unwrap();
+}
+
+async fn refuse_all(listener: TcpListener, tls: TlsAcceptor) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        // A client that does not trust the certificate is gone before the end.
+        let _ = refuse(stream, &tls).await;
+    }
+}
+
+async fn refuse(mut stream: TcpStream, tls: &TlsAcceptor) -> std::io::Result<()> {
+    let mut request = [0; 8];
+    stream.read_exact(&mut request).await?;
+    assert_eq!(
+        request[4..],
+        80_877_103_u32.to_be_bytes(),
+        "the client wants TLS first"
+    );
+    stream.write_all(b"S").await?;
+    let mut stream = tls.accept(stream).await?;
+    let length = stream.read_u32().await?;
+    let mut start = vec![0; length as usize - 4];
+    stream.read_exact(&mut start).await?;
+    stream.write_u8(b'E').await?;
+    stream
+        .write_u32(4 + u32::try_from(REFUSED.len()).unwrap())
+        .await?;
+    stream.write_all(REFUSED).await?;
+    stream.shutdown().await
+}
