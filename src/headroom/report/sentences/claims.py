@@ -15,6 +15,7 @@ from headroom.analysis.evidence import (
     SignEvidence,
     Step,
     UnboundedEvidence,
+    WithinNoise,
     ZeroEvidence,
 )
 from headroom.analysis.results import ClaimResult, PredictedPair
@@ -315,12 +316,27 @@ def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
     clauses = [
         _unbounded_words(errors),
         missing_words(errors.missing) if errors.missing else "",
+        _noise_words(errors.within_noise) if errors.within_noise else "",
         f"{allowed} allowed",
         f"{count_noun(errors.count, 'point')}, worst {_pair_ratio(worst)} at "
         f"{format_levels(worst.levels)}",
         _MORE if claim.verdict == "undecided" and errors.missing is None else "",
     ]
     return "; ".join(filter(None, clauses))
+
+
+def _noise_words(found: WithinNoise) -> str:
+    """Return how many groups a rank correlation leaves out.
+
+    Examples
+    --------
+    >>> _noise_words(WithinNoise(factors=["node_bytes"], groups=108, left_out=71, points=690))
+    'ranks leave out 71 of 108 groups over node_bytes (690 points), equal within the noise'
+    """
+    points = count_noun(found.points, "point")
+    groups = f"{found.left_out} of {count_noun(found.groups, 'group')}"
+    over = join_words(found.factors)
+    return f"ranks leave out {groups} over {over} ({points}), equal within the noise"
 
 
 def _allowed(one: ErrorMeasure) -> str:
