@@ -153,6 +153,17 @@ def test_too_few_rounds_give_no_interval_and_no_verdict() -> None:
     assert paired_ratio([1.0, 2.0], [1.0, 1.0]).low is None
     clear = paired_ratio([2.0] * 8, [1.0] * 8)
     assert (clear.value, clear.low, clear.high) == pytest.approx((2.0, 2.0, 2.0))
+def test_who_dropped_out_of_the_race_does_not_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cause: against a new leader a loser was undecided again, and could win with fewer rounds."""
+
+    def nearly_flat(one: Configuration) -> float:
+        return 1e-7 * (1.0 + 0.01 * (one.node_bytes.bit_length() % 3))
+
+    choice = searched(monkeypatch, nearly_flat, noise=0.02)
+    assert len(choice.best.timings) == choice.rounds
+    assert min(len(other.timings) for other in choice.others) < choice.rounds
+
+
 
 
 def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
