@@ -8,14 +8,17 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 import msgspec
 
+from headroom.experiment.protocol.code_digest import code_digest
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.memory import native as memory
 from headroom.systems.records import native
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
 from headroom.systems.records.advisor.question import (
@@ -76,6 +79,22 @@ _METRICS = (
     ),
 )
 
+_FOLDER = Path(__file__).parent
+_BELOW = ("fit", "machine_file", "model", "parameters")
+"""Modules of the layer that the model explains with."""
+_NOT_RUN = ("command", "shown")
+
+
+@cache
+def _code() -> str:
+    """Return a hash of the Python code of a search."""
+    own = (
+        file
+        for file in _FOLDER.glob("*.py")
+        if file.stem not in _NOT_RUN and not file.stem.startswith("test_")
+    )
+    return code_digest([*own, *(_FOLDER.parent / f"{name}.py" for name in _BELOW)])
+
 
 def question_of(config: Mapping[str, Value]) -> Question:
     """Return the question of a point."""
@@ -118,9 +137,10 @@ class RecordsAdvisor:
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the question, the effort, and the compiled code that is timed."""
+        """Return the question, the effort, and the code that searches, times and explains."""
         setup = msgspec.to_builtins(self.setup)
-        return f"records_advisor 1 {native.MEASURED_CODE} {setup} {sorted(config.items())}"
+        compiled = f"{native.MEASURED_CODE} {native.MODELLED_CODE} {memory.PROBE_CODE}"
+        return f"records_advisor 1 {compiled} {_code()} {setup} {sorted(config.items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""
