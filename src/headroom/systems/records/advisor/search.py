@@ -8,7 +8,8 @@ finalist gets a new table, in random order, with a seed that all of them share. 
 are compared by signed ranks. The table of a finalist has all records if the time allows; otherwise
 as many as it does allow, which the answer says. Who is surely slower drops out, and stays out.
 
-Invariant: the choice was timed, and so was everything that it is compared with.
+Invariant: the choice was timed in every round, and so was everything that it is compared with in
+some.
 """
 
 import math
