@@ -21,6 +21,7 @@ from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory import native as memory
 from headroom.systems.records import native
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
+from headroom.systems.records.advisor.configurations import chosen
 from headroom.systems.records.advisor.question import (
     ANY,
     DEFAULT_MIX,
@@ -31,7 +32,7 @@ from headroom.systems.records.advisor.question import (
     parse_mix,
 )
 from headroom.systems.records.advisor.reason import CAUSES
-from headroom.systems.records.advisor.shown import answer_text, notes_of
+from headroom.systems.records.advisor.shown import notes_of
 
 
 class AdvisorSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,9 +69,10 @@ _METRICS = (
     Metric(
         name="rivals", unit="1", better="low", description="Finalists not slower than the choice"
     ),
-    Metric(name="node_bytes", unit="B", description="Chosen record storage node"),
-    Metric(name="index_bytes", unit="B", description="Chosen node of the index"),
-    Metric(name="batch", unit="1", description="Chosen look-ups at once"),
+    Metric(name="chosen_node_bytes", unit="B", description="Chosen record storage node"),
+    Metric(name="chosen_index_bytes", unit="B", description="Chosen node of the index"),
+    Metric(name="chosen_batch", unit="1", description="Chosen look-ups at once"),
+    Metric(name="chosen_ahead", unit="1", description="Nodes that scans ask for ahead, chosen"),
     Metric(name="timed", unit="1", description="Configurations that were timed"),
     Metric(name="search_s", unit="s", better="low", description="Time of the search"),
     *(
@@ -169,9 +171,10 @@ class RecordsAdvisor:
         values = {
             "operation_s": best.operation_s,
             "rivals": float(sum(other.verdict != "slower" for other in choice.others)),
-            "node_bytes": float(best.configuration.node_bytes),
-            "index_bytes": float(best.configuration.index_bytes),
-            "batch": float(best.batch),
+            "chosen_node_bytes": float(best.configuration.node_bytes),
+            "chosen_index_bytes": float(best.configuration.index_bytes),
+            "chosen_batch": float(best.batch),
+            "chosen_ahead": float(best.ahead),
             "timed": float(len(choice.seen)),
             "search_s": choice.taken_s,
         }
@@ -181,5 +184,7 @@ class RecordsAdvisor:
             }  # fmt: skip
         if reason is not None:
             values |= {f"{name}_share": share for name, share in reason.shares.items()}
-        notes = (answer_text(choice).removesuffix("."), *notes_of(advice))
+        # Without times, so that equal choices are counted.
+        chose = chosen(best.configuration, best.batch, best.ahead, choice.question.mix)
+        notes = (f"chose {chose}", *notes_of(advice))
         return Run(values=values, notes=notes)
