@@ -81,6 +81,7 @@ def test_errors_of_a_prediction_are_one_sentence() -> None:
     evidence = ErrorsEvidence(count=6, measures=[unknown], worst=0, within_noise=noise)
     undecided = msgspec.structs.replace(claim, verdict="undecided", evidence=evidence)
     assert claim_sentence(undecided).startswith(
-        "Undecided: rank correlation unknown; ranks leave out 2 of 2 groups over nodes (6 points), "
-        "equal within the noise; rank correlation at least 0.90 allowed; 6 points, worst"
+        "Undecided: rank correlation unknown, without 2 of 2 groups; groups over nodes that are "
+        "equal within the noise are left out (6 points); rank correlation at least 0.90 allowed; "
+        "6 points, worst"
     )

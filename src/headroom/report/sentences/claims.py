@@ -87,7 +87,10 @@ def claim_figure(claim: ClaimResult) -> str:
         case AgreementEvidence():
             figure = _agreement_figure(claim, evidence)
         case ErrorsEvidence():
-            figure = "; ".join(map(_measure_words, evidence.measures))
+            figure = "; ".join(
+                f"{_measure_words(one)}{_without_groups(one, evidence)}"
+                for one in evidence.measures
+            )
         case UnboundedEvidence() | MissingEvidence():
             figure = ""
     return figure
@@ -316,7 +319,7 @@ def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
     clauses = [
         _unbounded_words(errors),
         missing_words(errors.missing) if errors.missing else "",
-        _noise_words(errors.within_noise) if errors.within_noise else "",
+        _noise_words(errors.within_noise),
         f"{allowed} allowed",
         f"{count_noun(errors.count, 'point')}, worst {_pair_ratio(worst)} at "
         f"{format_levels(worst.levels)}",
@@ -325,18 +328,27 @@ def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
     return "; ".join(filter(None, clauses))
 
 
-def _noise_words(found: WithinNoise) -> str:
-    """Return how many groups a rank correlation leaves out.
+def _without_groups(one: ErrorMeasure, errors: ErrorsEvidence) -> str:
+    """Return how many groups of points a rank correlation leaves out."""
+    noise = errors.within_noise
+    if noise is None or one.code != "rank":
+        return ""
+    return f", without {noise.left_out} of {count_noun(noise.groups, 'group')}"
+
+
+def _noise_words(found: WithinNoise | None) -> str:
+    """Return why groups are left out.
 
     Examples
     --------
     >>> _noise_words(WithinNoise(factors=["node_bytes"], groups=108, left_out=71, points=690))
-    'ranks leave out 71 of 108 groups over node_bytes (690 points), equal within the noise'
+    'groups over node_bytes that are equal within the noise are left out (690 points)'
     """
+    if found is None or not found.left_out:
+        return ""
     points = count_noun(found.points, "point")
-    groups = f"{found.left_out} of {count_noun(found.groups, 'group')}"
     over = join_words(found.factors)
-    return f"ranks leave out {groups} over {over} ({points}), equal within the noise"
+    return f"groups over {over} that are equal within the noise are left out ({points})"
 
 
 def _allowed(one: ErrorMeasure) -> str:
