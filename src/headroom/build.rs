@@ -2,10 +2,15 @@
 
 #[path = "recording/launching/build.rs"]
 mod launching;
+#[path = "memory/probe/code.rs"]
+mod probe;
 #[path = "systems/records/code.rs"]
 mod records;
+mod sources;
 
 fn main() {
     launching::build();
-    records::note();
+    for (variable, parts) in probe::CODE.iter().chain(records::CODE) {
+        sources::note(variable, parts);
+    }
 }

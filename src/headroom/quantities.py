@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from headroom.units import is_choice
+
 DIGITS_WITHOUT_INTERVAL = 3
 DIGITS_AT_MOST = 4
 MINUS = "\N{MINUS SIGN}"
@@ -31,6 +33,9 @@ _SCALED_UNITS = {
 
 _SHARES = ("utilization", "share", "blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio")
 """Endings of metrics that are parts of a whole."""
+_KIB = 1024
+_BINARY = ("B", "KiB", "MiB", "GiB")
+"""Sizes that a user sets, by powers of `_KIB`."""
 _CLOCK_FROM_S = 7200.0
 _MINUTES_FROM_S = 600.0
 _ROUNDING = 1e-12
@@ -95,7 +100,7 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     unit
         Base unit. Units that take no prefix (``KiB``, ``ms``, a study's own words) stay unchanged.
     metric
-        Name of the metric; a utilization is scaled to percent.
+        Name of the metric; a utilization is scaled to percent, a chosen size to KiB.
 
     Examples
     --------
@@ -105,11 +110,15 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     (Scale(factor=1.0, label='/s'), Scale(factor=1.0, label='KiB'), Scale(factor=1.0, label=''))
     >>> choose_scale([2.5e-10], "s/B")
     Scale(factor=1000000000000.0, label='ps/B')
+    >>> choose_scale([4096, 65536], "B", metric="chosen_node_bytes")
+    Scale(factor=0.0009765625, label='KiB')
     >>> choose_scale([0.97], "1", metric="station.cpu.utilization")
     Scale(factor=100.0, label='%')
     """
     if unit == "1" and is_share(metric):
         return Scale(100.0, "%")
+    if unit == "B" and is_choice(metric):
+        return _binary_scale(values)
     if unit not in _SCALED_UNITS:
         return Scale(1.0, "" if unit == "1" else unit)
     lowest, highest = _SCALED_UNITS[unit]
@@ -118,6 +127,15 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     power = min(max(power, lowest), highest)
     base = "/s" if unit == "1/s" else unit
     return Scale(10.0**-power, f"{_PREFIXES[power]}{base}")
+
+
+def _binary_scale(values: Iterable[float]) -> Scale:
+    """Return the largest unit of which all sizes are whole multiples."""
+    sizes = [value for value in values if math.isfinite(value) and value]
+    powers = range(1, len(_BINARY)) if sizes else ()
+    fitting = [power for power in powers if not any(size % _KIB**power for size in sizes)]
+    power = max(fitting, default=0)
+    return Scale(float(_KIB) ** -power, _BINARY[power])
 
 
 def _power_of_thousand(value: float) -> int:
@@ -206,17 +224,26 @@ def format_scaled(value: float, scale: Scale, *, half_width: float | None = None
     '12.35'
     >>> format_scaled(0.0, Scale(1.0, ""), half_width=0.0)
     '0'
+    >>> format_scaled(64.0, Scale(1.0, ""), half_width=0.0)
+    '64'
     """
     scaled = value * scale.factor
     if not math.isfinite(scaled):
         return format_plain(scaled, decimals=0)
     if scaled == 0.0 and not half_width:
         return "0"
-    is_count = scale.factor == 1.0 and scaled.is_integer() and abs(scaled) < _LARGEST_PLAIN_COUNT
-    if half_width is None and is_count and scale.label in {"", "B", "/s"}:
+    is_whole = scaled.is_integer() and abs(scaled) < _LARGEST_PLAIN_COUNT
+    if not half_width and is_whole and _counts(scale):
         return format_plain(scaled, decimals=0)
     width = None if half_width is None else half_width * scale.factor
     return format_plain(scaled, decimals=decimals_for(scaled, half_width=width))
+
+
+def _counts(scale: Scale) -> bool:
+    """Return whether whole numbers are exact in a scale, and not rounded by a prefix."""
+    if scale.label in _BINARY[1:]:
+        return scale.factor < 1.0
+    return scale.factor == 1.0 and scale.label in {"", "B", "/s"}
 
 
 def format_given(value: float, unit: str, *, metric: str = "") -> str:

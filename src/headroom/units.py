@@ -23,6 +23,7 @@ _TIMES = {
     "sec": 1.0, "seconds": 1.0, "msec": 1e-3, "usec": 1e-6, "nsec": 1e-9,
     "min": 60.0, "h": 3600.0,
 }  # fmt: skip
+_CHOICE = "chosen_"
 _SIZES = {**_prefixed("B", _DECIMAL | _BINARY), "KB": 1e3, "bytes": 1.0}
 UNITS: Mapping[str, Mapping[str, float]] = {
     "s": _TIMES,
@@ -41,6 +42,17 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 """Base unit to the units that are multiples of it, with the factors."""
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _QUANTITY = re.compile(rf"^\s*({_NUMBER})\s*(\D.*?|1/\w+)?\s*$")
+
+
+def is_choice(metric: str) -> bool:
+    """Return whether `metric` is a setting that a system chose, as a user could set it.
+
+    Examples
+    --------
+    >>> is_choice("chosen_node_bytes"), is_choice("node_bytes")
+    (True, False)
+    """
+    return metric.startswith(_CHOICE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -576,12 +576,14 @@ def _evidence(experiment: str, metric: str, analysed: Sequence[_Analysed], plan:
 
 
 def _derived_evidence(name: str, found: _Analysed, plan: Plan) -> Evidence:
+    planned = found.experiment.derived_named(name)
     return Evidence(
         points=[MeasuredPoint(cell.levels, cell.sample()) for cell in found.derived[name]],
         unit=unit_of(name, found.experiment),
         factor_units={factor.name: factor.parameter.unit for factor in found.experiment.factors},
         column=found.experiment.system.column,
         is_quick=plan.is_quick,
+        over=frozenset() if planned is None else planned.over,
     )
 
 

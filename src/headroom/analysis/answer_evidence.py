@@ -520,6 +520,12 @@ class Sureness(_Data, frozen=True, kw_only=True):
     metric: str
     levels: Setting
     is_prediction: bool = False
+    widest: Bounded | None = None
+    """The value with the widest one; None in results of older versions."""
+    count: int = 0
+    """Values with an interval."""
+    vague: int = 0
+    """Those whose interval reaches farther from the value than twice its size."""
 
 
 class ClaimCounts(_Data, frozen=True, kw_only=True):

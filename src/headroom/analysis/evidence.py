@@ -336,6 +336,17 @@ class ErrorMeasure(_Evidence, frozen=True, kw_only=True):
     verdict: Literal["holds", "differs", "undecided"]
 
 
+class WithinNoise(_Evidence, frozen=True, kw_only=True):
+    """Groups of points that a rank correlation leaves out: their values may be equal."""
+
+    factors: list[str]
+    """Points that differ in nothing else form a group."""
+    groups: int
+    left_out: int
+    points: int
+    """In the groups that are left out."""
+
+
 class ErrorsEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag="errors"):
     """The errors of a prediction over all common points: the `pairs` of the claim."""
 
@@ -347,6 +358,8 @@ class ErrorsEvidence(_Evidence, frozen=True, kw_only=True, tag_field="kind", tag
     unbounded: list[UnboundedPair] = []
     missing: MissingEvidence | None = None
     """Why the first of the points without results has none."""
+    within_noise: WithinNoise | None = None
+    """None unless the claim is about what differs beyond noise."""
 
 
 ClaimEvidence: TypeAlias = (

@@ -91,7 +91,8 @@ class Estimate(_Result, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     method: Method
-    centre: Literal["mean", "median", "pooled"]
+    centre: Literal["mean", "median", "pooled", "choice"]
+    """Of settings that a system chose, the most frequent choice."""
     mean: float
     median: float
     stdev: float

@@ -96,6 +96,8 @@ def test_a_command_without_what_it_needs_says_so_in_two_plain_lines(name: str) -
         ("compre", "there is no command `compre`", "did you mean 'compare'?"),
         ("model shw", "there is no command `shw`", "did you mean 'show'?"),
         ("show --jsn", "there is no option `--jsn`", "did you mean `--json`"),
+        ("records advise --seconds 5", "there is no option `--seconds`", "did you mean `--time`?"),
+        ("records advise --record 5", "there is no option `--record`", "`--records`"),
         ("--bogus", "there is no option `--bogus`", "`headroom -h` lists"),
         ("run --seed x", "`x` is not a valid whole number", "`headroom run -h` lists"),
         ("status a b", "unexpected argument `b`", "`headroom status STUDY`"),

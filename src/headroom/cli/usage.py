@@ -17,6 +17,12 @@ _OPENINGS = {
     "Missing option ": "missing option ",
     "Got unexpected extra argument": "unexpected argument",
 }
+_SYNONYMS = (
+    {"time", "seconds", "duration", "timeout"},
+    {"jobs", "workers", "threads", "processes"},
+    {"cpu", "core", "processor"},
+)
+"""Words for one thing: `--seconds` means `--time`, although `--records` is spelled more like it."""
 
 
 def usage_error(error: Any, commands: list[str]) -> HeadroomError:  # noqa: ANN401 - typer's, private
@@ -33,12 +39,21 @@ def usage_error(error: Any, commands: list[str]) -> HeadroomError:  # noqa: ANN4
     if unknown := re.match(r"there is no command `(.+?)`", message):
         known = commands if context.parent is None else context.command.list_commands(context)
         return HeadroomError(unknown[0], cure=suggestion(unknown[1], known))
-    if meant := getattr(error, "possibilities", None):
+    if meant := _synonym(error) or getattr(error, "possibilities", None):
         return HeadroomError(message, cure=f"did you mean `{'` or `'.join(meant)}`?")
     path = "headroom" if context is None else context.command_path
     if message.startswith(("missing", "unexpected")):
         return HeadroomError(message, cure=f"write `{_call(context)}`; `{path} -h` has the rest")
     return HeadroomError(message, cure=f"`{path} -h` lists what it takes")
+
+
+def _synonym(error: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Return the option that an unknown one is another word for, if the command has it."""
+    word = str(getattr(error, "option_name", "")).lstrip("-")
+    same = next((words for words in _SYNONYMS if word in words), set())
+    parameters = () if error.ctx is None else error.ctx.command.params
+    names = [name for one in parameters for name in one.opts]
+    return [name for name in names if name.startswith("--") and name.lstrip("-") in same]
 
 
 def _plain(error: Any) -> str:  # noqa: ANN401 - as above

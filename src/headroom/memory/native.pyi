@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+PROBE_CODE: str
+"""Hash of the sources that a probe ran."""
+
 def simulate(
     *, machine: bytes, path: str | None = None, packed: bytes | None = None
 ) -> dict[str, Any]:

@@ -270,6 +270,18 @@ def test_a_lopsided_interval_is_told_by_its_ends() -> None:
     assert "at worst \N{MINUS SIGN}10% to +200% (wall time at" in text
 
 
+def test_an_interval_beyond_all_proportion_is_printed_itself() -> None:
+    """Cause: "at worst +1,322%" left a reader without the value, and without a way to judge it."""
+    wide = msgspec.structs.replace(estimate("wall_s", "s", 1.0), low=0.9, high=14.22)
+    experiment = _measured(1.0, 2.0)
+    point = msgspec.structs.replace(experiment.points[0], estimates={"wall_s": wide})
+    changed = msgspec.structs.replace(experiment, points=[point, experiment.points[1]])
+    text = next(found.text for found in find(changed) if found.topic == "How sure")
+    assert "1 of 2 values is hardly known: wall time at" in text
+    assert ", 1.0 s (0.90 to 14)" in text
+    assert "1,322%" not in text
+
+
 def test_a_missed_precision_says_how_far_off_it_is_and_what_helps() -> None:
     """Cause: "5 points missed the precision" said neither which, nor how far, nor what to do."""
     widths = {10: 0.01, 400: 0.041, 300: 0.03}

@@ -61,12 +61,23 @@ def planned(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> Pla
     """Return the plan of a study that was read or built, fitted values in place if known."""
     plan = make_plan(loaded, quick=quick, seed=seed)
     path = journal_of(plan)
-    if all(experiment.is_ready for experiment in plan.experiments) or not path.exists():
+    if not _is_fitted(plan) or not path.exists():
+        return plan
+    with Journal.open(path, create=False) as journal:
+        return _settled(plan, journal)
+
+
+def _is_fitted(plan: Plan) -> bool:
+    return any(experiment.fit is not None for experiment in plan.experiments)
+
+
+def _settled(plan: Plan, journal: Journal) -> Plan:
+    """Return a plan with the fitted values that its rows determine now."""
+    if not _is_fitted(plan):
         return plan
     from headroom.analysis.fits.fits import with_fits  # noqa: PLC0415 - few studies are fitted
 
-    with Journal.open(path, create=False) as journal:
-        return with_fits(plan, journal)
+    return with_fits(plan, journal)
 
 
 def remarks_of(plan: Plan) -> list[str]:
@@ -210,11 +221,14 @@ def _result_key(plan: Plan, journal: Journal, identity: bytes) -> bytes | None:
 
 
 def keep(plan: Plan, result: StudyResult, *, identity: bytes) -> None:
-    """Keep the result of a run whose journal is closed, for whoever looks at it next."""
+    """Keep the result of a run whose journal is closed, for the next look at it.
+
+    The next one plans with the fitted values that the run has found, so these are in the key.
+    """
     if defects_met():
         return
     with Journal.open(journal_of(plan), create=False) as journal:
-        key = _result_key(plan, journal, identity)
+        key = _result_key(_settled(plan, journal), journal, identity)
     if key:
         path = results_folder(plan.folder, plan.is_quick) / KEPT_RESULT_NAME
         KeptResult(path).put(key, result)

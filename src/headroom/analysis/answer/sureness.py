@@ -5,14 +5,17 @@ relative width is 200%: dividing by a value that is nothing says nothing. So wha
 judged against one at least (a whole share, one job), a wait against the response time that it is a
 part of. Times and rates of a system at work are never near zero.
 
-Invariant: restates `Estimate`; no threshold decides.
+Invariant: restates `Estimate`; a threshold decides about words only.
 """
 
 from statistics import median
 
 from headroom.analysis.answer.design import setting_of
-from headroom.analysis.answer_evidence import Sureness
+from headroom.analysis.answer_evidence import Bounded, Sureness
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
+
+VAGUE = 2.0
+"""Reach of an interval, as a share of its value, from which a percentage no longer tells it."""
 
 
 def sureness_of(experiment: ExperimentResult) -> Sureness | None:
@@ -36,6 +39,15 @@ def sureness_of(experiment: ExperimentResult) -> Sureness | None:
         metric=estimate.metric,
         levels=setting_of(experiment, point),
         is_prediction=estimate.margin is not None,
+        widest=Bounded(
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            metric=estimate.metric,
+            unit=estimate.unit,
+        ),
+        count=len(found),
+        vague=sum(max(reach) > VAGUE for reach, _, _ in found),
     )
 
 

@@ -65,6 +65,8 @@ class Evidence:
         Whether only the quick variant was planned: a level that it lacks is left out on purpose.
     to
         Of a claim about two experiments: the same of the other one.
+    over
+        Of a derived metric: factors in which a point differs from those it is compared with.
     """
 
     points: Sequence[MeasuredPoint]
@@ -73,6 +75,7 @@ class Evidence:
     column: Column = Column.MODEL
     is_quick: bool = False
     to: "Evidence | None" = None
+    over: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

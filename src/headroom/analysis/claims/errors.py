@@ -2,9 +2,10 @@
 
 The intervals of the median and the worst error follow from those of the points, which hold together
 with 95% (see `headroom.analysis.claims.agreement`). The rank correlation is Spearman's; its bounds
-come from draws of all points within their own errors. The share of
-equal signs counts differences to a point of reference; one whose interval includes zero on either
-side, at a confidence at which all hold together, may have either sign.
+come from draws of all points within their own errors. It may leave out what was not measured to
+differ (`headroom.analysis.claims.noise`). The share of equal signs counts differences to a point of
+reference; one whose interval includes zero on either side, at a confidence at which all hold
+together, may have either sign.
 
 Invariant: a claim holds only where each figure is within its bound with its whole interval.
 """
@@ -35,6 +36,7 @@ from headroom.analysis.claims.claim_evidence import (
     decide,
     side_of,
 )
+from headroom.analysis.claims.noise import BeyondNoise, beyond_noise
 from headroom.analysis.evidence import (
     Absent,
     ErrorCode,
@@ -67,7 +69,9 @@ def check_errors(claim: ErrorsClaim, evidence: Evidence) -> Finding:
         for both in met
         if all(point.sample is not None and not is_unbounded(point) for point in both)
     ]
-    measures = list(_measures(claim, pairs, len(torn), known, evidence))
+    noise = _beyond_noise(claim, pairs, known, evidence)
+    ranked = pairs if noise is None else noise.pairs
+    measures = list(_measures(claim, pairs, len(torn), known, evidence, ranked=ranked))
     verdicts: list[Verdict] = [measure.verdict for measure in measures]
     if missing:
         verdicts.append("undecided")
@@ -80,6 +84,7 @@ def check_errors(claim: ErrorsClaim, evidence: Evidence) -> Finding:
             worst=pairs.index(max(pairs, key=error_of)),
             unbounded=[unbounded_pair(one) for one in torn],
             missing=missing[0].missing if missing else None,
+            within_noise=None if noise is None else noise.left_out,
         ),
         value=measures[0].value,
         low=measures[0].low,
@@ -89,6 +94,14 @@ def check_errors(claim: ErrorsClaim, evidence: Evidence) -> Finding:
     )
 
 
+def _beyond_noise(
+    claim: ErrorsClaim, pairs: Sequence[PredictedPair], met: Met, evidence: Evidence
+) -> BeyondNoise | None:
+    if not claim.beyond_noise:
+        return None
+    return beyond_noise(claim, pairs, [there for _, there in met], evidence.to or evidence)
+
+
 def _all_saturated(met: Met, claim: ErrorsClaim) -> MissingEvidence:
     levels = dict(met[0][0].levels)
     absent = Absent(code="saturated")
@@ -96,7 +109,13 @@ def _all_saturated(met: Met, claim: ErrorsClaim) -> MissingEvidence:
 
 
 def _measures(
-    claim: ErrorsClaim, pairs: Sequence[PredictedPair], torn: int, met: Met, evidence: Evidence
+    claim: ErrorsClaim,
+    pairs: Sequence[PredictedPair],
+    torn: int,
+    met: Met,
+    evidence: Evidence,
+    *,
+    ranked: Sequence[PredictedPair],
 ) -> Iterator[ErrorMeasure]:
     most, worst = in_base_units(claim.median_at_most), in_base_units(claim.worst_at_most)
     least = in_base_units(claim.signs_at_least)
@@ -105,7 +124,7 @@ def _measures(
     if worst is not None:
         yield _measure("worst", _worst_error(pairs, torn), Region(high=worst))
     if claim.rank_at_least is not None:
-        found = rank_correlation(pairs, confidence=1.0 - (1.0 - CONFIDENCE) / len(met))
+        found = rank_correlation(ranked)
         yield _measure("rank", found, Region(claim.rank_at_least))
     if least is not None:
         yield _measure("signs", _equal_signs(claim, met, evidence), Region(least))
@@ -132,20 +151,20 @@ def _worst_error(pairs: Sequence[PredictedPair], torn: int) -> Interval:
     )
 
 
-def rank_correlation(pairs: Sequence[PredictedPair], *, confidence: float) -> Interval:
+def rank_correlation(pairs: Sequence[PredictedPair]) -> Interval:
     """Return Spearman's rank correlation of predicted and measured, with its 95% interval.
 
     Parameters
     ----------
     pairs
-        The values, with intervals at `confidence`.
-    confidence
-        Of the intervals of single values.
+        The values, each with its own 95% interval.
 
     Notes
     -----
     All values are drawn again, each within its own error. Noise lowers a correlation of ranks, so
-    the draws lie too low, and the upper bound mirrors the lower one.
+    the draws lie too low, and the upper bound mirrors the lower one. With noise of a tenth of the
+    differences between points the interval covered the truth in 93% to 98% of trials; with half of
+    them the correlation itself is too low, and points within the noise are better left out.
     """
     predicted = np.array([pair.predicted for pair in pairs])
     measured = np.array([pair.measured for pair in pairs])
@@ -156,7 +175,7 @@ def rank_correlation(pairs: Sequence[PredictedPair], *, confidence: float) -> In
     there = _errors_of([(one.measured, one.measured_low, one.measured_high) for one in pairs])
     if here is None or there is None:
         return Interval(value=value, low=-1.0, high=1.0, method="none")
-    quantile = float(scipy.special.ndtri(0.5 + confidence / 2.0))
+    quantile = float(scipy.special.ndtri(0.5 + CONFIDENCE / 2.0))
     generator = np.random.default_rng(len(pairs))
     drawn = []
     for _ in range(RANK_DRAWS):

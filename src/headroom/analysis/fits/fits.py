@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from headroom.analysis.fits.kept_fits import KeptFits
+from headroom.analysis.fits.kept_fits import FailedFit, KeptFits
 from headroom.analysis.fits.loads import load_of, visits_in
 from headroom.analysis.follow_up.stopping import planned_replications
 from headroom.analysis.point import PointSummary, summarise
@@ -181,13 +181,18 @@ def _fitted_set(
     key = _kept_key(experiment, where, sources, target)
     found = _KNOWN.get(key) or sources.kept.get(key)
     if found is None:
-        found = _fitted_now(experiment, where, sources.plan, sources.selection, target)
+        try:
+            found = _fitted_now(experiment, where, sources.plan, sources.selection, target)
+        except FitError as error:
+            found = FailedFit.of(error)
     _KNOWN[key] = found
     sources.kept.put(key, found)
+    if isinstance(found, FailedFit):
+        raise found.error()
     return found
 
 
-_KNOWN: dict[bytes, FittedSet] = {}
+_KNOWN: dict[bytes, FittedSet | FailedFit] = {}
 """What this process has fitted already, by everything that it depends on: a session asks often."""
 
 

@@ -358,7 +358,9 @@ def test_a_session_fits_the_same_results_once(
         assert with_fits(plan, journal).named("predict").points == first.points
 
 
-def fit_in_another_process(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def fit_in_another_process(
+    folder: Path, text: str, monkeypatch: pytest.MonkeyPatch, *, fails: bool = False
+) -> int:
     """Return how often a new process has to fit, for the study as it is now; it asks twice."""
     asked: list[int] = []
     whole = fits._fitted_now
@@ -373,7 +375,10 @@ def fit_in_another_process(folder: Path, text: str, monkeypatch: pytest.MonkeyPa
         patch.setattr(fits, "_fitted_now", counted)
         with_fits(plan, journal)
         settled = with_fits(plan, journal).named("predict")
-    assert settled.is_ready
+    assert settled.fit is not None
+    assert settled.is_ready is not fails
+    assert settled.fit.is_refused is fails
+    assert ("too few" in settled.fit.reason) is fails
     return len(asked)
 
 
@@ -400,6 +405,22 @@ def test_a_fit_is_kept_until_a_row_a_parameter_or_the_program_changes(
     assert fit_in_another_process(tmp_path, doubled, monkeypatch) == 0
     monkeypatch.setattr(kept_fits, "program_identity", lambda: b"another program")
     assert fit_in_another_process(tmp_path, doubled, monkeypatch) == 1
+
+
+@pytest.mark.usefixtures("_fakes")
+def test_a_fit_that_fails_is_kept_until_its_inputs_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: each `headroom show` tried a failing fit again, for seconds."""
+    text = FAKE.format(column="fake-model") + "[experiment.fit.options]\nfewest = 4\n"
+    plan = planned(tmp_path, text)
+    with opened(plan) as journal:
+        run_study(plan.only(["sweep"]), journal)
+    assert fit_in_another_process(tmp_path, text, monkeypatch, fails=True) == 1
+    assert fit_in_another_process(tmp_path, text, monkeypatch, fails=True) == 0
+    fewer = text.replace("fewest = 4", "fewest = 3")
+    assert fit_in_another_process(tmp_path, fewer, monkeypatch) == 1
+    assert fit_in_another_process(tmp_path, fewer, monkeypatch) == 0
 
 
 DRIVER = """

@@ -2,7 +2,8 @@
 
 The centre depends on the column. A simulated metric is a mean with an interval from the batches of
 its replications. A measured metric is a median with an order-statistic interval, because other
-activity on the machine skews measurements. A percentile of a simulated histogram is read from the
+activity on the machine skews measurements. Settings that a system chose have neither
+(`headroom.analysis.run.choices`). A percentile of a simulated histogram is read from the
 merged counts of all replications, and its interval from their segments.
 
 Invariant: an estimate is of `count` replications; those that could not give the metric are not
@@ -17,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from headroom.analysis.results import Estimate, Resource
+from headroom.analysis.run.choices import with_choices
 from headroom.analysis.run.distributions import PERCENTS, Bins, percentiles
 from headroom.analysis.statistics.intervals import (
     Centre,
@@ -155,11 +157,12 @@ def _at_least_none(metric: Metric, low: float | None) -> float | None:
 
 def estimates_of(declared: Iterable[Metric], samples: Mapping[str, Sample]) -> dict[str, Estimate]:
     """Return one estimate for each metric that has a sample, in declared order."""
-    return {
+    found = {
         name: estimate_of(metric, samples[name])
         for name, metric in _by_name(declared).items()
         if name in samples
     }
+    return with_choices(found, samples)
 
 
 def _by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:

@@ -140,6 +140,8 @@ class Metric:
     name
         Quantity, unit, qualifier: ``response_s_p99``. Metrics of one resource are qualified:
         ``station.cpu.utilization``, ``pool.connections.wait_s_mean``, ``class.web.throughput``.
+        Settings that the system chose begin with ``chosen_``: ``chosen_node_bytes``. Not their
+        middle is reported, but the choice that most replications made.
     unit
         ``s``, ``B``, ``1/s``, ``1`` ...
     better

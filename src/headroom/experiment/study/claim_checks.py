@@ -198,9 +198,17 @@ def _check_errors(loaded: LoadedStudy, place: KeyPath, claim: ErrorsClaim) -> No
         raise loaded.error(
             place, "the claim states no bound", cure=f"give one or more of {', '.join(bounds)}"
         )
-    if bool(claim.reference) != (claim.signs_at_least is not None):
+    if claim.signs_at_least is not None and not claim.reference:
+        raise loaded.error(place, "signs_at_least needs a reference", cure="give reference too")
+    if claim.reference and claim.signs_at_least is None and not claim.beyond_noise:
         raise loaded.error(
-            place, "signs_at_least and reference must be given together", cure="give both"
+            (*place, "reference"),
+            "reference has no meaning without signs_at_least or beyond_noise",
+            cure="give one of them, or remove it",
+        )
+    if claim.beyond_noise and claim.rank_at_least is None:
+        raise loaded.error(
+            (*place, "beyond_noise"), "beyond_noise is about ranks", cure="give rank_at_least too"
         )
 
 
@@ -372,6 +380,8 @@ def _check_agreement(
     _check_units(loaded, metric_place, (claim.metric, experiments[claim.experiment]),
                  (metric, other))  # fmt: skip
     _check_where(loaded, (*place, "to"), claim.to, other)
+    if isinstance(claim, ErrorsClaim):
+        _check_groups(loaded, place, claim, other)
     candidates = [point.levels for point in other.points]
     own = experiments[claim.experiment].seen_by(claim.metric)
     predicted = _check_where(loaded, (*place, "where"), claim.where, own)
@@ -391,6 +401,22 @@ def _check_agreement(
             place,
             f"several points of {claim.to_experiment!r} match",
             cure=f"name a level of {', '.join(names)} in `to`",
+        )
+
+
+def _check_groups(
+    loaded: LoadedStudy, place: KeyPath, claim: ErrorsClaim, other: PlannedExperiment
+) -> None:
+    """Raise if a claim leaves open which points may differ by noise alone."""
+    if not claim.beyond_noise or claim.reference:
+        return
+    metric = claim.to_metric or claim.metric
+    derived = other.derived_named(metric)
+    if derived is None or not derived.over & {factor.name for factor in other.factors}:
+        raise loaded.error(
+            (*place, "beyond_noise"),
+            f"{metric!r} does not say over which factor its values may differ",
+            cure="name a level of that factor in reference",
         )
 
 

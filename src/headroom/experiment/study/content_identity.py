@@ -15,6 +15,8 @@ from headroom.experiment.machine.program_identity import PACKAGE, digest_of, sta
 from headroom.experiment.protocol.system import HasCode
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 
+_CALLERS = ("__main__", "__mp_main__")
+"""Names of the script that was called; the second one exists once processes may be started."""
 _MOST_HASHED_BYTES = 1 << 24
 """Size up to which a file of a study is compared by content; a recorded trace may be larger."""
 
@@ -39,7 +41,7 @@ def _imported() -> Iterator[Path]:
     installed = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and name != "__main__" and not file.startswith((*installed, str(PACKAGE))):
+        if file and name not in _CALLERS and not file.startswith((*installed, str(PACKAGE))):
             yield Path(file)
 
 

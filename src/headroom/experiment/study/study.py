@@ -647,11 +647,25 @@ class ErrorsClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=T
         Annotated[float, Meta(ge=-1, le=1)] | None,
         Meta(description="Bound of the rank correlation, between -1 and 1."),
     ] = None
+    beyond_noise: Annotated[
+        bool,
+        Meta(
+            description="Rank only points whose group was measured to differ. Points that differ "
+            "in nothing but the factors of `reference`, or of `ratio_to` and the like of a derived "
+            "metric, form a group. Those groups count whose measured values Welch's test calls "
+            "unequal, at a false discovery rate of 5% over all groups (Benjamini and Hochberg). "
+            "If none counts, the claim is undecided."
+        ),
+    ] = False
     signs_at_least: Annotated[
         Quantity | None, Meta(description='Bound of the share of equal signs: 0.9 or "90%".')
     ] = None
     reference: Annotated[
-        Where, Meta(description="Levels that differences are taken to, all others equal.")
+        Where,
+        Meta(
+            description="Levels that differences are taken to, all others equal. For "
+            "`signs_at_least`, and for `beyond_noise` of a metric that is not derived."
+        ),
     ] = {}
     statistic: Annotated[Statistic, _STATISTIC] = "centre"
 

@@ -90,3 +90,37 @@ def test_another_experiment_above_may_be_referred_to(plan_of: MakePlan) -> None:
     soak = (EXPERIMENT + SPEED_UP).replace('"load"', '"soak"')
     soak = soak.replace("{ users = 1 }", '{}\nto_experiment = "load"')
     assert plan_of(EXPERIMENT + soak).experiments[1].derived[0].to == {}
+
+
+RANKS = """
+[[claim]]
+kind = "errors"
+name = "ranks"
+text = "It ranks them."
+experiment = "soak"
+metric = "speed_up"
+to_experiment = "load"
+rank_at_least = 0.9
+beyond_noise = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "to", "cause", "cure"),
+    [
+        ("rank_at_least = 0.9", "median_at_most = 0.1", "is about ranks", "rank_at_least"),
+        ('"speed_up"', '"throughput"', "over which factor", "reference"),
+        ("beyond_noise = true", "reference = { users = 1 }", "has no meaning", "remove"),
+        ("rank_at_least = 0.9", "rank_at_least = 0.9\nsigns_at_least = 0.9", "needs a ref", "give"),
+    ],
+)
+def test_what_may_be_noise_has_to_be_known(
+    plan_of: MakePlan, changed: str, to: str, cause: str, cure: str
+) -> None:
+    both = EXPERIMENT + SPEED_UP + (EXPERIMENT + SPEED_UP).replace('"load"', '"soak"')
+    plan_of(both + RANKS)
+    plan_of(both + RANKS.replace('"speed_up"', '"throughput"') + "reference = { users = 1 }\n")
+    with pytest.raises(StudyError) as caught:
+        plan_of(both + RANKS.replace(changed, to, 1))
+    assert cause in caught.value.message
+    assert cure in caught.value.cure

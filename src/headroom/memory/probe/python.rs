@@ -16,6 +16,7 @@ use crate::python::floats;
 ///
 /// Fails if Python raises an error.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("PROBE_CODE", env!("HEADROOM_MEMORY_PROBE"))?;
     module.add_function(wrap_pyfunction!(chase, module)?)?;
     module.add_function(wrap_pyfunction!(bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(hand_over, module)?)

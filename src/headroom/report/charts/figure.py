@@ -16,6 +16,7 @@ Row: TypeAlias = dict[str, Any]
 Spec: TypeAlias = dict[str, Any]
 Item = TypeVar("Item")
 
+_CENTRES = {"pooled": "pooled value", "choice": "most frequent choice"}
 _ENDS = 2
 HEIGHT_PX = 300
 
@@ -151,7 +152,9 @@ def describe_interval(estimates: Sequence[Estimate]) -> str:
         return "No point has a result."
     counts = sorted({estimate.count for estimate in estimates})
     spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    centre = estimates[0].centre.replace("pooled", "pooled value").capitalize()
+    centre = _CENTRES.get(estimates[0].centre, estimates[0].centre).capitalize()
+    if estimates[0].centre == "choice":
+        return f"{centre} of n = {spread}."
     methods = {estimate.method for estimate in estimates} - {"none"}
     if not methods:
         return f"{centre} of n = {spread}; too few replications for an interval."

@@ -2,9 +2,16 @@
 
 from io import StringIO
 
+import msgspec
 from rich.console import Console
 
-from headroom.analysis.evidence import Allowed, ErrorMeasure, ErrorsEvidence, NoValue
+from headroom.analysis.evidence import (
+    Allowed,
+    ErrorMeasure,
+    ErrorsEvidence,
+    NoValue,
+    WithinNoise,
+)
 from headroom.analysis.results import (
     ClaimResult,
     DerivedResult,
@@ -67,4 +74,14 @@ def test_errors_of_a_prediction_are_one_sentence() -> None:
         "Holds: worst error 10.0% (8.0% to 12.0%); rank correlation 1.00; worst error of at most "
         "25.0% and rank correlation at least 0.90 allowed; 1 point, worst 1.10\u00d7 "
         "(1.00 to 1.20) at nodes = 2."
+    )
+    unknown = ErrorMeasure(code="rank", value=None, low=None, high=None,
+                           allowed=Allowed(low=0.9), verdict="undecided")  # fmt: skip
+    noise = WithinNoise(factors=["nodes"], groups=2, left_out=2, points=6)
+    evidence = ErrorsEvidence(count=6, measures=[unknown], worst=0, within_noise=noise)
+    undecided = msgspec.structs.replace(claim, verdict="undecided", evidence=evidence)
+    assert claim_sentence(undecided).startswith(
+        "Undecided: rank correlation unknown, without 2 of 2 groups; groups over nodes that are "
+        "equal within the noise are left out (6 points); rank correlation at least 0.90 allowed; "
+        "6 points, worst"
     )

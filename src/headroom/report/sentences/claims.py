@@ -15,6 +15,7 @@ from headroom.analysis.evidence import (
     SignEvidence,
     Step,
     UnboundedEvidence,
+    WithinNoise,
     ZeroEvidence,
 )
 from headroom.analysis.results import ClaimResult, PredictedPair
@@ -86,7 +87,10 @@ def claim_figure(claim: ClaimResult) -> str:
         case AgreementEvidence():
             figure = _agreement_figure(claim, evidence)
         case ErrorsEvidence():
-            figure = "; ".join(map(_measure_words, evidence.measures))
+            figure = "; ".join(
+                f"{_measure_words(one)}{_without_groups(one, evidence)}"
+                for one in evidence.measures
+            )
         case UnboundedEvidence() | MissingEvidence():
             figure = ""
     return figure
@@ -315,12 +319,36 @@ def _errors_reason(claim: ClaimResult, errors: ErrorsEvidence) -> str:
     clauses = [
         _unbounded_words(errors),
         missing_words(errors.missing) if errors.missing else "",
+        _noise_words(errors.within_noise),
         f"{allowed} allowed",
         f"{count_noun(errors.count, 'point')}, worst {_pair_ratio(worst)} at "
         f"{format_levels(worst.levels)}",
         _MORE if claim.verdict == "undecided" and errors.missing is None else "",
     ]
     return "; ".join(filter(None, clauses))
+
+
+def _without_groups(one: ErrorMeasure, errors: ErrorsEvidence) -> str:
+    """Return how many groups of points a rank correlation leaves out."""
+    noise = errors.within_noise
+    if noise is None or one.code != "rank":
+        return ""
+    return f", without {noise.left_out} of {count_noun(noise.groups, 'group')}"
+
+
+def _noise_words(found: WithinNoise | None) -> str:
+    """Return why groups are left out.
+
+    Examples
+    --------
+    >>> _noise_words(WithinNoise(factors=["node_bytes"], groups=108, left_out=71, points=690))
+    'groups over node_bytes that are equal within the noise are left out (690 points)'
+    """
+    if found is None or not found.left_out:
+        return ""
+    points = count_noun(found.points, "point")
+    over = join_words(found.factors)
+    return f"groups over {over} that are equal within the noise are left out ({points})"
 
 
 def _allowed(one: ErrorMeasure) -> str:

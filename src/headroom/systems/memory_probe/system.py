@@ -126,9 +126,10 @@ class MemoryProbe:
         )
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the parameters that the kind uses: others have no effect."""
+        """Return the parameters that the kind uses, and the compiled code that runs it."""
         used = {name: config[name] for name in _USED[str(config["kind"])]}
-        return f"memory_probe 1 {msgspec.to_builtins(self.setup)} {config['kind']} {used}"
+        setup = msgspec.to_builtins(self.setup)
+        return f"memory_probe 1 {native.PROBE_CODE} {setup} {config['kind']} {used}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""

@@ -163,6 +163,15 @@ def test_parameters_of_other_kinds_do_not_count() -> None:
     assert system.fingerprint(config) != system.fingerprint({**config, "operation": "copy"})
 
 
+def test_other_compiled_code_is_another_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cause: a version was written by hand, so a journal could mix rows of two builds."""
+    system, config = probe()
+    known = system.fingerprint(config)
+    assert native.PROBE_CODE in known
+    monkeypatch.setattr(native, "PROBE_CODE", "other")
+    assert system.fingerprint(config) != known
+
+
 def test_counters_are_counts_or_reasons() -> None:
     facts = probe()[0].prepare()
     assert set(facts) == {f"counter {name}" for name in native_counters()}

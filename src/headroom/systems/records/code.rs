@@ -1,63 +1,20 @@
-//! Hashes of the sources that a result depends on; a part of the crate's build script.
-//!
-//! A rebuilt program with other code has other fingerprints, so a journal never mixes rows of both.
-//! Comments, tests and the rest of the program are left out: a change of these measures nothing
-//! again.
+//! The sources that a result of records depends on; a part of the crate's build script.
 
-use std::fs::{read_dir, read_to_string};
-use std::path::{Path, PathBuf};
-
-const ROOT: &str = "src/headroom";
 /// Sources of both columns: the store and its operations.
-const STORE: [&str; 3] = [
+const STORE: &[&str] = &[
     "systems/records/store",
     "systems/records/cells.rs",
     "memory/probe/buffer.rs",
 ];
-const MEASURED: [&str; 3] = [
+const MEASURED: &[&str] = &[
     "systems/records/measured.rs",
     "systems/records/upkeep.rs",
     "memory/probe/counters.rs",
 ];
-const MODELLED: [&str; 2] = ["systems/records/modelled.rs", "memory/caches"];
+const MODELLED: &[&str] = &["systems/records/modelled.rs", "memory/caches"];
 
-/// Set a variable of the compiler for each column.
-pub fn note() {
-    for (name, own) in [("MEASURED", &MEASURED[..]), ("MODELLED", &MODELLED[..])] {
-        let mut files = Vec::new();
-        for part in STORE.iter().chain(own) {
-            add_files(&Path::new(ROOT).join(part), &mut files);
-        }
-        files.sort();
-        let hash = hash_of(&files);
-        println!("cargo::rustc-env=HEADROOM_RECORDS_{name}={hash:016x}");
-    }
-}
-
-/// Add a file, or all of a folder; cargo runs this again if one of them changes.
-fn add_files(path: &Path, files: &mut Vec<PathBuf>) {
-    println!("cargo::rerun-if-changed={}", path.display());
-    if path.is_dir() {
-        for entry in read_dir(path).expect("a folder of sources") {
-            add_files(&entry.expect("a source").path(), files);
-        }
-    } else if path.file_name().is_some_and(|name| name != "tests.rs") {
-        files.push(path.to_owned());
-    }
-}
-
-/// Return the FNV-1a hash of the lines that are no comments.
-fn hash_of(files: &[PathBuf]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for path in files {
-        let text = read_to_string(path).expect("a source is text");
-        for line in text.lines().map(str::trim) {
-            if !line.is_empty() && !line.starts_with("//") {
-                for byte in line.bytes().chain([b'\n']) {
-                    hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-                }
-            }
-        }
-    }
-    hash
-}
+/// Variables of the compiler, and what each is a hash of.
+pub const CODE: &[(&str, &[&[&str]])] = &[
+    ("HEADROOM_RECORDS_MEASURED", &[STORE, MEASURED]),
+    ("HEADROOM_RECORDS_MODELLED", &[STORE, MODELLED]),
+];

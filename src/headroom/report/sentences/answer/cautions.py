@@ -2,7 +2,7 @@
 
 from headroom.analysis.answer_evidence import Caution, Sureness
 from headroom.quantities import format_levels
-from headroom.report.notes.sureness import percent, reach
+from headroom.report.notes.sureness import percent, widest_words
 from headroom.report.sentences.answer.sentence import brief_percent_of, plain
 from headroom.report.words import count_noun, label_metric
 
@@ -85,7 +85,4 @@ def sureness_words(found: Sureness | None, *, has_results: bool = True) -> str:
         return "every run of a point gave the same"
     kind = "prediction intervals" if found.is_prediction else "intervals"
     where = f" at {format_levels(found.levels)}" if found.levels else ""
-    return (
-        f"95% {kind} typically ±{percent(found.typical)}, at worst {reach(found)} "
-        f"({label_metric(found.metric)}{where})"
-    )
+    return f"95% {kind} typically ±{percent(found.typical)}{widest_words(found, where=where)}"

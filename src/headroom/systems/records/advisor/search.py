@@ -6,9 +6,10 @@ fastest dozen are timed twice more, since a neighbour may have disturbed one of 
 run counts. The fastest few are the *finalists*. They are timed in rounds; in each round every
 finalist gets a new table, in random order, with a seed that all of them share. Ratios within rounds
 are compared by signed ranks. The table of a finalist has all records if the time allows; otherwise
-as many as it does allow, which the answer says. Who is surely slower drops out.
+as many as it does allow, which the answer says. Who is surely slower drops out, and stays out.
 
-Invariant: the choice was timed, and so was everything that it is compared with.
+Invariant: the choice was timed in every round, and so was everything that it is compared with in
+some.
 """
 
 import math
@@ -305,7 +306,8 @@ class Searcher:
             if len(rounds) < fewest:
                 continue
             best, *others = self._compared(finalists, rounds)
-            undecided = [one.configuration for one in others if one.verdict == "undecided"]
+            left = [one for one in others if one.configuration in rounds[-1]]
+            undecided = [one.configuration for one in left if one.verdict == "undecided"]
             if not undecided or self._is_over(1.0):
                 break
             racing = [best.configuration, *undecided]

@@ -8,16 +8,20 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 import msgspec
 
+from headroom.experiment.protocol.code_digest import code_digest
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.memory import native as memory
 from headroom.systems.records import native
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
+from headroom.systems.records.advisor.configurations import chosen
 from headroom.systems.records.advisor.question import (
     ANY,
     DEFAULT_MIX,
@@ -28,7 +32,7 @@ from headroom.systems.records.advisor.question import (
     parse_mix,
 )
 from headroom.systems.records.advisor.reason import CAUSES
-from headroom.systems.records.advisor.shown import answer_text, notes_of
+from headroom.systems.records.advisor.shown import notes_of
 
 
 class AdvisorSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,9 +69,10 @@ _METRICS = (
     Metric(
         name="rivals", unit="1", better="low", description="Finalists not slower than the choice"
     ),
-    Metric(name="node_bytes", unit="B", description="Chosen record storage node"),
-    Metric(name="index_bytes", unit="B", description="Chosen node of the index"),
-    Metric(name="batch", unit="1", description="Chosen look-ups at once"),
+    Metric(name="chosen_node_bytes", unit="B", description="Chosen record storage node"),
+    Metric(name="chosen_index_bytes", unit="B", description="Chosen node of the index"),
+    Metric(name="chosen_batch", unit="1", description="Chosen look-ups at once"),
+    Metric(name="chosen_ahead", unit="1", description="Nodes that scans ask for ahead, chosen"),
     Metric(name="timed", unit="1", description="Configurations that were timed"),
     Metric(name="search_s", unit="s", better="low", description="Time of the search"),
     *(
@@ -75,6 +80,22 @@ _METRICS = (
         for name, text in CAUSES.items()
     ),
 )
+
+_FOLDER = Path(__file__).parent
+_BELOW = ("fit", "machine_file", "model", "parameters")
+"""Modules of the layer that the model explains with."""
+_NOT_RUN = ("command", "shown")
+
+
+@cache
+def _code() -> str:
+    """Return a hash of the Python code of a search."""
+    own = (
+        file
+        for file in _FOLDER.glob("*.py")
+        if file.stem not in _NOT_RUN and not file.stem.startswith("test_")
+    )
+    return code_digest([*own, *(_FOLDER.parent / f"{name}.py" for name in _BELOW)])
 
 
 def question_of(config: Mapping[str, Value]) -> Question:
@@ -118,9 +139,10 @@ class RecordsAdvisor:
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return the question, the effort, and the compiled code that is timed."""
+        """Return the question, the effort, and the code that searches, times and explains."""
         setup = msgspec.to_builtins(self.setup)
-        return f"records_advisor 1 {native.MEASURED_CODE} {setup} {sorted(config.items())}"
+        compiled = f"{native.MEASURED_CODE} {native.MODELLED_CODE} {memory.PROBE_CODE}"
+        return f"records_advisor 1 {compiled} {_code()} {setup} {sorted(config.items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine: results of another one are not reused."""
@@ -149,9 +171,10 @@ class RecordsAdvisor:
         values = {
             "operation_s": best.operation_s,
             "rivals": float(sum(other.verdict != "slower" for other in choice.others)),
-            "node_bytes": float(best.configuration.node_bytes),
-            "index_bytes": float(best.configuration.index_bytes),
-            "batch": float(best.batch),
+            "chosen_node_bytes": float(best.configuration.node_bytes),
+            "chosen_index_bytes": float(best.configuration.index_bytes),
+            "chosen_batch": float(best.batch),
+            "chosen_ahead": float(best.ahead),
             "timed": float(len(choice.seen)),
             "search_s": choice.taken_s,
         }
@@ -161,5 +184,7 @@ class RecordsAdvisor:
             }  # fmt: skip
         if reason is not None:
             values |= {f"{name}_share": share for name, share in reason.shares.items()}
-        notes = (answer_text(choice).removesuffix("."), *notes_of(advice))
+        # Without times, so that equal choices are counted.
+        chose = chosen(best.configuration, best.batch, best.ahead, choice.question.mix)
+        notes = (f"chose {chose}", *notes_of(advice))
         return Run(values=values, notes=notes)
