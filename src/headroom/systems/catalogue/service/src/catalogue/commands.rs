@@ -128,6 +128,19 @@ pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'
         return Err(Refusal::new(Code::IllegalCommand, "an empty command"));
     };
     check(name, arguments)?;
+    let result = attempts(client, name, arguments, reply).await;
+    match &**name {
+        "upload" | "put" => upload::answer(client, name == "upload", result, reply),
+        _ => result,
+    }
+}
+
+async fn attempts(
+    client: &mut Client,
+    name: &str,
+    arguments: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<()> {
     for _ in 0..ATTEMPTS {
         client.begin_plan();
         match run(client, name, arguments, reply).await {
@@ -229,10 +242,9 @@ async fn run_transaction(client: &mut Client, name: &str, words: &[String]) -> A
         "upload" => return upload::begin(client, &words[0], &words[1..]).await,
         "put" => return upload::put(client, &words[0], &words[1..]).await,
         "commit" => {
-            if client.upload.is_some() && upload::flush(client).await? == Ended::Stale {
+            if upload::end(client).await? == Ended::Stale {
                 return Ok(Ended::Stale);
             }
-            client.upload = None;
             client.commit().await?;
         }
         _ => {

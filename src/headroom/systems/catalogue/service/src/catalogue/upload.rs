@@ -1,4 +1,7 @@
 //! Streamed insertion: `upload`, many `put`, then `commit` or `abort`.
+//!
+//! AMGA's client reads no replies to `upload` and `put`. So there are none, and the first fault is the
+//! reply to `commit`, which then undoes all.
 
 use std::sync::Arc;
 
@@ -8,6 +11,8 @@ use super::entries::{self, Row};
 use super::path::Path;
 use super::rights::Rights;
 use crate::refusal::{Answer, Code, Refusal};
+use crate::server::Session as _;
+use crate::wire::reply::Reply;
 
 /// Entries that go to the database together.
 const BATCH: usize = 256;
@@ -17,6 +22,54 @@ pub(super) struct Upload {
     path: Path,
     attributes: Vec<String>,
     waiting: Vec<Row>,
+    /// The first fault: then nothing more is inserted.
+    fault: Option<Refusal>,
+}
+
+/// Keep the fault of `upload` or `put` for `commit`, and send no reply.
+pub(super) fn answer(
+    client: &mut Client,
+    is_begin: bool,
+    result: Answer<()>,
+    reply: &mut Reply<'_>,
+) -> Answer<()> {
+    if let Err(refusal) = result {
+        if client.upload.is_none() && !is_begin {
+            return Err(refusal);
+        }
+        let failed = client.upload.get_or_insert_with(|| Upload {
+            path: Path::root(),
+            attributes: Vec::new(),
+            waiting: Vec::new(),
+            fault: None,
+        });
+        failed.fault.get_or_insert(refusal);
+    }
+    reply.silence();
+    Ok(())
+}
+
+/// Insert the rest. After a fault, the transaction is undone instead.
+pub(super) async fn end(client: &mut Client) -> Answer<Ended> {
+    let Some(upload) = &mut client.upload else {
+        return Ok(Ended::Done);
+    };
+    let result = match upload.fault.take() {
+        Some(fault) => Err(fault),
+        None => flush(client).await,
+    };
+    match result {
+        Ok(Ended::Stale) => return Ok(Ended::Stale),
+        Ok(Ended::Done) => client.upload = None,
+        Err(fault) => {
+            client.upload = None;
+            if client.is_in_transaction() {
+                client.abort().await?;
+            }
+            return Err(fault);
+        }
+    }
+    Ok(Ended::Done)
 }
 
 /// Begin to insert entries with values of these attributes; it begins a transaction.
@@ -42,12 +95,16 @@ pub(super) async fn begin(client: &mut Client, path: &str, attributes: &[String]
         path,
         attributes: attributes.to_vec(),
         waiting: Vec::new(),
+        fault: None,
     });
     Ok(Ended::Done)
 }
 
 /// Add an entry to the upload.
 pub(super) async fn put(client: &mut Client, name: &str, values: &[String]) -> Answer<Ended> {
+    if client.upload.as_ref().is_some_and(|upload| upload.fault.is_some()) {
+        return Ok(Ended::Done);
+    }
     let directory = directory(client).await?;
     let Some(upload) = &client.upload else {
         return Err(none());
@@ -73,7 +130,7 @@ pub(super) async fn put(client: &mut Client, name: &str, values: &[String]) -> A
 }
 
 /// Send what waits to the database.
-pub(super) async fn flush(client: &mut Client) -> Answer<Ended> {
+async fn flush(client: &mut Client) -> Answer<Ended> {
     let directory = directory(client).await?;
     let waiting = match &client.upload {
         Some(upload) if !upload.waiting.is_empty() => upload.waiting.clone(),

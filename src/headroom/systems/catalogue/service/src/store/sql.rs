@@ -174,8 +174,19 @@ impl Sql {
     /// other writers there too.
     pub fn is_read(&self) -> bool {
         let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
-        let begins = matches!(self.pieces.first(), Some(Piece::Text(text)) if text.starts_with("SELECT"));
+        let begins = self.first_text().is_some_and(|text| text.starts_with("SELECT"));
         begins && !self.has_text(&|text| locks.iter().any(|lock| text.contains(lock)))
+    }
+
+    /// Return the first text of PostgreSQL's form that is not empty.
+    fn first_text(&self) -> Option<&str> {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(*text),
+            Piece::ByDialect(texts) => Some(texts[Dialect::Postgres as usize]),
+            Piece::Either(parts) => parts[Dialect::Postgres as usize].first_text(),
+            _ => None,
+        });
+        texts.into_iter().find(|text| !text.is_empty())
     }
 
     /// Return whether a text of PostgreSQL's form is of a kind.

@@ -118,10 +118,16 @@ async fn entries_at_once_are_added_all_or_none() {
         for number in 0..600 {
             root.does(&[&format!("put u{number:03} {number}")]).await;
         }
-        root.is_refused(&[("put u", 3), ("upload /d n", 9)]).await;
         root.does(&["commit"]).await;
         root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")]).await;
         root.does(&["upload /d n", "put z 1", "abort"]).await;
+        for faulty in ["put u", "put u000 1", "upload /d n", "put z one"] {
+            root.does(&["upload /d n", "put y 1", faulty, "put z 1"]).await;
+            let said = root.says("commit").await;
+            assert!(!said.starts_with('0'), "{faulty}: {said}");
+        }
+        root.does(&["upload /none n", "put y 1"]).await;
+        root.is_refused(&[("commit", 1), ("commit", 9)]).await;
         root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")]).await;
     }
 }

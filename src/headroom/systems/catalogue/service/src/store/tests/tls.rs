@@ -5,10 +5,9 @@ use std::path::Path;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
 
 use super::*;
-use crate::security::tls::acceptor;
+use crate::security::tls::{Settings as TlsSettings, Tls};
 
 /// An error of the server: fields with a letter, each ended by a zero.
 const REFUSED: &[u8] = b"SFATAL\0VFATAL\0C28000\0Mnobody is let in\0\0";
@@ -20,7 +19,12 @@ async fn a_certificate_of_the_named_ca_for_the_named_host_is_accepted() {
         certify(folder.path(), ca);
     }
     let path = |name: &str| folder.path().join(name);
-    let tls = acceptor(&path("right-server.pem"), &path("right-server.key"), None).unwrap();
+    let tls = Tls::load(&TlsSettings {
+        certificate: path("right-server.pem"),
+        key: path("right-server.key"),
+        ..TlsSettings::default()
+    });
+    let tls = tls.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(refuse_all(listener, tls));
@@ -63,7 +67,7 @@ fn certify(folder: &Path, name: &str) {
     .unwrap();
 }
 
-async fn refuse_all(listener: TcpListener, tls: TlsAcceptor) {
+async fn refuse_all(listener: TcpListener, tls: Tls) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         // A client that does not trust the certificate is gone before the end.
@@ -71,7 +75,7 @@ async fn refuse_all(listener: TcpListener, tls: TlsAcceptor) {
     }
 }
 
-async fn refuse(mut stream: TcpStream, tls: &TlsAcceptor) -> std::io::Result<()> {
+async fn refuse(mut stream: TcpStream, tls: &Tls) -> std::io::Result<()> {
     let mut request = [0; 8];
     stream.read_exact(&mut request).await?;
     assert_eq!(
@@ -80,7 +84,7 @@ async fn refuse(mut stream: TcpStream, tls: &TlsAcceptor) -> std::io::Result<()>
         "the client wants TLS first"
     );
     stream.write_all(b"S").await?;
-    let mut stream = tls.accept(stream).await?;
+    let (mut stream, _) = tls.accept(stream).await?;
     let length = stream.read_u32().await?;
     let mut start = vec![0; length as usize - 4];
     stream.read_exact(&mut start).await?;
