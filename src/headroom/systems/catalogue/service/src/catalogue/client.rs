@@ -143,7 +143,10 @@ impl Client {
     pub(super) async fn find_directory(&mut self, path: &Path) -> Answer<Option<Arc<Directory>>> {
         self.planned.push(path.clone());
         let is_free = matches!(self.open, Open::No);
-        if let Some(found) = is_free.then(|| self.catalogue.cache.directory(path)).flatten() {
+        if let Some(found) = is_free
+            .then(|| self.catalogue.cache.directory(path))
+            .flatten()
+        {
             self.remembered.push(Arc::clone(&found));
             return Ok(Some(found));
         }
@@ -321,7 +324,9 @@ pub(super) enum Streamed {
 async fn run_inside(transaction: &mut Transaction, steps: Vec<Step>) -> Answer<Ran> {
     let is_several = steps.len() > 1;
     if is_several {
-        transaction.run(Step::new(Sql::new("SAVEPOINT command"))).await?;
+        transaction
+            .run(Step::new(Sql::new("SAVEPOINT command")))
+            .await?;
     }
     let mut ran = Ran::default();
     for (number, step) in steps.into_iter().enumerate() {
@@ -359,6 +364,7 @@ async fn write_rows(
 }
 
 /// The connection ends with this: there is nobody to read it.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` gives the error away")]
 pub(super) fn gone(error: std::io::Error) -> Refusal {
     Refusal::new(Code::Unavailable, format!("the client is gone: {error}"))
 }

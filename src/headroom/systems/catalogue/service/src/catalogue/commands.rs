@@ -42,72 +42,402 @@ const fn command(
 const ANY: usize = usize::MAX;
 
 const COMMANDS: &[Command] = &[
-    command("createdir", "directory", "<directory> [plain] [acls] [inherit]", (1, 4), "make a directory"),
-    command("rmdir", "directory", "<directory>", (1, 1), "remove an empty directory"),
-    command("dir", "directory", "[<pattern>]", (0, 1), "list directories and entries"),
-    command("listentries", "directory", "[<directory>]", (0, 1), "list entries"),
-    command("cd", "directory", "[<directory>]", (0, 1), "go to a directory"),
+    command(
+        "createdir",
+        "directory",
+        "<directory> [plain] [acls] [inherit]",
+        (1, 4),
+        "make a directory",
+    ),
+    command(
+        "rmdir",
+        "directory",
+        "<directory>",
+        (1, 1),
+        "remove an empty directory",
+    ),
+    command(
+        "dir",
+        "directory",
+        "[<pattern>]",
+        (0, 1),
+        "list directories and entries",
+    ),
+    command(
+        "listentries",
+        "directory",
+        "[<directory>]",
+        (0, 1),
+        "list entries",
+    ),
+    command(
+        "cd",
+        "directory",
+        "[<directory>]",
+        (0, 1),
+        "go to a directory",
+    ),
     command("pwd", "directory", "", (0, 0), "show where you are"),
-    command("stat", "directory", "<pattern>", (1, 1), "show type, owner and rights"),
-    command("chown", "directory", "<pattern> <user>", (2, 2), "change the owner (root)"),
-    command("chmod", "directory", "<pattern> <rwx>", (2, 2), "change the owner's rights"),
-    command("dump", "directory", "[<directory>]", (0, 1), "show the commands that make all of it again"),
-    command("addattr", "metadata", "<directory> <name> <type>", (3, ANY), "add an attribute"),
-    command("removeattr", "metadata", "<directory> <name>", (2, 2), "remove an attribute and its values"),
-    command("clearattr", "metadata", "<pattern> <name>", (2, 2), "remove values of an attribute"),
-    command("listattr", "metadata", "<path>", (1, 1), "list attributes and types"),
-    command("getattr", "metadata", "<pattern> <attribute> ...", (1, ANY), "show values of entries"),
-    command("setattr", "metadata", "<pattern> <attribute> <value> ...", (3, ANY), "change values of entries"),
-    command("selectattr", "metadata", "<expression> ... '<condition>'", (2, ANY), "show expressions over joined directories"),
-    command("find", "metadata", "<pattern> ['<condition>']", (1, 2), "list entries for which a condition holds"),
-    command("updateattr", "metadata", "<pattern> <attribute> '<expression>' ... '<condition>'", (4, ANY), "change values by expressions"),
-    command("updateattr_single", "metadata", "<pattern> <attribute> '<expression>' ... '<condition>'", (4, ANY), "the same for one entry, whose name is shown"),
-    command("addentry", "entry", "<entry> [<attribute> <value>] ...", (1, ANY), "add an entry"),
-    command("addentries", "entry", "<entry> ...", (1, ANY), "add entries without values, all or none"),
+    command(
+        "stat",
+        "directory",
+        "<pattern>",
+        (1, 1),
+        "show type, owner and rights",
+    ),
+    command(
+        "chown",
+        "directory",
+        "<pattern> <user>",
+        (2, 2),
+        "change the owner (root)",
+    ),
+    command(
+        "chmod",
+        "directory",
+        "<pattern> <rwx>",
+        (2, 2),
+        "change the owner's rights",
+    ),
+    command(
+        "dump",
+        "directory",
+        "[<directory>]",
+        (0, 1),
+        "show the commands that make all of it again",
+    ),
+    command(
+        "addattr",
+        "metadata",
+        "<directory> <name> <type>",
+        (3, ANY),
+        "add an attribute",
+    ),
+    command(
+        "removeattr",
+        "metadata",
+        "<directory> <name>",
+        (2, 2),
+        "remove an attribute and its values",
+    ),
+    command(
+        "clearattr",
+        "metadata",
+        "<pattern> <name>",
+        (2, 2),
+        "remove values of an attribute",
+    ),
+    command(
+        "listattr",
+        "metadata",
+        "<path>",
+        (1, 1),
+        "list attributes and types",
+    ),
+    command(
+        "getattr",
+        "metadata",
+        "<pattern> <attribute> ...",
+        (1, ANY),
+        "show values of entries",
+    ),
+    command(
+        "setattr",
+        "metadata",
+        "<pattern> <attribute> <value> ...",
+        (3, ANY),
+        "change values of entries",
+    ),
+    command(
+        "selectattr",
+        "metadata",
+        "<expression> ... '<condition>'",
+        (2, ANY),
+        "show expressions over joined directories",
+    ),
+    command(
+        "find",
+        "metadata",
+        "<pattern> ['<condition>']",
+        (1, 2),
+        "list entries for which a condition holds",
+    ),
+    command(
+        "updateattr",
+        "metadata",
+        "<pattern> <attribute> '<expression>' ... '<condition>'",
+        (4, ANY),
+        "change values by expressions",
+    ),
+    command(
+        "updateattr_single",
+        "metadata",
+        "<pattern> <attribute> '<expression>' ... '<condition>'",
+        (4, ANY),
+        "the same for one entry, whose name is shown",
+    ),
+    command(
+        "addentry",
+        "entry",
+        "<entry> [<attribute> <value>] ...",
+        (1, ANY),
+        "add an entry",
+    ),
+    command(
+        "addentries",
+        "entry",
+        "<entry> ...",
+        (1, ANY),
+        "add entries without values, all or none",
+    ),
     command("rm", "entry", "<pattern>", (1, 1), "remove entries"),
-    command("upload", "entry", "<directory> [<attribute>] ...", (1, ANY), "begin to insert many entries"),
-    command("put", "entry", "<name> [<value>] ...", (1, ANY), "insert an entry of the upload"),
+    command(
+        "upload",
+        "entry",
+        "<directory> [<attribute>] ...",
+        (1, ANY),
+        "begin to insert many entries",
+    ),
+    command(
+        "put",
+        "entry",
+        "<name> [<value>] ...",
+        (1, ANY),
+        "insert an entry of the upload",
+    ),
     command("transaction", "commands", "", (0, 0), "begin a transaction"),
     command("commit", "commands", "", (0, 0), "make changes last"),
     command("abort", "commands", "", (0, 0), "undo changes"),
-    command("sequence_create", "sequence", "<name> <directory> [<step>] [<start>]", (2, 4), "make a sequence"),
-    command("sequence_next", "sequence", "<sequence>", (1, 1), "give out a number"),
-    command("sequence_remove", "sequence", "<sequence>", (1, 1), "remove a sequence"),
-    command("constraint_add_not_null", "metadata-optional", "<directory> <attribute>", (2, 2), "let entries need a value"),
-    command("constraint_add_unique", "metadata-optional", "<directory> <attribute>", (2, 2), "forbid equal values"),
-    command("constraint_add_reference", "metadata-optional", "<directory> <rule> <attribute> <directory>[:<attribute>]", (4, 4), "let values be those of another directory"),
-    command("constraint_add_check", "metadata-optional", "<directory> <rule> '<condition>'", (3, 3), "let entries keep a condition"),
-    command("constraint_drop", "metadata-optional", "<directory> <rule or attribute>", (2, 2), "remove a rule"),
-    command("constraint_list", "metadata-optional", "<directory>", (1, 1), "list rules"),
-    command("index_create", "index", "<directory> <attribute>", (2, 2), "find values by an index"),
-    command("index_remove", "index", "<directory> <attribute>", (2, 2), "remove an index"),
+    command(
+        "sequence_create",
+        "sequence",
+        "<name> <directory> [<step>] [<start>]",
+        (2, 4),
+        "make a sequence",
+    ),
+    command(
+        "sequence_next",
+        "sequence",
+        "<sequence>",
+        (1, 1),
+        "give out a number",
+    ),
+    command(
+        "sequence_remove",
+        "sequence",
+        "<sequence>",
+        (1, 1),
+        "remove a sequence",
+    ),
+    command(
+        "constraint_add_not_null",
+        "metadata-optional",
+        "<directory> <attribute>",
+        (2, 2),
+        "let entries need a value",
+    ),
+    command(
+        "constraint_add_unique",
+        "metadata-optional",
+        "<directory> <attribute>",
+        (2, 2),
+        "forbid equal values",
+    ),
+    command(
+        "constraint_add_reference",
+        "metadata-optional",
+        "<directory> <rule> <attribute> <directory>[:<attribute>]",
+        (4, 4),
+        "let values be those of another directory",
+    ),
+    command(
+        "constraint_add_check",
+        "metadata-optional",
+        "<directory> <rule> '<condition>'",
+        (3, 3),
+        "let entries keep a condition",
+    ),
+    command(
+        "constraint_drop",
+        "metadata-optional",
+        "<directory> <rule or attribute>",
+        (2, 2),
+        "remove a rule",
+    ),
+    command(
+        "constraint_list",
+        "metadata-optional",
+        "<directory>",
+        (1, 1),
+        "list rules",
+    ),
+    command(
+        "index_create",
+        "index",
+        "<directory> <attribute>",
+        (2, 2),
+        "find values by an index",
+    ),
+    command(
+        "index_remove",
+        "index",
+        "<directory> <attribute>",
+        (2, 2),
+        "remove an index",
+    ),
     command("user_list", "user", "", (0, 0), "list users"),
-    command("user_listcred", "user", "<user>", (1, 1), "list certificate subjects of a user"),
-    command("user_create", "user", "<user> [<password>]", (1, 2), "make a user (root)"),
-    command("user_remove", "user", "<user>", (1, 1), "remove a user (root)"),
-    command("user_password_change", "user", "<user> <password>", (2, 2), "change a password"),
-    command("user_subject_add", "user", "<user> '<subject>'", (2, 2), "let a certificate log in (root)"),
-    command("user_subject_remove", "user", "'<subject>'", (1, 1), "let it no longer (root)"),
-    command("sudo", "user", "<user>", (1, 1), "go on as another user (root)"),
+    command(
+        "user_listcred",
+        "user",
+        "<user>",
+        (1, 1),
+        "list certificate subjects of a user",
+    ),
+    command(
+        "user_create",
+        "user",
+        "<user> [<password>]",
+        (1, 2),
+        "make a user (root)",
+    ),
+    command(
+        "user_remove",
+        "user",
+        "<user>",
+        (1, 1),
+        "remove a user (root)",
+    ),
+    command(
+        "user_password_change",
+        "user",
+        "<user> <password>",
+        (2, 2),
+        "change a password",
+    ),
+    command(
+        "user_subject_add",
+        "user",
+        "<user> '<subject>'",
+        (2, 2),
+        "let a certificate log in (root)",
+    ),
+    command(
+        "user_subject_remove",
+        "user",
+        "'<subject>'",
+        (1, 1),
+        "let it no longer (root)",
+    ),
+    command(
+        "sudo",
+        "user",
+        "<user>",
+        (1, 1),
+        "go on as another user (root)",
+    ),
     command("whoami", "user", "", (0, 0), "show your name"),
     command("grp_create", "group", "<group>", (1, 1), "make a group"),
     command("grp_delete", "group", "<group>", (1, 1), "remove a group"),
     command("grp_show", "group", "<group>", (1, 1), "list members"),
-    command("grp_adduser", "group", "<group> <user>", (2, 2), "add a member"),
-    command("grp_removeuser", "group", "<group> <user>", (2, 2), "remove a member"),
-    command("grp_member", "group", "[<user>]", (0, 1), "list groups that a user is in"),
-    command("grp_list", "group", "[<user>]", (0, 1), "list groups that a user owns"),
-    command("acl_add", "acl", "<path> <group> <rights>", (3, 3), "give a group rights"),
-    command("acl_remove", "acl", "<path> <group>", (2, 2), "take a group's rights"),
-    command("acl_show", "acl", "<path>", (1, 1), "list groups and rights"),
-    command("site_add", "replication", "<site> <configuration>", (2, 2), "add a site (root)"),
-    command("site_remove", "replication", "<site>", (1, 1), "remove a site (root)"),
+    command(
+        "grp_adduser",
+        "group",
+        "<group> <user>",
+        (2, 2),
+        "add a member",
+    ),
+    command(
+        "grp_removeuser",
+        "group",
+        "<group> <user>",
+        (2, 2),
+        "remove a member",
+    ),
+    command(
+        "grp_member",
+        "group",
+        "[<user>]",
+        (0, 1),
+        "list groups that a user is in",
+    ),
+    command(
+        "grp_list",
+        "group",
+        "[<user>]",
+        (0, 1),
+        "list groups that a user owns",
+    ),
+    command(
+        "acl_add",
+        "acl",
+        "<path> <group> <rights>",
+        (3, 3),
+        "give a group rights",
+    ),
+    command(
+        "acl_remove",
+        "acl",
+        "<path> <group>",
+        (2, 2),
+        "take a group's rights",
+    ),
+    command(
+        "acl_show",
+        "acl",
+        "<path>",
+        (1, 1),
+        "list groups and rights",
+    ),
+    command(
+        "site_add",
+        "replication",
+        "<site> <configuration>",
+        (2, 2),
+        "add a site (root)",
+    ),
+    command(
+        "site_remove",
+        "replication",
+        "<site>",
+        (1, 1),
+        "remove a site (root)",
+    ),
     command("site_list", "replication", "", (0, 0), "list sites"),
-    command("replica_register", "replication", "[-c] <entry> <site> ...", (2, ANY), "an entry has replicas"),
-    command("replica_add", "replication", "<entry> <site> ...", (2, ANY), "an entry has more replicas"),
-    command("replica_unregister", "replication", "[-d] <entry>", (1, 2), "an entry has none"),
-    command("replica_list", "replication", "[-l] <entry> ...", (1, ANY), "list replicas"),
-    command("help", "commands", "[<topic or command>]", (0, 1), "explain commands"),
+    command(
+        "replica_register",
+        "replication",
+        "[-c] <entry> <site> ...",
+        (2, ANY),
+        "an entry has replicas",
+    ),
+    command(
+        "replica_add",
+        "replication",
+        "<entry> <site> ...",
+        (2, ANY),
+        "an entry has more replicas",
+    ),
+    command(
+        "replica_unregister",
+        "replication",
+        "[-d] <entry>",
+        (1, 2),
+        "an entry has none",
+    ),
+    command(
+        "replica_list",
+        "replication",
+        "[-l] <entry> ...",
+        (1, ANY),
+        "list replicas",
+    ),
+    command(
+        "help",
+        "commands",
+        "[<topic or command>]",
+        (0, 1),
+        "explain commands",
+    ),
 ];
 
 /// Write lines.
@@ -180,7 +510,12 @@ fn check(name: &str, arguments: &[String]) -> Answer<()> {
 }
 
 /// Run a command whose number of arguments is right.
-async fn run(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+async fn run(
+    client: &mut Client,
+    name: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     match name.split('_').next().unwrap_or(name) {
         "user" | "sudo" | "whoami" | "grp" => run_people(client, name, words, reply).await,
         "sequence" | "constraint" | "index" | "site" | "replica" | "acl" => {
@@ -189,13 +524,18 @@ async fn run(client: &mut Client, name: &str, words: &[String], reply: &mut Repl
         "transaction" | "commit" | "abort" | "upload" | "put" => {
             run_transaction(client, name, words).await
         }
-        "createdir" | "rmdir" | "dir" | "listentries" | "cd" | "pwd" | "stat" | "chown" | "chmod"
-        | "dump" | "help" => run_tree(client, name, words, reply).await,
+        "createdir" | "rmdir" | "dir" | "listentries" | "cd" | "pwd" | "stat" | "chown"
+        | "chmod" | "dump" | "help" => run_tree(client, name, words, reply).await,
         _ => run_entries(client, name, words, reply).await,
     }
 }
 
-async fn run_tree(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+async fn run_tree(
+    client: &mut Client,
+    name: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     let first = words.first().map_or(".", String::as_str);
     match name {
         "createdir" => tree::createdir(client, first, &words[1..]).await,
@@ -216,7 +556,12 @@ async fn run_tree(client: &mut Client, name: &str, words: &[String], reply: &mut
     }
 }
 
-async fn run_entries(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+async fn run_entries(
+    client: &mut Client,
+    name: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     let (first, rest) = (&words[0], &words[1..]);
     match name {
         "addattr" => schema::addattr(client, first, &words[1], &words[2..].join(" ")).await,
@@ -232,7 +577,10 @@ async fn run_entries(client: &mut Client, name: &str, words: &[String], reply: &
         "addentry" => entries::addentry(client, first, rest).await,
         "addentries" => entries::addentries(client, words).await,
         "rm" => entries::rm(client, first).await,
-        _ => Err(Refusal::new(Code::IllegalCommand, format!("no command `{name}`"))),
+        _ => Err(Refusal::new(
+            Code::IllegalCommand,
+            format!("no command `{name}`"),
+        )),
     }
 }
 
@@ -255,7 +603,12 @@ async fn run_transaction(client: &mut Client, name: &str, words: &[String]) -> A
     Ok(Ended::Done)
 }
 
-async fn run_people(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+async fn run_people(
+    client: &mut Client,
+    name: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     let first = words.first();
     let one = first.map_or("", String::as_str);
     match name {
@@ -282,7 +635,12 @@ async fn run_people(client: &mut Client, name: &str, words: &[String], reply: &m
     }
 }
 
-async fn run_extra(client: &mut Client, name: &str, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+async fn run_extra(
+    client: &mut Client,
+    name: &str,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     let one = words.first().map_or("", String::as_str);
     match name {
         "sequence_create" => sequences::create(client, one, &words[1], &words[2..]).await,
@@ -310,7 +668,10 @@ async fn run_extra(client: &mut Client, name: &str, words: &[String], reply: &mu
         "replica_register" | "replica_add" => sites::register(client, words).await,
         "replica_unregister" => sites::unregister(client, words).await,
         "replica_list" => sites::list(client, words, reply).await,
-        _ => Err(Refusal::new(Code::IllegalCommand, format!("no command `{name}`"))),
+        _ => Err(Refusal::new(
+            Code::IllegalCommand,
+            format!("no command `{name}`"),
+        )),
     }
 }
 
@@ -324,7 +685,9 @@ async fn help(word: Option<&String>, reply: &mut Reply<'_>) -> Answer<Ended> {
         lines(reply, [first, topics.join(" ")]).await?;
         return Ok(Ended::Done);
     };
-    let fitting = COMMANDS.iter().filter(|one| one.topic == word || one.name == word);
+    let fitting = COMMANDS
+        .iter()
+        .filter(|one| one.topic == word || one.name == word);
     let shown: Vec<_> = fitting
         .map(|one| format!("{} {}: {}", one.name, one.usage, one.what))
         .collect();

@@ -108,8 +108,11 @@ impl Rules {
     pub fn after(&self, only: &Sql) -> Answer<Vec<Step>> {
         let mut steps = Vec::new();
         for (_, check) in &self.checks {
-            let mut query = self.entries(&self.directory);
-            query.append(only.clone()).text(" AND NOT (").append(check.clone());
+            let mut query = entries_of(&self.directory);
+            query
+                .append(only.clone())
+                .text(" AND NOT (")
+                .append(check.clone());
             query.text(") LIMIT 1");
             steps.push(Step::expecting(query, Expect::Nothing));
         }
@@ -137,17 +140,10 @@ impl Rules {
             (0..count).map(|_| format!("a reference of {}", referring.path.text()))
         });
         let all: Vec<_> = checks.chain(references).chain(referring).collect();
-        let name = all.get(step % all.len().max(1)).map_or("a rule", |name| name);
+        let name = all
+            .get(step % all.len().max(1))
+            .map_or("a rule", |name| name);
         Refusal::new(Code::Constraint, format!("{name} would be violated"))
-    }
-
-    fn entries(&self, directory: &Directory) -> Sql {
-        let mut query = Sql::new("SELECT 1 FROM ");
-        query
-            .text(directory.layout.family.table())
-            .text(" AS e0 WHERE e0.dir = ")
-            .bind(Value::Integer(directory.id));
-        query
     }
 
     /// Return the query that finds an entry whose value another directory does not have.
@@ -159,28 +155,52 @@ impl Rules {
         there: &str,
         only: &Sql,
     ) -> Answer<Sql> {
-        let mut query = self.entries(from);
+        let mut query = entries_of(from);
         query.append(only.clone()).text(" AND ");
-        query.append(column(from, attribute, 0)?).text(" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ");
-        query.text(to.layout.family.table()).text(" AS e1 WHERE e1.dir = ");
-        query.bind(Value::Integer(to.id)).text(" AND ").append(column(to, there, 1)?);
-        query.text(" = ").append(column(from, attribute, 0)?).text(") LIMIT 1");
+        query
+            .append(column(from, attribute, 0)?)
+            .text(" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ");
+        query
+            .text(to.layout.family.table())
+            .text(" AS e1 WHERE e1.dir = ");
+        query
+            .bind(Value::Integer(to.id))
+            .text(" AND ")
+            .append(column(to, there, 1)?);
+        query
+            .text(" = ")
+            .append(column(from, attribute, 0)?)
+            .text(") LIMIT 1");
         Ok(query)
     }
+}
+
+/// Return the query that finds an entry of a directory.
+fn entries_of(directory: &Directory) -> Sql {
+    let mut query = Sql::new("SELECT 1 FROM ");
+    query
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ")
+        .bind(Value::Integer(directory.id));
+    query
 }
 
 fn references_to<'a>(
     directory: &'a Directory,
     path: &'a Path,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    directory.layout.rules.iter().filter_map(move |named| match &named.rule {
-        Rule::Reference {
-            attribute,
-            path: to,
-            there,
-        } if to == path.text() => Some((&**attribute, &**there)),
-        _ => None,
-    })
+    directory
+        .layout
+        .rules
+        .iter()
+        .filter_map(move |named| match &named.rule {
+            Rule::Reference {
+                attribute,
+                path: to,
+                there,
+            } if to == path.text() => Some((&**attribute, &**there)),
+            _ => None,
+        })
 }
 
 fn column(directory: &Directory, attribute: &str, table: u16) -> Answer<Sql> {
@@ -206,7 +226,10 @@ async fn compiled(client: &mut Client, directory: &Directory, text: &str) -> Ans
 fn check_new(directory: &Directory, name: &str) -> Answer<()> {
     super::layout::check_attribute_name(name)?;
     if names(directory).any(|known| known == name) {
-        return Err(Refusal::new(Code::Exists, format!("the rule `{name}` exists")));
+        return Err(Refusal::new(
+            Code::Exists,
+            format!("the rule `{name}` exists"),
+        ));
     }
     Ok(())
 }
@@ -216,16 +239,18 @@ fn names(directory: &Directory) -> impl Iterator<Item = &str> {
 }
 
 /// Add a condition: no entry may violate it, now or later.
-pub(super) async fn add_check(client: &mut Client, path: &str, name: &str, text: &str) -> Answer<Ended> {
+pub(super) async fn add_check(
+    client: &mut Client,
+    path: &str,
+    name: &str,
+    text: &str,
+) -> Answer<Ended> {
     let path = client.here.resolve(path)?;
     let directory = client.directory(&path).await?;
     check_new(&directory, name)?;
     let check = compiled(client, &directory, text).await?;
-    let mut violated = Sql::new("SELECT 1 FROM ");
+    let mut violated = entries_of(&directory);
     violated
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ")
-        .bind(Value::Integer(directory.id))
         .text(" AND NOT (")
         .append(check)
         .text(") LIMIT 1");
@@ -238,7 +263,14 @@ pub(super) async fn add_check(client: &mut Client, path: &str, name: &str, text:
         rule,
     });
     let steps = vec![Step::expecting(violated, Expect::Nothing)];
-    client.change_layout(&directory, &layout, steps, "an entry violates the condition").await
+    client
+        .change_layout(
+            &directory,
+            &layout,
+            steps,
+            "an entry violates the condition",
+        )
+        .await
 }
 
 /// Let an attribute refer to a unique attribute, or to the names, of another directory.
@@ -252,7 +284,10 @@ pub(super) async fn add_reference(
     let path = client.here.resolve(path)?;
     let (other, there) = target.rsplit_once(':').unwrap_or((target, FILE));
     let other = client.here.resolve(other)?;
-    let (directory, other) = (client.directory(&path).await?, client.directory(&other).await?);
+    let (directory, other) = (
+        client.directory(&path).await?,
+        client.directory(&other).await?,
+    );
     check_new(&directory, name)?;
     check_reference(client, &directory, attribute, &other, there)?;
     let mut layout = directory.layout.clone();
@@ -266,14 +301,20 @@ pub(super) async fn add_reference(
         rule,
     });
     let mut theirs = other.layout.clone();
-    if !theirs.referenced_by.iter().any(|known| known == directory.path.text()) {
+    if !theirs
+        .referenced_by
+        .iter()
+        .any(|known| known == directory.path.text())
+    {
         theirs.referenced_by.push(directory.path.text().to_owned());
     }
     let changes = [(&*directory, &layout), (&*other, &theirs)];
     let rules = Rules::of(client, &directory, Touched::Removed).await?;
     let dangling = rules.dangling(&directory, attribute, &other, there, &Sql::default())?;
     let steps = vec![Step::expecting(dangling, Expect::Nothing)];
-    client.change_layouts(&changes, steps, "an entry refers to nothing").await
+    client
+        .change_layouts(&changes, steps, "an entry refers to nothing")
+        .await
 }
 
 fn check_reference(
@@ -293,13 +334,19 @@ fn check_reference(
     let here = directory.layout.attribute(attribute)?;
     if there == FILE {
         let is_text = here.of.kind() == crate::value::Kind::Text;
-        return if is_text { Ok(()) } else { refused("a name is a text, the attribute is not") };
+        return if is_text {
+            Ok(())
+        } else {
+            refused("a name is a text, the attribute is not")
+        };
     }
     let theirs = other.layout.attribute(there)?;
     if theirs.slot.access != Access::Unique {
         return refused("the attribute there needs a unique rule first: `constraint_add_unique`");
     }
-    if theirs.of.kind() != here.of.kind() || theirs.shown.split('(').next() != here.shown.split('(').next() {
+    if theirs.of.kind() != here.of.kind()
+        || theirs.shown.split('(').next() != here.shown.split('(').next()
+    {
         return refused("the two attributes have different types");
     }
     Ok(())
@@ -313,12 +360,16 @@ pub(super) async fn drop_rule(client: &mut Client, path: &str, name: &str) -> An
     let count = layout.rules.len();
     layout.rules.retain(|named| named.name != name);
     if layout.rules.len() < count {
-        return client.change_layout(&directory, &layout, Vec::new(), "").await;
+        return client
+            .change_layout(&directory, &layout, Vec::new(), "")
+            .await;
     }
     match layout.attributes.iter_mut().find(|one| one.name == name) {
         Some(attribute) if attribute.is_required => {
             attribute.is_required = false;
-            client.change_layout(&directory, &layout, Vec::new(), "").await
+            client
+                .change_layout(&directory, &layout, Vec::new(), "")
+                .await
         }
         Some(attribute) if attribute.slot.access == Access::Unique => {
             super::schema::move_attribute(client, &directory, name, Access::Plain).await
@@ -342,7 +393,9 @@ pub(super) async fn rule_of(
                 let parsed = parse_expression(condition)?;
                 parsed.names().iter().any(|known| known.name == attribute)
             }
-            Rule::Reference { attribute: known, .. } => known == attribute,
+            Rule::Reference {
+                attribute: known, ..
+            } => known == attribute,
         };
         if is_named {
             return Ok(Some(format!("`{name}`")));
@@ -350,9 +403,8 @@ pub(super) async fn rule_of(
     }
     let rules = Rules::of(client, directory, Touched::Removed).await?;
     let mut referring = rules.referring.iter();
-    let found = referring.find(|one| {
-        references_to(one, &directory.path).any(|(_, there)| there == attribute)
-    });
+    let found = referring
+        .find(|one| references_to(one, &directory.path).any(|(_, there)| there == attribute));
     Ok(found.map(|one| format!("of a reference in {}", one.path.text())))
 }
 

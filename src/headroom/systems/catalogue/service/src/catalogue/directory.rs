@@ -161,15 +161,22 @@ impl Directory {
         };
         condition.text(" AND (");
         column(condition, ".owner = ");
-        condition.bind(Value::Text(person.name.clone())).text(" AND (");
+        condition
+            .bind(Value::Text(person.name.clone()))
+            .text(" AND (");
         column(condition, ".mode & ");
-        condition.number(wanted.number()).text(") = ").number(wanted.number());
+        condition
+            .number(wanted.number())
+            .text(") = ")
+            .number(wanted.number());
         if self.rights(person).include(wanted) {
             condition.text(" OR ");
             column(condition, ".acl = ''");
         }
         for group in person.groups.iter().filter(|_| self.layout.has_acls) {
-            condition.text(" OR ").by_dialect(["instr(", "strpos(", "instr("]);
+            condition
+                .text(" OR ")
+                .by_dialect(["instr(", "strpos(", "instr("]);
             column(condition, ".acl, ");
             condition
                 .by_dialect(["", "CAST(", ""])
@@ -233,7 +240,10 @@ mod tests {
         assert_eq!(rights(ROOT, &[]), "rwx");
         let bob = person("bob", &[]);
         let refused = directory.demand(&bob, Rights::WRITE).unwrap_err();
-        assert_eq!(refused.message, "`bob` has `---` on /jobs, which needs `-w-`");
+        assert_eq!(
+            refused.message,
+            "`bob` has `---` on /jobs, which needs `-w-`"
+        );
         assert!(directory.demand_owner(&bob).is_err());
     }
 
@@ -242,7 +252,9 @@ mod tests {
         let directory = directory();
         let mut condition = Sql::default();
         let bob = person("bob", &["ann:readers"]);
-        directory.only_allowed(&bob, Rights::READ, 0, &mut condition).unwrap();
+        directory
+            .only_allowed(&bob, Rights::READ, 0, &mut condition)
+            .unwrap();
         assert_eq!(condition, Sql::default());
         let refused = directory.only_allowed(&bob, Rights::WRITE, 0, &mut condition);
         assert_eq!(refused.unwrap_err().code, Code::PermissionDenied);
@@ -255,7 +267,9 @@ mod tests {
         directory.layout.has_acls = true;
         let mut condition = Sql::default();
         let bob = person("bob", &["x:y"]);
-        directory.only_allowed(&bob, Rights::READ, 2, &mut condition).unwrap();
+        directory
+            .only_allowed(&bob, Rights::READ, 2, &mut condition)
+            .unwrap();
         let (text, values) = condition.render(Dialect::Sqlite);
         assert_eq!(
             text,

@@ -1,5 +1,6 @@
 //! `dump`: the commands that make a directory and all below it again.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::client::{Client, Ended, gone};
@@ -54,11 +55,18 @@ fn schema(directory: &Directory) -> Vec<String> {
     let mut lines = Vec::new();
     if directory.path != Path::root() {
         let options = [(!has_owners, " plain"), (has_acls, " acls")];
-        let options = options.iter().filter(|(is_on, _)| *is_on).map(|(_, option)| *option);
+        let options = options
+            .iter()
+            .filter(|(is_on, _)| *is_on)
+            .map(|(_, option)| *option);
         lines.push(format!("createdir {path}{}", options.collect::<String>()));
     }
     for attribute in &directory.layout.attributes {
-        lines.push(format!("addattr {path} {} {}", attribute.name, quoted(&attribute.shown)));
+        lines.push(format!(
+            "addattr {path} {} {}",
+            attribute.name,
+            quoted(&attribute.shown)
+        ));
     }
     lines
 }
@@ -116,7 +124,10 @@ async fn entries(
             let slot = attribute.slot;
             query.text(", ").column(Column { table: 0, slot });
         }
-        query.text(" FROM ").text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
+        query
+            .text(" FROM ")
+            .text(directory.layout.family.table())
+            .text(" AS e0 WHERE e0.dir = ");
         query.bind(Value::Integer(directory.id));
         directory.only_allowed(&person, Rights::READ, 0, &mut query)?;
         guard.and(Use::Read, &mut query);
@@ -150,7 +161,7 @@ fn entry(directory: &Directory, row: &[Value]) -> Vec<String> {
     for (attribute, value) in directory.layout.attributes.iter().zip(&row[4..]) {
         if *value != Value::Null {
             let value = quoted(&attribute.of.decode(value));
-            line.push_str(&format!(" {} {value}", attribute.name));
+            let _ = write!(line, " {} {value}", attribute.name);
         }
     }
     let mut lines = vec![line];
@@ -174,7 +185,9 @@ async fn children(client: &mut Client, directory: &Directory) -> Answer<Vec<Path
     let mut found = Vec::new();
     for shard in client.shards_below(&directory.path) {
         let mut query = Sql::new("SELECT path FROM directory WHERE parent = ");
-        query.bind(text(directory.path.text())).text(" ORDER BY path DESC");
+        query
+            .bind(text(directory.path.text()))
+            .text(" ORDER BY path DESC");
         for row in client.query(shard, query).await?.rows {
             found.push(Path::root().resolve(&shown(&row[0]))?);
         }

@@ -18,7 +18,7 @@ use crate::language::parser::parse_expression;
 use crate::language::pattern::Pattern;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::store::sql::{Slot, Sql};
-use crate::store::{Expect, Step};
+use crate::store::{Expect, Outcome, Step};
 use crate::value::Value;
 use crate::wire::reply::Reply;
 
@@ -40,7 +40,9 @@ impl Row {
         if let [first, ..] = directory.layout.missing(&given)[..] {
             return Err(required(first));
         }
-        let values = pairs.iter().map(|(attribute, text)| encoded(directory, attribute, text));
+        let values = pairs
+            .iter()
+            .map(|(attribute, text)| encoded(directory, attribute, text));
         Ok(Self {
             name: name.to_owned(),
             values: values.collect::<Answer<_>>()?,
@@ -56,8 +58,13 @@ impl Row {
         for (slot, _) in &self.values {
             sql.text(", ").slot(*slot);
         }
-        sql.text(") SELECT ").bind(Value::Integer(directory.id)).text(", ");
-        sql.bind(text(&self.name)).text(", ").bind(text(&person.name)).text(", ");
+        sql.text(") SELECT ")
+            .bind(Value::Integer(directory.id))
+            .text(", ");
+        sql.bind(text(&self.name))
+            .text(", ")
+            .bind(text(&person.name))
+            .text(", ");
         sql.number(Rights::ALL.number()).text(", ''");
         for (slot, value) in &self.values {
             sql.text(", ").bind_as(value.clone(), slot.kind);
@@ -71,9 +78,10 @@ impl Row {
 
 fn encoded(directory: &Directory, name: &str, text: &str) -> Answer<(Slot, Value)> {
     let attribute = directory.layout.attribute(name)?;
-    let value = attribute.of.encode(text).map_err(|refusal| {
-        Refusal::new(refusal.code, format!("`{name}`: {}", refusal.message))
-    })?;
+    let value = attribute
+        .of
+        .encode(text)
+        .map_err(|refusal| Refusal::new(refusal.code, format!("`{name}`: {}", refusal.message)))?;
     if value == Value::Null && attribute.is_required {
         return Err(required(name));
     }
@@ -103,7 +111,7 @@ fn required(name: &str) -> Refusal {
 }
 
 /// Split words into pairs.
-pub(super) fn pairs<'a>(words: &'a [String]) -> Answer<Vec<(&'a str, &'a str)>> {
+pub(super) fn pairs(words: &[String]) -> Answer<Vec<(&str, &str)>> {
     if words.len() % 2 == 1 {
         let message = "each attribute needs a value";
         return Err(Refusal::new(Code::IllegalCommand, message));
@@ -148,7 +156,11 @@ pub(super) async fn addentries(client: &mut Client, paths: &[String]) -> Answer<
 }
 
 /// Add rows, all or none of them.
-pub(super) async fn add(client: &mut Client, directory: &Arc<Directory>, rows: &[Row]) -> Answer<Ended> {
+pub(super) async fn add(
+    client: &mut Client,
+    directory: &Arc<Directory>,
+    rows: &[Row],
+) -> Answer<Ended> {
     let person = client.person().await?;
     directory.demand(&person, Rights::WRITE)?;
     let rules = Rules::of(client, directory, Touched::Added).await?;
@@ -218,11 +230,23 @@ pub(super) async fn clearattr(client: &mut Client, pattern: &str, name: &str) ->
 }
 
 /// Change values of entries by expressions, where a condition holds.
-pub(super) async fn updateattr(client: &mut Client, pattern: &str, words: &[String]) -> Answer<Ended> {
+pub(super) async fn updateattr(
+    client: &mut Client,
+    pattern: &str,
+    words: &[String],
+) -> Answer<Ended> {
     let update = Update::of(client, pattern, words).await?;
     let sql = update.statement()?;
     let filter = update.filter.as_ref();
-    change(client, &update.scope, sql, Some(&update.pattern), filter, Touched::Changed).await
+    change(
+        client,
+        &update.scope,
+        sql,
+        Some(&update.pattern),
+        filter,
+        Touched::Changed,
+    )
+    .await
 }
 
 /// The same for one entry at most, whose name is the reply. Entries that another client is about to
@@ -260,16 +284,33 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
     let shard = client.catalogue.shard(&scope.first().path);
     let mut query = Sql::new("SELECT e0.name");
     scope.from(&mut query);
-    conditions(scope, Some(&update.pattern), update.filter.as_ref(), &mut query)?;
+    conditions(
+        scope,
+        Some(&update.pattern),
+        update.filter.as_ref(),
+        &mut query,
+    )?;
     scope.guard().and(Use::Read, &mut query);
-    query.text(" LIMIT 1").by_dialect(["", " FOR UPDATE OF e0 SKIP LOCKED", " FOR UPDATE SKIP LOCKED"]);
+    query.text(" LIMIT 1").by_dialect([
+        "",
+        " FOR UPDATE OF e0 SKIP LOCKED",
+        " FOR UPDATE SKIP LOCKED",
+    ]);
     let found = client.query(shard, query).await?;
     let Some(name) = found.rows.first().map(|row| super::shown(&row[0])) else {
         let is_current = client.is_current(shard, &scope.guard()).await?;
         return Ok(if is_current { One::Nothing } else { One::Stale });
     };
     let only = Pattern::parse(&escaped(&name))?;
-    let ended = change(client, scope, update.statement()?, Some(&only), None, Touched::Changed).await?;
+    let ended = change(
+        client,
+        scope,
+        update.statement()?,
+        Some(&only),
+        None,
+        Touched::Changed,
+    )
+    .await?;
     Ok(match ended {
         Ended::Done => One::Entry(name),
         Ended::Stale => One::Stale,
@@ -355,7 +396,9 @@ fn conditions(
 ) -> Answer<()> {
     scope.conditions(Rights::WRITE, sql)?;
     if let Some(filter) = filter {
-        scope.first().only_allowed(&scope.person, Rights::READ, 0, sql)?;
+        scope
+            .first()
+            .only_allowed(&scope.person, Rights::READ, 0, sql)?;
         sql.text(" AND ").append(condition(filter, scope)?);
     }
     if let Some(pattern) = pattern {
@@ -381,7 +424,11 @@ async fn change(
     let mut steps = rules.before(&guard);
     let before = steps.len();
     let is_required = filter.is_none();
-    let expect = if is_required { Expect::Something } else { Expect::Anything };
+    let expect = if is_required {
+        Expect::Something
+    } else {
+        Expect::Anything
+    };
     steps.push(Step::expecting(sql, expect));
     let mut only = Sql::default();
     if let Some(pattern) = pattern {
@@ -395,7 +442,7 @@ async fn change(
     match client.attempt(shard, &guard, steps).await? {
         Tried::Stale => Ok(Ended::Stale),
         Tried::Done(outcomes) => {
-            let is_changed = outcomes.get(before).is_some_and(|one| one.is_something());
+            let is_changed = outcomes.get(before).is_some_and(Outcome::is_something);
             let is_done = is_changed || client.is_current(shard, &guard).await?;
             Ok(if is_done { Ended::Done } else { Ended::Stale })
         }
@@ -414,7 +461,8 @@ async fn change(
 /// Return the statement that removes the replicas of entries that are gone.
 fn orphans(directory: &Directory) -> Sql {
     let mut sql = Sql::new("DELETE FROM replica WHERE dir = ");
-    sql.bind(Value::Integer(directory.id)).text(" AND NOT EXISTS (SELECT 1 FROM ");
+    sql.bind(Value::Integer(directory.id))
+        .text(" AND NOT EXISTS (SELECT 1 FROM ");
     sql.text(directory.layout.family.table());
     sql.text(" AS e0 WHERE e0.dir = replica.dir AND e0.name = replica.name)");
     sql
@@ -441,8 +489,13 @@ impl Client {
 
     async fn entry(&mut self, directory: &Directory, name: &str) -> Answer<bool> {
         let mut query = Sql::new("SELECT 1 FROM ");
-        query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
-        query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
+        query
+            .text(directory.layout.family.table())
+            .text(" AS e0 WHERE e0.dir = ");
+        query
+            .bind(Value::Integer(directory.id))
+            .text(" AND e0.name = ")
+            .bind(text(name));
         let shard = self.catalogue.shard(&directory.path);
         Ok(self.query(shard, query).await?.is_something())
     }
@@ -453,7 +506,9 @@ impl Client {
         Ok(if self.entry(directory, name).await? {
             Refusal::new(Code::Exists, format!("{path} exists"))
         } else {
-            let message = format!("{path} has a value that another entry has, which a unique attribute forbids");
+            let message = format!(
+                "{path} has a value that another entry has, which a unique attribute forbids"
+            );
             Refusal::new(Code::Constraint, message)
         })
     }

@@ -70,7 +70,8 @@ impl Guard {
         lock.text(")");
         // The versions are compared by the statement after this one: a row that waited for its
         // lock has to be seen as it is then.
-        lock.text(" ORDER BY d.id").by_dialect(["", " FOR UPDATE", " FOR UPDATE"]);
+        lock.text(" ORDER BY d.id")
+            .by_dialect(["", " FOR UPDATE", " FOR UPDATE"]);
         lock
     }
 }
@@ -92,7 +93,10 @@ mod tests {
         let mut statement = Sql::new("UPDATE entry SET i0 = 1 WHERE 1 = 1");
         guard().and(Use::Write, &mut statement);
         let (text, values) = statement.render(Dialect::Postgres);
-        assert!(text.ends_with("d.id = $2 AND d.version = $3 FOR KEY SHARE)"), "{text}");
+        assert!(
+            text.ends_with("d.id = $2 AND d.version = $3 FOR KEY SHARE)"),
+            "{text}"
+        );
         assert_eq!(values.len(), 3);
     }
 
@@ -105,6 +109,9 @@ mod tests {
     #[test]
     fn a_change_locks_in_the_order_of_ids() {
         let (text, _) = guard().lock().render(Dialect::Mysql);
-        assert!(text.ends_with("d.id IN (?) ORDER BY d.id FOR UPDATE"), "{text}");
+        assert!(
+            text.ends_with("d.id IN (?) ORDER BY d.id FOR UPDATE"),
+            "{text}"
+        );
     }
 }

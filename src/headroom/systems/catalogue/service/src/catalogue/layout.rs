@@ -140,7 +140,9 @@ impl Layout {
 /// It is not a letter or `_` followed by letters, digits and `_`, is too long, or is `FILE`.
 pub fn check_attribute_name(name: &str) -> Answer<()> {
     let mut letters = name.chars();
-    let begins = letters.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    let begins = letters
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_');
     let is_fine = begins
         && letters.all(|c| c.is_alphanumeric() || c == '_')
         && name.chars().count() <= NAME_CHARACTERS
@@ -178,7 +180,10 @@ mod tests {
         let full = layout.free_slot(Family::Narrow, Access::Plain, &Type::Int);
         assert_eq!(full.unwrap_err().code, Code::IllegalCommand);
         assert_eq!(layout.missing(&["a0"]), ["a3"]);
-        assert_eq!(layout.attribute("a9").unwrap_err().code, Code::NoSuchAttribute);
+        assert_eq!(
+            layout.attribute("a9").unwrap_err().code,
+            Code::NoSuchAttribute
+        );
         let text = serde_json::to_string(&layout).unwrap();
         assert_eq!(serde_json::from_str::<Layout>(&text).unwrap(), layout);
     }

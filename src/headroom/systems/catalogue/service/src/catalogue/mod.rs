@@ -107,9 +107,17 @@ impl Catalogue {
     /// If there is no such person.
     pub async fn set_password(&self, person: &str, password: String) -> Answer<()> {
         let hash = self.passwords.hash(password).await?;
-        let ran = self.store.run(0, vec![Step::new(people::set_password(person, hash))]);
-        let is_known = ran.await?.outcomes.iter().any(|outcome| outcome.changed > 0);
-        is_known.then_some(()).ok_or_else(|| people::no_person(person))
+        let ran = self
+            .store
+            .run(0, vec![Step::new(people::set_password(person, hash))]);
+        let is_known = ran
+            .await?
+            .outcomes
+            .iter()
+            .any(|outcome| outcome.changed > 0);
+        is_known
+            .then_some(())
+            .ok_or_else(|| people::no_person(person))
     }
 
     /// Return the client of a person, as if it had logged in.
@@ -139,7 +147,8 @@ impl Catalogue {
         if let Some(found) = self.cache.person(name) {
             return Ok(found);
         }
-        let mut query = Sql::new("SELECT a.epoch, m.team FROM authority AS a JOIN person AS p ON p.name = ");
+        let mut query =
+            Sql::new("SELECT a.epoch, m.team FROM authority AS a JOIN person AS p ON p.name = ");
         query
             .bind(Value::Text(name.to_owned()))
             .text(" LEFT JOIN member AS m ON m.person = p.name WHERE a.id = 1");
@@ -173,9 +182,14 @@ impl Catalogue {
         if self.store.shards() == 1 {
             return Ok(());
         }
-        let rows = self.rows(Sql::new("SELECT epoch FROM authority WHERE id = 1")).await?;
+        let rows = self
+            .rows(Sql::new("SELECT epoch FROM authority WHERE id = 1"))
+            .await?;
         let Some(Value::Integer(epoch)) = rows.first().map(|row| row[0].clone()) else {
-            return Err(Refusal::new(Code::Unavailable, "the catalogue has no epoch"));
+            return Err(Refusal::new(
+                Code::Unavailable,
+                "the catalogue has no epoch",
+            ));
         };
         for shard in 1..self.store.shards() {
             let mut update = Sql::new("UPDATE authority SET epoch = ");
@@ -193,7 +207,9 @@ impl Catalogue {
         let refused = |message: &str| Refusal::new(Code::LoginRefused, message);
         match who.proof {
             Proof::Password(_) if !who.is_encrypted && !self.settings.allows_plain_passwords => {
-                Err(refused("a password needs an encrypted connection; choose `ssl`"))
+                Err(refused(
+                    "a password needs an encrypted connection; choose `ssl`",
+                ))
             }
             Proof::Password(password) => {
                 let hash = self.rows(people::password(&who.login)).await?;
@@ -219,17 +235,23 @@ impl Catalogue {
                 });
                 let fits = |name: &String| who.login.is_empty() || *name == who.login;
                 names.into_iter().find(fits).ok_or_else(|| {
-                    refused(&format!("no such user belongs to the certificate {subject}"))
+                    refused(&format!(
+                        "no such user belongs to the certificate {subject}"
+                    ))
                 })
             }
             Proof::Token(claims) => {
-                let person = claims.person.filter(|name| who.login.is_empty() || *name == who.login);
+                let person = claims
+                    .person
+                    .filter(|name| who.login.is_empty() || *name == who.login);
                 person.ok_or_else(|| refused("the token belongs to no such user"))
             }
             Proof::Resumed(person) => Ok(person),
-            Proof::Anonymous => self.settings.guest.clone().ok_or_else(|| {
-                refused("log in with a password, a certificate or a token")
-            }),
+            Proof::Anonymous => self
+                .settings
+                .guest
+                .clone()
+                .ok_or_else(|| refused("log in with a password, a certificate or a token")),
         }
     }
 }
@@ -302,4 +324,3 @@ fn shown(value: &Value) -> String {
         Value::Null => String::new(),
     }
 }
-

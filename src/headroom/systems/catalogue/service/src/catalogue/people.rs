@@ -16,7 +16,9 @@ const NAME_LETTERS: usize = 64;
 pub(super) fn make_root() -> Sql {
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("person (name) VALUES (").bind(text(ROOT)).text(")");
+    sql.text("person (name) VALUES (")
+        .bind(text(ROOT))
+        .text(")");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     sql
 }
@@ -24,7 +26,9 @@ pub(super) fn make_root() -> Sql {
 /// Return the statement that sets the hash of a password.
 pub(super) fn set_password(person: &str, hash: String) -> Sql {
     let mut sql = Sql::new("UPDATE person SET password = ");
-    sql.bind(text(hash)).text(" WHERE name = ").bind(text(person));
+    sql.bind(text(hash))
+        .text(" WHERE name = ")
+        .bind(text(person));
     sql
 }
 
@@ -91,7 +95,10 @@ impl Client {
         if self.person().await?.is_root() {
             return Ok(());
         }
-        Err(Refusal::new(Code::PermissionDenied, "only root may do this"))
+        Err(Refusal::new(
+            Code::PermissionDenied,
+            "only root may do this",
+        ))
     }
 
     /// Change users or groups, and raise the epoch. These changes are
@@ -130,7 +137,10 @@ impl Client {
         if owner == self.name || self.name == ROOT {
             return self.catalogue.demand_group(group).await;
         }
-        Err(Refusal::new(Code::PermissionDenied, format!("`{group}` belongs to `{owner}`")))
+        Err(Refusal::new(
+            Code::PermissionDenied,
+            format!("`{group}` belongs to `{owner}`"),
+        ))
     }
 }
 
@@ -165,7 +175,9 @@ pub(super) async fn user_create(
     check_name(name)?;
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("person (name) VALUES (").bind(text(name)).text(")");
+    sql.text("person (name) VALUES (")
+        .bind(text(name))
+        .text(")");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     let mut steps = vec![Step::expecting(sql, Expect::Something)];
     if let Some(password) = password {
@@ -187,7 +199,10 @@ pub(super) async fn user_remove(client: &mut Client, name: &str) -> Answer<Ended
         ("DELETE FROM credential WHERE person = ", ""),
         ("DELETE FROM session WHERE person = ", ""),
         ("DELETE FROM member WHERE person = ", ""),
-        ("DELETE FROM member WHERE team IN (SELECT name FROM team WHERE owner = ", ")"),
+        (
+            "DELETE FROM member WHERE team IN (SELECT name FROM team WHERE owner = ",
+            ")",
+        ),
         ("DELETE FROM team WHERE owner = ", ""),
     ] {
         let mut sql = Sql::new(begin);
@@ -224,7 +239,9 @@ pub(super) async fn user_subject_add(
     client.catalogue.demand_person(name).await?;
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("credential (subject, person) VALUES (").bind(text(subject)).text(", ");
+    sql.text("credential (subject, person) VALUES (")
+        .bind(text(subject))
+        .text(", ");
     sql.bind(text(name)).text(")");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     let steps = vec![Step::expecting(sql, Expect::Something)];
@@ -238,7 +255,10 @@ pub(super) async fn user_subject_remove(client: &mut Client, subject: &str) -> A
     let mut sql = Sql::new("DELETE FROM credential WHERE subject = ");
     sql.bind(text(subject));
     let steps = vec![Step::expecting(sql, Expect::Something)];
-    let missing = Refusal::new(Code::NoSuchName, format!("no user has the subject `{subject}`"));
+    let missing = Refusal::new(
+        Code::NoSuchName,
+        format!("no user has the subject `{subject}`"),
+    );
     client.change_people(steps, missing).await
 }
 
@@ -261,7 +281,9 @@ pub(super) async fn grp_create(client: &mut Client, name: &str) -> Answer<Ended>
     }
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("team (name, owner) VALUES (").bind(text(&full)).text(", ");
+    sql.text("team (name, owner) VALUES (")
+        .bind(text(&full))
+        .text(", ");
     sql.bind(text(owner)).text(")");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     let steps = vec![Step::expecting(sql, Expect::Something)];
@@ -307,16 +329,21 @@ pub(super) async fn grp_change(
     let mut sql = Sql::default();
     let unmet = if is_in {
         sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-        sql.text("member (team, person) VALUES (").bind(text(&full)).text(", ");
+        sql.text("member (team, person) VALUES (")
+            .bind(text(&full))
+            .text(", ");
         sql.bind(text(user)).text(")");
         sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
         Refusal::new(Code::Exists, format!("`{user}` is in `{full}`"))
     } else {
-        sql.text("DELETE FROM member WHERE team = ").bind(text(&full));
+        sql.text("DELETE FROM member WHERE team = ")
+            .bind(text(&full));
         sql.text(" AND person = ").bind(text(user));
         Refusal::new(Code::NoSuchName, format!("`{user}` is not in `{full}`"))
     };
-    client.change_people(vec![Step::expecting(sql, Expect::Something)], unmet).await
+    client
+        .change_people(vec![Step::expecting(sql, Expect::Something)], unmet)
+        .await
 }
 
 /// Groups that a user belongs to, or owns.

@@ -17,7 +17,9 @@ use crate::wire::reply::Reply;
 
 /// Append ` AND …`: the name fits.
 pub(super) fn and_name(pattern: &Pattern, query: &mut Sql) {
-    query.text(" AND ").append(pattern.condition(&Sql::new("e0.name")));
+    query
+        .text(" AND ")
+        .append(pattern.condition(&Sql::new("e0.name")));
 }
 
 /// Refuse a name without wildcards that was not found.
@@ -59,7 +61,10 @@ pub(super) async fn getattr(
     reply.columns(types.len());
     let shard = client.catalogue.shard(&path);
     let show = |column: usize, value: &Value| types[column].decode(value);
-    match client.stream(shard, &scope.guard(), query, reply, &show).await? {
+    match client
+        .stream(shard, &scope.guard(), query, reply, &show)
+        .await?
+    {
         Streamed::Stale => Ok(Ended::Stale),
         Streamed::Rows(0) => not_found(&path, &pattern),
         Streamed::Rows(_) => Ok(Ended::Done),
@@ -96,7 +101,10 @@ pub(super) async fn find(
     reply.columns(1);
     let shard = client.catalogue.shard(&path);
     let show = |_: usize, value: &Value| super::shown(value);
-    match client.stream(shard, &scope.guard(), query, reply, &show).await? {
+    match client
+        .stream(shard, &scope.guard(), query, reply, &show)
+        .await?
+    {
         Streamed::Stale => Ok(Ended::Stale),
         Streamed::Rows(_) => Ok(Ended::Done),
     }

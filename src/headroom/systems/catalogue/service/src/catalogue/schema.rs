@@ -24,7 +24,8 @@ impl Client {
         steps: Vec<Step>,
         unmet: &str,
     ) -> Answer<Ended> {
-        self.change_layouts(&[(directory, layout)], steps, unmet).await
+        self.change_layouts(&[(directory, layout)], steps, unmet)
+            .await
     }
 
     /// Change the layouts of several directories of one database together.
@@ -52,8 +53,14 @@ impl Client {
             all.push(Step::expecting(update, Expect::Something));
         }
         let shard = self.catalogue.shard(&changes[0].0.path);
-        self.changed(shard, &guard, all, unmet, changes.iter().map(|(one, _)| *one))
-            .await
+        self.changed(
+            shard,
+            &guard,
+            all,
+            unmet,
+            changes.iter().map(|(one, _)| *one),
+        )
+        .await
     }
 
     /// Run the steps of a change of directories, which are then forgotten.
@@ -66,7 +73,9 @@ impl Client {
         directories: impl Iterator<Item = &'a Directory>,
     ) -> Answer<Ended> {
         let tried = self.attempt(shard, guard, steps).await?;
-        self.catalogue.cache.forget(directories.map(|one| &one.path), "");
+        self.catalogue
+            .cache
+            .forget(directories.map(|one| &one.path), "");
         match tried {
             Tried::Done(_) => Ok(Ended::Done),
             Tried::Stale => Ok(Ended::Stale),
@@ -82,12 +91,20 @@ pub(super) fn json(layout: &Layout) -> Answer<String> {
 }
 
 /// Add an attribute.
-pub(super) async fn addattr(client: &mut Client, path: &str, name: &str, of: &str) -> Answer<Ended> {
+pub(super) async fn addattr(
+    client: &mut Client,
+    path: &str,
+    name: &str,
+    of: &str,
+) -> Answer<Ended> {
     check_attribute_name(name)?;
     let directory = directory(client, path).await?;
     let mut layout = directory.layout.clone();
     if layout.attributes.iter().any(|known| known.name == name) {
-        return Err(Refusal::new(Code::Exists, format!("the attribute `{name}` exists")));
+        return Err(Refusal::new(
+            Code::Exists,
+            format!("the attribute `{name}` exists"),
+        ));
     }
     let parsed = Type::parse(of)?;
     let mut steps = Vec::new();
@@ -122,9 +139,15 @@ pub(super) async fn removeattr(client: &mut Client, path: &str, name: &str) -> A
     layout.attributes.retain(|one| one.name != name);
     // The column must be empty when another attribute takes it.
     let mut clear = Sql::new("UPDATE ");
-    clear.text(layout.family.table()).text(" SET ").slot(slot).text(" = NULL WHERE dir = ");
+    clear
+        .text(layout.family.table())
+        .text(" SET ")
+        .slot(slot)
+        .text(" = NULL WHERE dir = ");
     clear.bind(Value::Integer(directory.id));
-    client.change_layout(&directory, &layout, vec![Step::new(clear)], "").await
+    client
+        .change_layout(&directory, &layout, vec![Step::new(clear)], "")
+        .await
 }
 
 /// Let entries need a value of an attribute.
@@ -138,7 +161,9 @@ pub(super) async fn require(client: &mut Client, path: &str, name: &str) -> Answ
         attribute.is_required |= attribute.name == name;
     }
     let steps = vec![Step::expecting(missing, Expect::Nothing)];
-    client.change_layout(&directory, &layout, steps, "an entry has no value").await
+    client
+        .change_layout(&directory, &layout, steps, "an entry has no value")
+        .await
 }
 
 /// Let no two entries have the same value of an attribute.
@@ -148,7 +173,12 @@ pub(super) async fn unique(client: &mut Client, path: &str, name: &str) -> Answe
 }
 
 /// Give an attribute an index, or take it away.
-pub(super) async fn index(client: &mut Client, path: &str, name: &str, is_on: bool) -> Answer<Ended> {
+pub(super) async fn index(
+    client: &mut Client,
+    path: &str,
+    name: &str,
+    is_on: bool,
+) -> Answer<Ended> {
     let directory = directory(client, path).await?;
     let access = directory.layout.attribute(name)?.slot.access;
     match (access, is_on) {
@@ -159,9 +189,10 @@ pub(super) async fn index(client: &mut Client, path: &str, name: &str, is_on: bo
         (Access::Indexed, true) => {
             Err(Refusal::new(Code::Exists, format!("`{name}` has an index")))
         }
-        (Access::Plain, false) => {
-            Err(Refusal::new(Code::NoSuchName, format!("`{name}` has no index")))
-        }
+        (Access::Plain, false) => Err(Refusal::new(
+            Code::NoSuchName,
+            format!("`{name}` has no index"),
+        )),
         (_, true) => move_attribute(client, &directory, name, Access::Indexed).await,
         (_, false) => move_attribute(client, &directory, name, Access::Plain).await,
     }
@@ -205,7 +236,9 @@ pub(super) async fn move_attribute(
     let unmet = format!(
         "two entries have the same value, or one is longer than {KEY_CHARACTERS} characters"
     );
-    client.change_layout(directory, &layout, steps, &unmet).await
+    client
+        .change_layout(directory, &layout, steps, &unmet)
+        .await
 }
 
 fn refusing_long(directory: &Directory, slot: Slot, family: Family) -> Option<Step> {
@@ -213,16 +246,28 @@ fn refusing_long(directory: &Directory, slot: Slot, family: Family) -> Option<St
         return None;
     }
     let mut long = Sql::new("SELECT 1 FROM ");
-    long.text(family.table()).text(" WHERE dir = ").bind(Value::Integer(directory.id));
-    long.by_dialect([" AND length(", " AND char_length(", " AND char_length("]).slot(slot);
-    long.text(") > ").number(i64::try_from(KEY_CHARACTERS).unwrap_or(i64::MAX)).text(" LIMIT 1");
+    long.text(family.table())
+        .text(" WHERE dir = ")
+        .bind(Value::Integer(directory.id));
+    long.by_dialect([" AND length(", " AND char_length(", " AND char_length("])
+        .slot(slot);
+    long.text(") > ")
+        .number(i64::try_from(KEY_CHARACTERS).unwrap_or(i64::MAX))
+        .text(" LIMIT 1");
     Some(Step::expecting(long, Expect::Nothing))
 }
 
 fn refusing_twice(directory: &Directory, slot: Slot, family: Family) -> Step {
     let mut twice = Sql::new("SELECT 1 FROM ");
-    twice.text(family.table()).text(" WHERE dir = ").bind(Value::Integer(directory.id));
-    twice.text(" AND ").slot(slot).text(" IS NOT NULL GROUP BY ").slot(slot);
+    twice
+        .text(family.table())
+        .text(" WHERE dir = ")
+        .bind(Value::Integer(directory.id));
+    twice
+        .text(" AND ")
+        .slot(slot)
+        .text(" IS NOT NULL GROUP BY ")
+        .slot(slot);
     twice.text(" HAVING COUNT(*) > 1 LIMIT 1");
     Step::expecting(twice, Expect::Nothing)
 }
@@ -239,7 +284,8 @@ fn widened(directory: &Directory) -> Vec<Step> {
     columns(&mut copy);
     copy.text(") SELECT ");
     columns(&mut copy);
-    copy.text(" FROM entry WHERE dir = ").bind(Value::Integer(directory.id));
+    copy.text(" FROM entry WHERE dir = ")
+        .bind(Value::Integer(directory.id));
     let mut remove = Sql::new("DELETE FROM entry WHERE dir = ");
     remove.bind(Value::Integer(directory.id));
     vec![Step::new(copy), Step::new(remove)]
@@ -247,7 +293,9 @@ fn widened(directory: &Directory) -> Vec<Step> {
 
 fn of_entries(directory: &Directory, begin: &'static str) -> Sql {
     let mut query = Sql::new(begin);
-    query.text(directory.layout.family.table()).text(" WHERE dir = ");
+    query
+        .text(directory.layout.family.table())
+        .text(" WHERE dir = ");
     query.bind(Value::Integer(directory.id));
     query
 }

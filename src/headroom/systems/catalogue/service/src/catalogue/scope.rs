@@ -107,7 +107,10 @@ impl Scope {
     pub fn from(&self, query: &mut Sql) {
         for (number, directory) in (0..).zip(&self.directories) {
             query.text(if number == 0 { " FROM " } else { ", " });
-            query.text(directory.layout.family.table()).text(" AS e").number(number);
+            query
+                .text(directory.layout.family.table())
+                .text(" AS e")
+                .number(number);
         }
     }
 

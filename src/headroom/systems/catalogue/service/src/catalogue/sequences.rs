@@ -16,7 +16,12 @@ use crate::value::Value;
 use crate::wire::reply::Reply;
 
 /// Make a sequence in a directory, with a step and a first number.
-pub(super) async fn create(client: &mut Client, name: &str, path: &str, numbers: &[String]) -> Answer<Ended> {
+pub(super) async fn create(
+    client: &mut Client,
+    name: &str,
+    path: &str,
+    numbers: &[String],
+) -> Answer<Ended> {
     check_name(name)?;
     let step = number(numbers.first(), 1)?;
     let start = number(numbers.get(1), 1)?;
@@ -25,16 +30,28 @@ pub(super) async fn create(client: &mut Client, name: &str, path: &str, numbers:
     let guard = writer(client, &directory).await?;
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("sequence (dir, name, next, step) SELECT ").bind(Value::Integer(directory.id));
-    sql.text(", ").bind(text(name)).text(", ").bind(Value::Integer(start)).text(", ");
-    sql.bind(Value::Integer(step)).text(" FROM authority AS a WHERE a.id = 1");
+    sql.text("sequence (dir, name, next, step) SELECT ")
+        .bind(Value::Integer(directory.id));
+    sql.text(", ")
+        .bind(text(name))
+        .text(", ")
+        .bind(Value::Integer(start))
+        .text(", ");
+    sql.bind(Value::Integer(step))
+        .text(" FROM authority AS a WHERE a.id = 1");
     guard.and(Use::Write, &mut sql);
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     let message = format!("the sequence {} exists", path.child(name));
     let exists = Refusal::new(Code::Exists, message);
-    one(client, &directory, &guard, vec![Step::expecting(sql, Expect::Something)], exists)
-        .await
-        .map(|found| found.map_or(Ended::Stale, |_| Ended::Done))
+    one(
+        client,
+        &directory,
+        &guard,
+        vec![Step::expecting(sql, Expect::Something)],
+        exists,
+    )
+    .await
+    .map(|found| found.map_or(Ended::Stale, |_| Ended::Done))
 }
 
 /// Give out the next number. In a transaction, other clients wait for its end.
@@ -74,12 +91,20 @@ pub(super) async fn remove(client: &mut Client, path: &str) -> Answer<Ended> {
     let directory = client.directory(&path).await?;
     let guard = writer(client, &directory).await?;
     let mut sql = Sql::new("DELETE FROM sequence WHERE dir = ");
-    sql.bind(Value::Integer(directory.id)).text(" AND name = ").bind(text(name));
+    sql.bind(Value::Integer(directory.id))
+        .text(" AND name = ")
+        .bind(text(name));
     guard.and(Use::Write, &mut sql);
     let missing = Refusal::new(Code::Sequence, format!("no sequence {}", path.child(name)));
-    one(client, &directory, &guard, vec![Step::expecting(sql, Expect::Something)], missing)
-        .await
-        .map(|found| found.map_or(Ended::Stale, |_| Ended::Done))
+    one(
+        client,
+        &directory,
+        &guard,
+        vec![Step::expecting(sql, Expect::Something)],
+        missing,
+    )
+    .await
+    .map(|found| found.map_or(Ended::Stale, |_| Ended::Done))
 }
 
 fn number(word: Option<&String>, default: i64) -> Answer<i64> {

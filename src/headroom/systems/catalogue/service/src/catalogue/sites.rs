@@ -18,11 +18,18 @@ pub(super) async fn site_add(client: &mut Client, name: &str, config: &str) -> A
     let id = super::new_id()? & 0x7fff_ffff;
     let mut sql = Sql::default();
     sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("site (id, name, config) VALUES (").bind(Value::Integer(id)).text(", ");
+    sql.text("site (id, name, config) VALUES (")
+        .bind(Value::Integer(id))
+        .text(", ");
     sql.bind(text(name)).text(", ").bind(text(config)).text(")");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     let exists = Refusal::new(Code::Exists, format!("the site `{name}` exists"));
-    change(client, vec![Step::expecting(sql, Expect::Something)], exists).await
+    change(
+        client,
+        vec![Step::expecting(sql, Expect::Something)],
+        exists,
+    )
+    .await
 }
 
 /// Remove a site without replicas.
@@ -32,7 +39,10 @@ pub(super) async fn site_remove(client: &mut Client, name: &str) -> Answer<Ended
     for shard in 0..client.catalogue.store.shards() {
         let mut used = Sql::new("SELECT 1 FROM replica WHERE site = ");
         used.bind(Value::Integer(id)).text(" LIMIT 1");
-        let ran = client.catalogue.store.run(shard, vec![Step::expecting(used, Expect::Nothing)]);
+        let ran = client
+            .catalogue
+            .store
+            .run(shard, vec![Step::expecting(used, Expect::Nothing)]);
         if ran.await?.failed.is_some() {
             let message = format!("the site `{name}` has replicas");
             return Err(Refusal::new(Code::NotEmpty, message));
@@ -40,7 +50,12 @@ pub(super) async fn site_remove(client: &mut Client, name: &str) -> Answer<Ended
     }
     let mut sql = Sql::new("DELETE FROM site WHERE id = ");
     sql.bind(Value::Integer(id));
-    change(client, vec![Step::expecting(sql, Expect::Something)], no_site(name)).await
+    change(
+        client,
+        vec![Step::expecting(sql, Expect::Something)],
+        no_site(name),
+    )
+    .await
 }
 
 /// Sites: `<id> <name> <config>`.
@@ -60,21 +75,34 @@ pub(super) async fn register(client: &mut Client, words: &[String]) -> Answer<En
     let [path, sites @ ..] = words else {
         return Err(usage("replica_register [-c] <entry> <site> ..."));
     };
-    if is_new {
-        if let Ended::Stale = super::entries::addentry(client, path, &[]).await? {
-            return Ok(Ended::Stale);
-        }
+    let is_own = is_new && client.begin_implicit();
+    let result = register_inside(client, is_new, path, sites).await;
+    client.end_implicit(is_own, result).await
+}
+
+async fn register_inside(
+    client: &mut Client,
+    is_new: bool,
+    path: &str,
+    sites: &[String],
+) -> Answer<Ended> {
+    if is_new && super::entries::addentry(client, path, &[]).await? == Ended::Stale {
+        return Ok(Ended::Stale);
     }
     let mut ids = Vec::new();
     for name in sites {
         ids.push(site(client, name).await?);
     }
-    write(client, path, |directory, name, guard| {
+    let ended = write(client, path, |directory, name, guard| {
         let insertions = ids.iter().map(|id| {
             let mut sql = Sql::default();
             sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-            sql.text("replica (dir, name, site) SELECT ").bind(Value::Integer(directory));
-            sql.text(", ").bind(text(name)).text(", ").bind(Value::Integer(*id));
+            sql.text("replica (dir, name, site) SELECT ")
+                .bind(Value::Integer(directory));
+            sql.text(", ")
+                .bind(text(name))
+                .text(", ")
+                .bind(Value::Integer(*id));
             sql.text(" FROM authority AS a WHERE a.id = 1");
             guard.and(Use::Write, &mut sql);
             sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
@@ -82,7 +110,12 @@ pub(super) async fn register(client: &mut Client, words: &[String]) -> Answer<En
         });
         insertions.collect()
     })
-    .await
+    .await?;
+    if is_new && ended == Ended::Stale {
+        let message = "the directory changed meanwhile; try again";
+        return Err(Refusal::new(Code::Transaction, message));
+    }
+    Ok(ended)
 }
 
 /// Remove all replicas of an entry; with `-d` the entry goes as well.
@@ -93,7 +126,9 @@ pub(super) async fn unregister(client: &mut Client, words: &[String]) -> Answer<
     };
     let ended = write(client, path, |directory, name, guard| {
         let mut sql = Sql::new("DELETE FROM replica WHERE dir = ");
-        sql.bind(Value::Integer(directory)).text(" AND name = ").bind(text(name));
+        sql.bind(Value::Integer(directory))
+            .text(" AND name = ")
+            .bind(text(name));
         guard.and(Use::Write, &mut sql);
         vec![sql]
     })
@@ -105,7 +140,11 @@ pub(super) async fn unregister(client: &mut Client, words: &[String]) -> Answer<
 }
 
 /// Sites of the replicas of entries: `<entry> <site id> <site id> ...`.
-pub(super) async fn list(client: &mut Client, words: &[String], reply: &mut Reply<'_>) -> Answer<Ended> {
+pub(super) async fn list(
+    client: &mut Client,
+    words: &[String],
+    reply: &mut Reply<'_>,
+) -> Answer<Ended> {
     let (_, paths) = option(words, "-l");
     let mut found = Vec::new();
     for text_of in paths {
@@ -116,7 +155,10 @@ pub(super) async fn list(client: &mut Client, words: &[String], reply: &mut Repl
         let guard = Guard::new(&person, [&*directory]);
         let shard = client.catalogue.shard(&path);
         let mut query = Sql::new("SELECT site FROM replica WHERE dir = ");
-        query.bind(Value::Integer(directory.id)).text(" AND name = ").bind(text(name));
+        query
+            .bind(Value::Integer(directory.id))
+            .text(" AND name = ")
+            .bind(text(name));
         guard.and(Use::Read, &mut query);
         query.text(" ORDER BY site");
         let rows = client.query(shard, query).await?.rows;
@@ -146,11 +188,20 @@ async fn write(
     directory.demand(&person, Rights::WRITE)?;
     let guard = Guard::new(&person, [&*directory]);
     let mut exists = Sql::new("SELECT 1 FROM ");
-    exists.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
-    exists.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
+    exists
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ");
+    exists
+        .bind(Value::Integer(directory.id))
+        .text(" AND e0.name = ")
+        .bind(text(name));
     guard.and(Use::Read, &mut exists);
     let mut steps = vec![Step::expecting(exists, Expect::Something)];
-    steps.extend(statements(directory.id, name, &guard).into_iter().map(Step::new));
+    steps.extend(
+        statements(directory.id, name, &guard)
+            .into_iter()
+            .map(Step::new),
+    );
     let shard = client.catalogue.shard(&path);
     match client.attempt(shard, &guard, steps).await? {
         Tried::Done(_) => Ok(Ended::Done),
@@ -176,7 +227,13 @@ fn usage(usage: &str) -> Refusal {
 async fn site(client: &Client, name: &str) -> Answer<i64> {
     let mut query = Sql::new("SELECT id FROM site WHERE name = ");
     query.bind(text(name));
-    match client.catalogue.rows(query).await?.first().map(|row| row[0].clone()) {
+    match client
+        .catalogue
+        .rows(query)
+        .await?
+        .first()
+        .map(|row| row[0].clone())
+    {
         Some(Value::Integer(id)) => Ok(id),
         _ => Err(no_site(name)),
     }
@@ -190,7 +247,10 @@ async fn demand_root(client: &mut Client) -> Answer<()> {
     if client.person().await?.is_root() {
         return Ok(());
     }
-    Err(Refusal::new(Code::PermissionDenied, "only root may do this"))
+    Err(Refusal::new(
+        Code::PermissionDenied,
+        "only root may do this",
+    ))
 }
 
 async fn change(client: &mut Client, steps: Vec<Step>, unmet: Refusal) -> Answer<Ended> {

@@ -24,7 +24,11 @@ const ROOT_ID: i64 = 1;
 /// Return the statement that makes the root directory if there is none.
 pub(super) fn make_root() -> Sql {
     let mut sql = insert_directory();
-    sql.text(" VALUES (").number(ROOT_ID).text(", '/', NULL, ").bind(text(ROOT)).text(", ");
+    sql.text(" VALUES (")
+        .number(ROOT_ID)
+        .text(", '/', NULL, ")
+        .bind(text(ROOT))
+        .text(", ");
     sql.number(Rights::ALL.number()).text(", '', 1, '{}')");
     sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
     sql
@@ -39,7 +43,11 @@ fn insert_directory() -> Sql {
 
 /// Make a directory. Options: `plain` (entries have no owners), `acls` (entries may have a list of
 /// groups), `inherit` (attributes of the parent).
-pub(super) async fn createdir(client: &mut Client, path: &str, options: &[String]) -> Answer<Ended> {
+pub(super) async fn createdir(
+    client: &mut Client,
+    path: &str,
+    options: &[String],
+) -> Answer<Ended> {
     let path = client.here.resolve(path)?;
     let Some((parent, name)) = path.split() else {
         return Err(Refusal::new(Code::DirectoryExists, "/ exists"));
@@ -53,9 +61,18 @@ pub(super) async fn createdir(client: &mut Client, path: &str, options: &[String
     let layout = new_layout(&parent, options)?;
     let guard = Guard::new(&person, [&*parent]);
     let mut sql = insert_directory();
-    sql.text(" SELECT ").bind(Value::Integer(new_id()?)).text(", ").bind(text(path.text()));
-    sql.text(", ").bind(text(parent.path.text())).text(", ").bind(text(&person.name)).text(", ");
-    sql.number(Rights::ALL.number()).text(", ").bind(text(parent.acl.searchable()));
+    sql.text(" SELECT ")
+        .bind(Value::Integer(new_id()?))
+        .text(", ")
+        .bind(text(path.text()));
+    sql.text(", ")
+        .bind(text(parent.path.text()))
+        .text(", ")
+        .bind(text(&person.name))
+        .text(", ");
+    sql.number(Rights::ALL.number())
+        .text(", ")
+        .bind(text(parent.acl.searchable()));
     sql.text(", 1, ").bind(text(super::schema::json(&layout)?));
     sql.text(" FROM authority AS a WHERE a.id = 1");
     guard.and(Use::Write, &mut sql);
@@ -193,7 +210,9 @@ async fn list(
                 guard.and(Use::Read, &mut query);
             }
             if let Some(pattern) = pattern {
-                query.text(" AND ").append(pattern.condition(&last_name(path)));
+                query
+                    .text(" AND ")
+                    .append(pattern.condition(&last_name(path)));
             }
             query.text(" ORDER BY path");
             let show = |_: usize, value: &Value| {
@@ -209,7 +228,9 @@ async fn list(
         }
     }
     let mut query = Sql::new("SELECT e0.name, 'entry' FROM ");
-    query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
+    query
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ");
     query.bind(Value::Integer(directory.id));
     guard.and(Use::Read, &mut query);
     if let Some(pattern) = pattern {
@@ -238,7 +259,8 @@ async fn list(
 fn last_name(parent: &Path) -> Sql {
     let skipped = parent.child("").chars().count() + 1;
     let mut sql = Sql::new("substr(path, ");
-    sql.number(i64::try_from(skipped).unwrap_or(i64::MAX)).text(")");
+    sql.number(i64::try_from(skipped).unwrap_or(i64::MAX))
+        .text(")");
     sql
 }
 
@@ -267,7 +289,11 @@ pub(super) async fn stat(client: &mut Client, text: &str, reply: &mut Reply<'_>)
         reply.columns(4);
         let name = whole.split().map_or("/", |(_, name)| name).to_owned();
         let mode = directory.mode.to_string();
-        lines(reply, [name, "collection".to_owned(), directory.owner.clone(), mode]).await?;
+        lines(
+            reply,
+            [name, "collection".to_owned(), directory.owner.clone(), mode],
+        )
+        .await?;
         return Ok(Ended::Done);
     }
     let (path, last) = split_last(&client.here, text)?;
@@ -276,7 +302,9 @@ pub(super) async fn stat(client: &mut Client, text: &str, reply: &mut Reply<'_>)
     directory.demand(&person, Rights::SEE)?;
     let guard = Guard::new(&person, [&*directory]);
     let mut query = Sql::new("SELECT e0.name, 'entry', e0.owner, e0.mode FROM ");
-    query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
+    query
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ");
     query.bind(Value::Integer(directory.id));
     guard.and(Use::Read, &mut query);
     and_name(&pattern, &mut query);
@@ -344,10 +372,19 @@ async fn change_directory(
         Step::expecting(set.clone(), Expect::Something),
     ];
     let shard = client.catalogue.shard(&directory.path);
-    let ended = client.changed(shard, &guard, steps, "", [&**directory].into_iter()).await?;
+    let ended = client
+        .changed(shard, &guard, steps, "", [&**directory].into_iter())
+        .await?;
     if directory.id == ROOT_ID && ended == Ended::Done {
-        for other in client.shards_below(&directory.path).filter(|other| *other != shard) {
-            client.catalogue.store.run(other, vec![Step::new(set.clone())]).await?;
+        for other in client
+            .shards_below(&directory.path)
+            .filter(|other| *other != shard)
+        {
+            client
+                .catalogue
+                .store
+                .run(other, vec![Step::new(set.clone())])
+                .await?;
         }
     }
     Ok(ended)
@@ -388,7 +425,8 @@ async fn change_entries(
     }
     let guard = Guard::new(&person, [&**directory]);
     let mut sql = Sql::new("UPDATE ");
-    sql.text(directory.layout.family.table()).text(" AS e0 SET ");
+    sql.text(directory.layout.family.table())
+        .text(" AS e0 SET ");
     match change {
         Change::Owner(owner) => {
             client.catalogue.demand_person(owner).await?;
@@ -402,7 +440,8 @@ async fn change_entries(
             return change_entry_acl(client, directory, pattern, group, *rights).await;
         }
     }
-    sql.text(" WHERE e0.dir = ").bind(Value::Integer(directory.id));
+    sql.text(" WHERE e0.dir = ")
+        .bind(Value::Integer(directory.id));
     and_owned(&person, directory, &mut sql);
     and_name(pattern, &mut sql);
     guard.and(Use::Write, &mut sql);
@@ -443,8 +482,13 @@ async fn change_acl_inside(
     let guard = Guard::new(&person, [&**directory]);
     let shard = client.catalogue.shard(&directory.path);
     let mut query = Sql::new("SELECT e0.acl FROM ");
-    query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
-    query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(&name));
+    query
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ");
+    query
+        .bind(Value::Integer(directory.id))
+        .text(" AND e0.name = ")
+        .bind(text(&name));
     and_owned(&person, directory, &mut query);
     guard.and(Use::Read, &mut query);
     query.by_dialect(["", " FOR UPDATE OF e0", " FOR UPDATE"]);
@@ -458,8 +502,13 @@ async fn change_acl_inside(
     let old = Acl::of_searchable(&super::shown(&row[0]));
     let acl = changed_acl(client, &old, group, rights).await?;
     let mut update = Sql::new("UPDATE ");
-    update.text(directory.layout.family.table()).text(" SET acl = ").bind(text(acl.searchable()));
-    update.text(" WHERE dir = ").bind(Value::Integer(directory.id));
+    update
+        .text(directory.layout.family.table())
+        .text(" SET acl = ")
+        .bind(text(acl.searchable()));
+    update
+        .text(" WHERE dir = ")
+        .bind(Value::Integer(directory.id));
     update.text(" AND name = ").bind(text(&name));
     client.query(shard, update).await?;
     Ok(Ended::Done)
@@ -497,39 +546,43 @@ pub(super) async fn acl_show(
 ) -> Answer<Ended> {
     let whole = client.here.resolve(path)?;
     let person = client.person().await?;
-    let acl = match client.find_directory(&whole).await? {
-        Some(directory) => {
-            directory.demand(&person, Rights::SEE)?;
-            if !client.is_current_of(&[&directory]).await? {
-                return Ok(Ended::Stale);
-            }
-            directory.acl.clone()
-        }
-        None => {
-            let (path, name) = split_last(&client.here, path)?;
-            let directory = client.directory(&path).await?;
-            directory.demand(&person, Rights::SEE)?;
-            let guard = Guard::new(&person, [&*directory]);
-            let shard = client.catalogue.shard(&path);
-            let mut query = Sql::new("SELECT e0.acl FROM ");
-            query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
-            query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
-            guard.and(Use::Read, &mut query);
-            match client.query(shard, query).await?.rows.first() {
-                Some(row) => Acl::of_searchable(&super::shown(&row[0])),
-                None if client.is_current(shard, &guard).await? => {
-                    let message = format!("no entry {}", path.child(name));
-                    return Err(Refusal::new(Code::NotFound, message));
-                }
-                None => return Ok(Ended::Stale),
-            }
-        }
+    let acl = if let Some(directory) = client.find_directory(&whole).await? {
+        directory.demand(&person, Rights::SEE)?;
+        let is_current = client.is_current_of(&[&directory]).await?;
+        is_current.then(|| directory.acl.clone())
+    } else {
+        entry_acl(client, path).await?
+    };
+    let Some(acl) = acl else {
+        return Ok(Ended::Stale);
     };
     reply.columns(1);
     for (group, rights) in &acl.0 {
         lines(reply, [format!("{group} {rights}")]).await?;
     }
     Ok(Ended::Done)
+}
+
+/// Return the list of groups of an entry; nothing if the plan was old.
+async fn entry_acl(client: &mut Client, text_of: &str) -> Answer<Option<Acl>> {
+    let (path, name) = split_last(&client.here, text_of)?;
+    let person = client.person().await?;
+    let directory = client.directory(&path).await?;
+    directory.demand(&person, Rights::SEE)?;
+    let guard = Guard::new(&person, [&*directory]);
+    let shard = client.catalogue.shard(&path);
+    let mut query = Sql::new("SELECT e0.acl FROM ");
+    query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
+    query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
+    guard.and(Use::Read, &mut query);
+    match client.query(shard, query).await?.rows.first() {
+        Some(row) => Ok(Some(Acl::of_searchable(&super::shown(&row[0])))),
+        None if client.is_current(shard, &guard).await? => {
+            let message = format!("no entry {}", path.child(name));
+            Err(Refusal::new(Code::NotFound, message))
+        }
+        None => Ok(None),
+    }
 }
 
 impl Client {
@@ -549,7 +602,10 @@ impl Client {
             return self.directory(path).await;
         }
         let found = self.query(shard, Directory::query(path)).await?;
-        let row = found.rows.first().ok_or_else(|| super::client::no_directory(path))?;
+        let row = found
+            .rows
+            .first()
+            .ok_or_else(|| super::client::no_directory(path))?;
         Ok(Arc::new(Directory::of_row(row)?))
     }
 }

@@ -102,7 +102,11 @@ pub(super) async fn begin(client: &mut Client, path: &str, attributes: &[String]
 
 /// Add an entry to the upload.
 pub(super) async fn put(client: &mut Client, name: &str, values: &[String]) -> Answer<Ended> {
-    if client.upload.as_ref().is_some_and(|upload| upload.fault.is_some()) {
+    if client
+        .upload
+        .as_ref()
+        .is_some_and(|upload| upload.fault.is_some())
+    {
         return Ok(Ended::Done);
     }
     let directory = directory(client).await?;

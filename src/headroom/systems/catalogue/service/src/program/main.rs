@@ -78,7 +78,10 @@ fn serve(path: Option<&Path>) -> Done {
     if configuration.server.threads > 0 {
         runtime.worker_threads(configuration.server.threads);
     }
-    runtime.enable_all().build()?.block_on(run(configuration, path))
+    runtime
+        .enable_all()
+        .build()?
+        .block_on(run(configuration, path))
 }
 
 async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
@@ -130,7 +133,9 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
     if password.is_empty() {
         return Err("the password is empty; give it on the standard input".into());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(async {
         let store = Store::open(configuration.store()?).await?;
         let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;

@@ -146,7 +146,8 @@ impl Store {
         }
     }
 
-    /// Return rows as they come; they hold a connection until the last one is read.
+    /// Return rows as they come; they hold a connection until the last one is read. PostgreSQL and
+    /// MariaDB limit the time of the whole query, a slow reader included.
     ///
     /// # Errors
     ///

@@ -173,8 +173,15 @@ impl Sql {
     /// is a lock of PostgreSQL. SQLite has no such locks, but a statement that wants one must wait for
     /// other writers there too.
     pub fn is_read(&self) -> bool {
-        let locks = ["FOR UPDATE", "FOR NO KEY UPDATE", "FOR SHARE", "FOR KEY SHARE"];
-        let begins = self.first_text().is_some_and(|text| text.starts_with("SELECT"));
+        let locks = [
+            "FOR UPDATE",
+            "FOR NO KEY UPDATE",
+            "FOR SHARE",
+            "FOR KEY SHARE",
+        ];
+        let begins = self
+            .first_text()
+            .is_some_and(|text| text.starts_with("SELECT"));
         begins && !self.has_text(&|text| locks.iter().any(|lock| text.contains(lock)))
     }
 

@@ -23,13 +23,17 @@ impl Client {
         if line(&mut stream)? != "OK\n" {
             return Err(io::Error::other("no `OK`"));
         }
-        stream.get_mut().write_all(format!("{login}\n").as_bytes())?;
+        stream
+            .get_mut()
+            .write_all(format!("{login}\n").as_bytes())?;
         Ok(Self { stream })
     }
 
     /// Run a command and return its reply without the end mark.
     pub fn run(&mut self, command: &str) -> io::Result<String> {
-        self.stream.get_mut().write_all(format!("{command}\n").as_bytes())?;
+        self.stream
+            .get_mut()
+            .write_all(format!("{command}\n").as_bytes())?;
         let mut reply = Vec::new();
         for _ in 0..2 {
             if self.stream.read_until(4, &mut reply)? == 0 || reply.pop() != Some(4) {

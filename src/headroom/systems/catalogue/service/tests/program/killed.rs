@@ -69,7 +69,10 @@ fn check(history: &mut History, there: &BTreeMap<String, u64>) {
         let found = there.get(name).copied();
         let is_fine = found == known.value || Some(found) == known.maybe;
         assert!(is_fine, "{name}: {known:?}, found {found:?}");
-        let number = name.rsplit('_').next().and_then(|number| number.parse().ok());
+        let number = name
+            .rsplit('_')
+            .next()
+            .and_then(|number| number.parse().ok());
         if number.is_some_and(has_twin) {
             let twin = there.get(&format!("{name}_twin")).copied();
             assert_eq!(found, twin, "{name}: half a transaction");
@@ -115,7 +118,10 @@ fn what_was_acknowledged_is_there_after_kills() {
                 thread::spawn(move || {
                     begin.wait();
                     let acknowledged = work(client, number, round, &mut history);
-                    assert!(is_over.load(Ordering::SeqCst), "the connection broke before");
+                    assert!(
+                        is_over.load(Ordering::SeqCst),
+                        "the connection broke before"
+                    );
                     (history, acknowledged)
                 })
             })
@@ -124,9 +130,15 @@ fn what_was_acknowledged_is_there_after_kills() {
         thread::sleep(Duration::from_millis(300));
         is_over.store(true, Ordering::SeqCst);
         server.kill();
-        let ended: Vec<_> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+        let ended: Vec<_> = workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .collect();
         let acknowledged: u64 = ended.iter().map(|(_, count)| count).sum();
-        assert!(acknowledged > 0, "no command was acknowledged in round {round}");
+        assert!(
+            acknowledged > 0,
+            "no command was acknowledged in round {round}"
+        );
         histories = ended.into_iter().map(|(history, _)| history).collect();
         let server = Server::start(&config);
         let there = entries(&mut server.client());

@@ -46,7 +46,9 @@ impl Server {
         let mut out = BufReader::new(process.stdout.take().unwrap());
         out.read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("listening on ");
-        let address = address.unwrap_or_else(|| panic!("said `{line}`")).to_owned();
+        let address = address
+            .unwrap_or_else(|| panic!("said `{line}`"))
+            .to_owned();
         Self { process, address }
     }
 
@@ -64,7 +66,13 @@ impl Server {
     /// End it as a service manager does; return whether it says that all is well.
     fn stop(&mut self) -> bool {
         let id = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
         self.process.wait().unwrap().success()
     }
 }
@@ -92,7 +100,10 @@ fn entries_survive_a_restart() {
     drop(client);
     assert!(server.stop());
     let server = Server::start(&config);
-    assert_eq!(server.client().run("getattr /d/a n").unwrap(), "0 2\na\n1\n");
+    assert_eq!(
+        server.client().run("getattr /d/a n").unwrap(),
+        "0 2\na\n1\n"
+    );
 }
 
 #[test]
@@ -105,7 +116,13 @@ fn an_open_transaction_may_end_before_the_server_stops() {
         assert_eq!(client.run(line).unwrap(), "0\n", "{line}");
     }
     let id = server.process.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
     while Client::connect(&server.address, "").is_ok() {
         std::thread::yield_now();
     }
@@ -123,7 +140,12 @@ fn a_password_is_set_and_needed() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    setting.stdin.take().unwrap().write_all(b"secret\n").unwrap();
+    setting
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"secret\n")
+        .unwrap();
     assert!(setting.wait().unwrap().success());
     let server = Server::start(&config);
     let mut client = Client::connect(&server.address, "0 root\n5 secret\n").unwrap();
@@ -137,13 +159,24 @@ fn wrong_settings_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("catalogue.toml");
     for (text, words) in [
-        ("[server]\nmax_conections = 5\n", "unknown field `max_conections`"),
-        ("[server]\nsessions = 'maybe'\n", "use `no`, `allow` or `force`"),
+        (
+            "[server]\nmax_conections = 5\n",
+            "unknown field `max_conections`",
+        ),
+        (
+            "[server]\nsessions = 'maybe'\n",
+            "use `no`, `allow` or `force`",
+        ),
         ("[database]\nurls = ['oracle://x']\n", "`database.urls`: "),
-        ("[tls]\ncertificate = 'none.pem'\nkey = 'none.pem'\n", "none.pem"),
+        (
+            "[tls]\ncertificate = 'none.pem'\nkey = 'none.pem'\n",
+            "none.pem",
+        ),
     ] {
         std::fs::write(&config, text).unwrap();
-        let output = program(&["serve", "--config", config.to_str().unwrap()]).output().unwrap();
+        let output = program(&["serve", "--config", config.to_str().unwrap()])
+            .output()
+            .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success());
         assert!(said.contains(words), "{text}: {said}");

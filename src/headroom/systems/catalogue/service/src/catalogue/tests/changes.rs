@@ -52,7 +52,10 @@ async fn entries_are_added_read_changed_and_removed() {
             ("setattr /jobs/c events 1", 1),
             ("rm /jobs/c", 1),
             ("selectattr events 'events ='", 8),
-            ("updateattr a price 'price * 9223372036854775807' 'price > 0'", 8),
+            (
+                "updateattr a price 'price * 9223372036854775807' 'price > 0'",
+                8,
+            ),
             ("nothing", 3),
             ("getattr", 3),
             ("createdir /jobs", 16),
@@ -69,8 +72,14 @@ async fn entries_are_added_read_changed_and_removed() {
 async fn an_attribute_that_goes_leaves_no_value_to_the_next_one() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
-        root.does(&["createdir /d", "addattr /d secret int", "addentry /d/a secret 42"]).await;
-        root.does(&["removeattr /d secret", "addattr /d other int"]).await;
+        root.does(&[
+            "createdir /d",
+            "addattr /d secret int",
+            "addentry /d/a secret 42",
+        ])
+        .await;
+        root.does(&["removeattr /d secret", "addattr /d other int"])
+            .await;
         root.hears(&[("getattr /d/a other", "0 2 | a | ")]).await;
     }
 }
@@ -79,12 +88,15 @@ async fn an_attribute_that_goes_leaves_no_value_to_the_next_one() {
 async fn a_directory_grows_beyond_the_narrow_table() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
-        root.does(&["createdir /d", "addattr /d a0 int", "addentry /d/e a0 10"]).await;
+        root.does(&["createdir /d", "addattr /d a0 int", "addentry /d/e a0 10"])
+            .await;
         for number in 1..8 {
             root.does(&[&format!("addattr /d a{number} int")]).await;
         }
-        root.does(&["setattr /d/e a7 17", "addentry /d/f a0 20 a7 27"]).await;
-        root.hears(&[("getattr /d/* a0 a7", "0 3 | e | 10 | 17 | f | 20 | 27")]).await;
+        root.does(&["setattr /d/e a7 17", "addentry /d/f a0 20 a7 27"])
+            .await;
+        root.hears(&[("getattr /d/* a0 a7", "0 3 | e | 10 | 17 | f | 20 | 27")])
+            .await;
     }
 }
 
@@ -93,10 +105,17 @@ async fn a_transaction_counts_as_a_whole() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
         let mut other = world.person(1, "root").await;
-        root.does(&["createdir /d", "addattr /d n int", "transaction", "addentry /d/a n 1"]).await;
+        root.does(&[
+            "createdir /d",
+            "addattr /d n int",
+            "transaction",
+            "addentry /d/a n 1",
+        ])
+        .await;
         other.hears(&[("find /d", "0 1")]).await;
         root.hears(&[("find /d", "0 1 | a")]).await;
-        root.is_refused(&[("transaction", 9), ("addentry /d/a n 2", 15)]).await;
+        root.is_refused(&[("transaction", 9), ("addentry /d/a n 2", 15)])
+            .await;
         root.does(&["addentry /d/b n 2", "commit"]).await;
         other.hears(&[("find /d", "0 1 | a | b")]).await;
         root.does(&["transaction", "rm /d/*", "abort"]).await;
@@ -114,21 +133,25 @@ async fn entries_at_once_are_added_all_or_none() {
         root.hears(&[("find /d", "0 1 | b")]).await;
         root.does(&["addentries /d/a /d/c"]).await;
         root.is_refused(&[("put x", 3)]).await;
-        root.does(&["addattr /d n int", "cd /d", "upload /d n"]).await;
+        root.does(&["addattr /d n int", "cd /d", "upload /d n"])
+            .await;
         for number in 0..600 {
             root.does(&[&format!("put u{number:03} {number}")]).await;
         }
         root.does(&["commit"]).await;
-        root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")]).await;
+        root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")])
+            .await;
         root.does(&["upload /d n", "put z 1", "abort"]).await;
         for faulty in ["put u", "put u000 1", "upload /d n", "put z one"] {
-            root.does(&["upload /d n", "put y 1", faulty, "put z 1"]).await;
+            root.does(&["upload /d n", "put y 1", faulty, "put z 1"])
+                .await;
             let said = root.says("commit").await;
             assert!(!said.starts_with('0'), "{faulty}: {said}");
         }
         root.does(&["upload /none n", "put y 1"]).await;
         root.is_refused(&[("commit", 1), ("commit", 9)]).await;
-        root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")]).await;
+        root.hears(&[("selectattr count(n) max(n) ''", "0 2 | 600 | 599")])
+            .await;
     }
 }
 
@@ -171,7 +194,12 @@ async fn rules_are_kept() {
             ("constraint_drop /files none", 19),
         ])
         .await;
-        root.does(&["constraint_drop /files place", "rm /sites/kisti", "rm /files/a"]).await;
+        root.does(&[
+            "constraint_drop /files place",
+            "rm /sites/kisti",
+            "rm /files/a",
+        ])
+        .await;
     }
 }
 
@@ -180,10 +208,12 @@ async fn sequences_give_each_number_once() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
         let mut other = world.person(1, "root").await;
-        root.does(&["createdir /d", "sequence_create ids /d 5 100"]).await;
+        root.does(&["createdir /d", "sequence_create ids /d 5 100"])
+            .await;
         root.hears(&[("sequence_next /d/ids", "0 1 | 100")]).await;
         other.hears(&[("sequence_next /d/ids", "0 1 | 105")]).await;
-        root.is_refused(&[("sequence_create ids /d", 15), ("rmdir /d", 11)]).await;
+        root.is_refused(&[("sequence_create ids /d", 15), ("rmdir /d", 11)])
+            .await;
         root.does(&["sequence_remove /d/ids", "rmdir /d"]).await;
     }
 }
@@ -206,7 +236,13 @@ async fn a_dump_makes_the_same_again() {
         ])
         .await;
         let first = root.says("dump '/d x'").await;
-        root.does(&["rm '/d x/below/*'", "rmdir '/d x/below'", "rm '/d x/*'", "rmdir '/d x'"]).await;
+        root.does(&[
+            "rm '/d x/below/*'",
+            "rmdir '/d x/below'",
+            "rm '/d x/*'",
+            "rmdir '/d x'",
+        ])
+        .await;
         for line in first.split(" | ").skip(1) {
             root.does(&[line]).await;
         }
@@ -218,11 +254,21 @@ async fn a_dump_makes_the_same_again() {
 async fn replicas_belong_to_entries() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
-        root.does(&["createdir /d", "site_add kisti srm://a", "replica_register -c /d/a kisti"]).await;
+        root.does(&[
+            "createdir /d",
+            "site_add kisti srm://a",
+            "replica_register -c /d/a kisti",
+        ])
+        .await;
         let sites = root.says("site_list").await;
         let id = sites.split(' ').nth(3).unwrap().to_owned();
-        root.hears(&[("replica_list -l /d/a", &format!("0 1 | /d/a {id}"))]).await;
-        root.is_refused(&[("site_remove kisti", 11), ("replica_register /d/b kisti", 1)]).await;
+        root.hears(&[("replica_list -l /d/a", &format!("0 1 | /d/a {id}"))])
+            .await;
+        root.is_refused(&[
+            ("site_remove kisti", 11),
+            ("replica_register /d/b kisti", 1),
+        ])
+        .await;
         root.does(&["rm /d/a", "addentry /d/a"]).await;
         root.hears(&[("replica_list /d/a", "0 1 | /d/a")]).await;
         root.does(&["site_remove kisti"]).await;

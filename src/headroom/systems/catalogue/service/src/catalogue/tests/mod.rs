@@ -29,7 +29,9 @@ impl Someone {
         }
         assert_eq!(sent.pop(), Some(4), "the end mark");
         let text = String::from_utf8(sent).unwrap();
-        text.strip_suffix('\n').unwrap_or(&text).replace('\n', " | ")
+        text.strip_suffix('\n')
+            .unwrap_or(&text)
+            .replace('\n', " | ")
     }
 
     /// Run commands that have to succeed.
@@ -80,7 +82,9 @@ async fn worlds() -> Vec<World> {
             let store = Store::open(place.settings.clone()).await.unwrap();
             servers.push(Catalogue::open(store, Settings::default()).await.unwrap());
         }
-        let servers = servers.try_into().unwrap_or_else(|_| unreachable!("two servers"));
+        let servers = servers
+            .try_into()
+            .unwrap_or_else(|_| unreachable!("two servers"));
         worlds.push(World {
             name: place.name,
             servers,

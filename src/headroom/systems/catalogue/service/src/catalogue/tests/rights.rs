@@ -17,7 +17,12 @@ async fn a_user_needs_rights() {
         .await;
         let mut ann = world.person(1, "ann").await;
         let mut bob = world.person(1, "bob").await;
-        ann.does(&["addentry /plain/b n 2", "grp_create readers", "grp_adduser readers bob"]).await;
+        ann.does(&[
+            "addentry /plain/b n 2",
+            "grp_create readers",
+            "grp_adduser readers bob",
+        ])
+        .await;
         bob.is_refused(&[
             ("getattr /plain/a n", 4),
             ("find /plain 'n = 1'", 4),
@@ -37,7 +42,8 @@ async fn a_user_needs_rights() {
         ])
         .await;
         ann.does(&["acl_add /plain ann:readers r"]).await;
-        bob.hears(&[("getattr /plain/* n", "0 2 | a | 1 | b | 2")]).await;
+        bob.hears(&[("getattr /plain/* n", "0 2 | a | 1 | b | 2")])
+            .await;
         bob.is_refused(&[
             ("setattr /plain/a n 3", 4),
             ("updateattr /plain/a n 3 'n = 1'", 4),
@@ -66,18 +72,32 @@ async fn entries_with_owners_hide_from_others() {
         .await;
         let mut ann = world.person(0, "ann").await;
         let mut bob = world.person(1, "bob").await;
-        ann.does(&["addentry /d/a n 1", "grp_create g", "grp_adduser g bob"]).await;
+        ann.does(&["addentry /d/a n 1", "grp_create g", "grp_adduser g bob"])
+            .await;
         bob.does(&["addentry /d/b n 2"]).await;
-        ann.hears(&[("find /d", "0 1 | a"), ("selectattr sum(/d:n) ''", "0 1 | 1")]).await;
+        ann.hears(&[
+            ("find /d", "0 1 | a"),
+            ("selectattr sum(/d:n) ''", "0 1 | 1"),
+        ])
+        .await;
         bob.hears(&[("find /d 'n > 0'", "0 1 | b")]).await;
         bob.is_refused(&[("getattr /d/a n", 1)]).await;
         ann.does(&["acl_add /d/a ann:g r"]).await;
         bob.hears(&[("find /d", "0 1 | a | b")]).await;
-        bob.is_refused(&[("setattr /d/a n 5", 4), ("acl_add /d/a ann:g rw", 4)]).await;
+        bob.is_refused(&[("setattr /d/a n 5", 4), ("acl_add /d/a ann:g rw", 4)])
+            .await;
         // Everyone may write where the entry has no list; a condition still reads.
         root.does(&["addentry /d/r n 7"]).await;
-        bob.hears(&[("updateattr /d/r n 8 'n = 7'", "0"), ("setattr /d/r n 9", "0")]).await;
-        root.hears(&[("getattr /d/r n", "0 2 | r | 9"), ("acl_show /d/a", "0 1 | ann:g r--")]).await;
+        bob.hears(&[
+            ("updateattr /d/r n 8 'n = 7'", "0"),
+            ("setattr /d/r n 9", "0"),
+        ])
+        .await;
+        root.hears(&[
+            ("getattr /d/r n", "0 2 | r | 9"),
+            ("acl_show /d/a", "0 1 | ann:g r--"),
+        ])
+        .await;
         ann.does(&["chmod /d/a -wx"]).await;
         ann.hears(&[("find /d", "0 1")]).await;
     }

@@ -7,16 +7,25 @@ async fn a_server_finds_out_that_its_plan_is_old() {
     for world in worlds().await {
         let mut here = world.person(0, "root").await;
         let mut there = world.person(1, "root").await;
-        here.does(&["createdir /d", "addattr /d n int", "addentry /d/a n 1"]).await;
+        here.does(&["createdir /d", "addattr /d n int", "addentry /d/a n 1"])
+            .await;
         there.hears(&[("getattr /d/a n", "0 2 | a | 1")]).await;
-        here.does(&["addattr /d m int", "removeattr /d n", "addattr /d k int", "setattr /d/a k 3"]).await;
+        here.does(&[
+            "addattr /d m int",
+            "removeattr /d n",
+            "addattr /d k int",
+            "setattr /d/a k 3",
+        ])
+        .await;
         there.is_refused(&[("getattr /d/a n", 10)]).await;
         there.hears(&[("getattr /d/a m k", "0 3 | a |  | 3")]).await;
         here.does(&["rm /d/a", "rmdir /d"]).await;
         there.is_refused(&[("addentry /d/b", 1)]).await;
-        here.does(&["createdir /d plain", "addattr /d n text"]).await;
+        here.does(&["createdir /d plain", "addattr /d n text"])
+            .await;
         there.does(&["addentry /d/b n text"]).await;
-        here.hears(&[("selectattr count(/d:n) ''", "0 1 | 1")]).await;
+        here.hears(&[("selectattr count(/d:n) ''", "0 1 | 1")])
+            .await;
     }
 }
 
@@ -24,9 +33,15 @@ async fn a_server_finds_out_that_its_plan_is_old() {
 async fn one_entry_is_taken_by_one_client() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
-        root.does(&["createdir /tasks", "addattr /tasks owner text", "addattr /tasks done int"]).await;
+        root.does(&[
+            "createdir /tasks",
+            "addattr /tasks owner text",
+            "addattr /tasks done int",
+        ])
+        .await;
         for number in 0..40 {
-            root.does(&[&format!("addentry /tasks/t{number:02} done 0")]).await;
+            root.does(&[&format!("addentry /tasks/t{number:02} done 0")])
+                .await;
         }
         let mut tasks = Vec::new();
         for number in 0..4 {
@@ -83,8 +98,15 @@ async fn insertions_never_meet_a_removed_directory() {
         // An entry of a removed directory would belong to no directory.
         let names = root.says("find /d").await;
         assert!(names.starts_with("0 1"), "{names}");
-        let orphans = crate::store::sql::Sql::new("SELECT COUNT(*) FROM entry WHERE dir NOT IN (SELECT id FROM directory)");
+        let orphans = crate::store::sql::Sql::new(
+            "SELECT COUNT(*) FROM entry WHERE dir NOT IN (SELECT id FROM directory)",
+        );
         let rows = world.servers[0].rows(orphans).await.unwrap();
-        assert_eq!(rows[0][0], crate::value::Value::Integer(0), "{}", world.name);
+        assert_eq!(
+            rows[0][0],
+            crate::value::Value::Integer(0),
+            "{}",
+            world.name
+        );
     }
 }

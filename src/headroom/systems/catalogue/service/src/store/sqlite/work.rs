@@ -8,8 +8,8 @@ use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, Error, OpenFlags, Row, ffi};
 use tokio::sync::mpsc::Sender;
 
-use super::super::functions::{is_unfit, register};
 use super::super::error::{Failure, StoreError};
+use super::super::functions::{is_unfit, register};
 use super::super::settings::Settings;
 use super::super::step::{Expect, Outcome, Ran, Rendered};
 use crate::value::Value;

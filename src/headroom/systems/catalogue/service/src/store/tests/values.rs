@@ -1,7 +1,7 @@
 //! Values, counts and errors of statements.
 
 use super::*;
-use crate::store::{Database, Expect};
+use crate::store::Expect;
 use crate::value::Kind;
 
 on_each_database!(
@@ -268,19 +268,35 @@ async fn more_statements_than_a_connection_keeps(place: Place) {
 
 #[tokio::test]
 async fn settings_that_do_not_fit_are_refused() {
-    let settings = |database: &str| Settings {
-        databases: vec![database.parse().unwrap()],
-        ..Settings::default()
+    let open = async |database: &str| {
+        let databases = vec![database.parse().unwrap()];
+        let result = Store::open(Settings {
+            databases,
+            ..Settings::default()
+        });
+        result.await.err()
     };
-    let result = Store::open(settings("postgres://me@db/name?sslmode=require")).await;
-    assert!(matches!(result.err(), Some(StoreError::Fault(_))));
-    let nowhere = Database::Sqlite("/nowhere/at/all.db".into());
-    let settings = Settings {
-        databases: vec![nowhere],
-        ..Settings::default()
-    };
-    assert!(matches!(
-        Store::open(settings).await.err(),
-        Some(StoreError::Away(_))
-    ));
+    for database in [
+        "postgres://me@db/name?sslmode=require",
+        "postgres://me@db/name?sslrootcert=/nowhere/ca.pem",
+        "postgres://me@db:port/name",
+        "mysql://me@db:port/name",
+    ] {
+        let error = open(database).await;
+        assert!(
+            matches!(error, Some(StoreError::Fault(_))),
+            "{database}: {error:?}"
+        );
+    }
+    // Port 1 is reserved: nothing listens there.
+    for database in [
+        "sqlite:/nowhere/at/all.db",
+        "postgres://me:secret@127.0.0.1:1/name",
+        "mysql://me:secret@127.0.0.1:1/name",
+    ] {
+        match open(database).await {
+            Some(StoreError::Away(reason)) => assert!(!reason.contains("secret"), "{reason}"),
+            other => panic!("{database}: {other:?}"),
+        }
+    }
 }
