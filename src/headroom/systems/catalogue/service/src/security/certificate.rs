@@ -65,3 +65,41 @@ fn short_name(oid: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{DistinguishedName, DnType};
+
+    use super::*;
+    use crate::testing::pki::Ca;
+
+    fn subject_of(parts: &[(DnType, &str)]) -> Option<String> {
+        let mut name = DistinguishedName::new();
+        for (kind, value) in parts {
+            name.push(kind.clone(), *value);
+        }
+        let change = |params: &mut rcgen::CertificateParams| params.distinguished_name = name;
+        subject(&Ca::new("CA").issue_with("alice", 1, change).chain[0])
+    }
+
+    #[test]
+    fn a_name_has_the_form_of_openssl() {
+        let host = [
+            (DnType::CountryName, "CH"),
+            (DnType::OrganizationName, "Grid"),
+            (DnType::CommonName, "host/a.example"),
+        ];
+        let wanted = "/C=CH/O=Grid/CN=host/a.example";
+        assert_eq!(subject_of(&host).as_deref(), Some(wanted));
+    }
+
+    #[test]
+    fn a_name_that_could_be_read_as_another_has_no_form() {
+        for value in ["Grid/CN=alice", "Grid\nCN", "Grid\0"] {
+            assert_eq!(subject_of(&[(DnType::OrganizationName, value)]), None);
+        }
+        let unknown = DnType::CustomDnType(vec![2, 5, 4, 99]);
+        assert_eq!(subject_of(&[(unknown, "alice")]), None);
+        assert_eq!(subject_of(&[]), None);
+    }
+}

@@ -49,7 +49,7 @@ impl Tickets {
     ///
     /// # Errors
     ///
-    /// If the file is missing, everybody may read it, or a line is not a key.
+    /// If the file is missing, all users may read it, or a line is not a key.
     pub fn load(path: &Path, lifetime: Duration) -> Result<Self, TrustError> {
         let fault = |reason: String| TrustError::file(path, reason);
         check_mode(path).map_err(fault)?;

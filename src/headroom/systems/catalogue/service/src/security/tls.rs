@@ -29,8 +29,8 @@ pub struct Settings {
     pub certificate: PathBuf,
     /// The server's private key (PEM).
     pub key: PathBuf,
-    /// CAs of clients: a PEM file, or a folder of files `*.pem` and `*.0`. Without them, no client
-    /// is asked for a certificate.
+    /// CAs of clients: a PEM file, or a folder of files `*.pem` and `*.0`. Without them, the
+    /// server requests no certificates.
     pub client_cas: Option<PathBuf>,
     /// Revoked certificates of clients: a PEM file, or a folder of files `*.pem` and `*.r0`.
     pub crls: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Settings {
     /// Keys of session tickets that servers share. Without them, a session can be resumed at this
     /// server only, until it reloads.
     pub ticket_keys: Option<PathBuf>,
-    /// How long a session can be resumed, if there are keys; 7 days at most.
+    /// How long a session can be resumed, if there are keys. The maximum is 7 days.
     pub ticket_lifetime: Duration,
 }
 

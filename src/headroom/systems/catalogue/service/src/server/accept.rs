@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
@@ -15,6 +15,26 @@ use super::{Server, Service, connection};
 /// Time until the next try without free file descriptors or memory.
 const RETRY_TIME: Duration = Duration::from_millis(50);
 
+/// Time between warnings of one kind.
+const WARNING_TIME: Duration = Duration::from_secs(10);
+
+/// Counts refused connections, so that a flood of them does not flood the log.
+#[derive(Default)]
+struct Refused {
+    count: u64,
+    warned: Option<Instant>,
+}
+
+impl Refused {
+    fn add(&mut self, address: SocketAddr) {
+        self.count += 1;
+        if self.warned.is_none_or(|at| at.elapsed() >= WARNING_TIME) {
+            tracing::warn!(count = self.count, %address, "refused: too many connections");
+            self.warned = Some(Instant::now());
+        }
+    }
+}
+
 /// Accept connections until `stop` is ready; return those that are open.
 pub(super) async fn until<S: Service>(
     stop: impl Future<Output = ()> + Send,
@@ -24,6 +44,7 @@ pub(super) async fn until<S: Service>(
 ) -> JoinSet<()> {
     let places = Arc::new(Semaphore::new(server.settings.max_connections));
     let mut connections = JoinSet::new();
+    let mut refused = Refused::default();
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -31,7 +52,7 @@ pub(super) async fn until<S: Service>(
             true = next_ended(&mut connections) => {}
             (stream, address) = accept(&listener) => {
                 let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                    tracing::warn!(%address, "refused: too many connections");
+                    refused.add(address);
                     continue;
                 };
                 let (server, is_draining) = (Arc::clone(&server), is_draining.clone());

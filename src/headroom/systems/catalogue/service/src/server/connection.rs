@@ -136,7 +136,7 @@ impl<S: Service> Client<'_, S> {
             Ok(session) => self.serve(session, &mut lines, &mut writer).await,
             Err(refusal) => self.refuse(refusal, &mut lines, &mut writer).await,
         }?;
-        writer.shutdown().await?;
+        timeout(self.server.settings.write_timeout, writer.shutdown()).await??;
         // A socket that is closed with unread bytes is reset, and the client loses the last reply.
         let (mut rest, _) = lines.into_parts();
         let mut sink = tokio::io::sink();

@@ -63,7 +63,7 @@ pub(super) async fn open<S>(
     })
 }
 
-/// Return the last option. None at all is how a PROXY header looks that nobody asked for.
+/// Return the last option. An unexpected PROXY header looks like no option at all.
 async fn read_option(lines: &mut Lines<Socket>) -> io::Result<String> {
     let mut option = None;
     loop {

@@ -163,7 +163,8 @@ impl<'a> Reply<'a> {
         }
         self.buffer.clear();
         self.sent_bytes = 0;
-        self.output.flush().await
+        // An encrypted connection takes bytes in at once and waits for the client here.
+        timeout(self.write_timeout, self.output.flush()).await?
     }
 
     async fn send_to(&mut self, end: usize) -> io::Result<()> {

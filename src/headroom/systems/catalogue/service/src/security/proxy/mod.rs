@@ -51,8 +51,8 @@ pub enum ProxyError {
     /// More proxies than the settings allow.
     #[error("too many proxies in a row")]
     TooDeep,
-    /// A proxy forbids as many proxies after it.
-    #[error("a proxy does not allow so many proxies after it")]
+    /// More proxies follow a proxy than its path length allows.
+    #[error("more proxies follow a proxy than it allows")]
     PathLength,
     /// The name of a proxy is not that of its issuer and one CN.
     #[error("the name of a proxy does not continue the name of its issuer")]

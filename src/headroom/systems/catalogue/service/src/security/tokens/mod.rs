@@ -28,7 +28,7 @@ const MAX_TOKEN_BYTES: usize = 16 * 1024;
 /// Rules of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Who may issue tokens; nobody, if it is empty.
+    /// Who may issue tokens. Without issuers, all tokens are refused.
     pub issuers: Vec<Issuer>,
     /// Allowed difference between the clocks of the issuer and of this server.
     pub leeway: Duration,

@@ -226,6 +226,24 @@ async fn a_ca_needs_a_current_crl_unless_the_settings_allow_it() {
     }
 }
 
+#[tokio::test]
+async fn an_encrypted_client_that_reads_no_reply_is_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca = Ca::new("CA");
+    let settings = Settings {
+        write_timeout: Duration::from_millis(20),
+        ..Settings::default()
+    };
+    let server = start_with(settings, trust(folder.path(), &ca, |_| {})).await;
+    let alice = client(&ca, Some(&ca.issue("alice", 2)), &version::TLS13);
+    let mut stream = encrypt(&server, &alice).await.unwrap();
+    assert_eq!(proof_in(&mut stream).await.as_deref(), Some(ALICE));
+    let flood = async { while stream.write_all(&b"rows\n".repeat(100)).await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(60), flood)
+        .await
+        .expect("the server closes");
+}
+
 /// Urgent data is not part of TLS: the kernel must not mix it in.
 #[tokio::test]
 async fn an_urgent_byte_does_not_harm_an_encrypted_connection() {
