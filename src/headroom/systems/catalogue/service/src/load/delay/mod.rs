@@ -6,7 +6,8 @@
 //! client sends before 2 d as sent then. Both ends see the same moments as on a real line, except
 //! that the client's `connect` returns early; its first answer comes in time.
 //!
-//! The bandwidth is not limited and TCP's slow start is not emulated: a reply of more than about
+//! Timers have whole milliseconds and never fire early, so a way takes 1 to 2 ms longer than set. The
+//! bandwidth is not limited and TCP's slow start is not emulated: a reply of more than about
 //! 14 kB would need further round trips on a real line. A reset is not delayed.
 //!
 //! Invariant: no byte is lost, reordered or early.
