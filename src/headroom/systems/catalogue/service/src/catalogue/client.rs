@@ -364,7 +364,10 @@ async fn write_rows(
 }
 
 /// The connection ends with this: there is nobody to read it.
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` gives the error away")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "`map_err` gives the error away"
+)]
 pub(super) fn gone(error: std::io::Error) -> Refusal {
     Refusal::new(Code::Unavailable, format!("the client is gone: {error}"))
 }

@@ -117,14 +117,13 @@ impl Rules {
             steps.push(Step::expecting(query, Expect::Nothing));
         }
         for (_, attribute, other, there) in &self.references {
-            let query = self.dangling(&self.directory, attribute, other, there, only)?;
+            let query = dangling(&self.directory, attribute, other, there, only)?;
             steps.push(Step::expecting(query, Expect::Nothing));
         }
         for referring in &self.referring {
             for (attribute, there) in references_to(referring, &self.directory.path) {
                 let nothing = Sql::default();
-                let query =
-                    self.dangling(referring, attribute, &self.directory, there, &nothing)?;
+                let query = dangling(referring, attribute, &self.directory, there, &nothing)?;
                 steps.push(Step::expecting(query, Expect::Nothing));
             }
         }
@@ -145,34 +144,33 @@ impl Rules {
             .map_or("a rule", |name| name);
         Refusal::new(Code::Constraint, format!("{name} would be violated"))
     }
+}
 
-    /// Return the query that finds an entry whose value another directory does not have.
-    fn dangling(
-        &self,
-        from: &Directory,
-        attribute: &str,
-        to: &Directory,
-        there: &str,
-        only: &Sql,
-    ) -> Answer<Sql> {
-        let mut query = entries_of(from);
-        query.append(only.clone()).text(" AND ");
-        query
-            .append(column(from, attribute, 0)?)
-            .text(" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ");
-        query
-            .text(to.layout.family.table())
-            .text(" AS e1 WHERE e1.dir = ");
-        query
-            .bind(Value::Integer(to.id))
-            .text(" AND ")
-            .append(column(to, there, 1)?);
-        query
-            .text(" = ")
-            .append(column(from, attribute, 0)?)
-            .text(") LIMIT 1");
-        Ok(query)
-    }
+/// Return the query that finds an entry whose value another directory does not have.
+fn dangling(
+    from: &Directory,
+    attribute: &str,
+    to: &Directory,
+    there: &str,
+    only: &Sql,
+) -> Answer<Sql> {
+    let mut query = entries_of(from);
+    query.append(only.clone()).text(" AND ");
+    query
+        .append(column(from, attribute, 0)?)
+        .text(" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ");
+    query
+        .text(to.layout.family.table())
+        .text(" AS e1 WHERE e1.dir = ");
+    query
+        .bind(Value::Integer(to.id))
+        .text(" AND ")
+        .append(column(to, there, 1)?);
+    query
+        .text(" = ")
+        .append(column(from, attribute, 0)?)
+        .text(") LIMIT 1");
+    Ok(query)
 }
 
 /// Return the query that finds an entry of a directory.
@@ -250,10 +248,7 @@ pub(super) async fn add_check(
     check_new(&directory, name)?;
     let check = compiled(client, &directory, text).await?;
     let mut violated = entries_of(&directory);
-    violated
-        .text(" AND NOT (")
-        .append(check)
-        .text(") LIMIT 1");
+    violated.text(" AND NOT (").append(check).text(") LIMIT 1");
     let mut layout = directory.layout.clone();
     let rule = Rule::Check {
         condition: text.to_owned(),
@@ -309,8 +304,7 @@ pub(super) async fn add_reference(
         theirs.referenced_by.push(directory.path.text().to_owned());
     }
     let changes = [(&*directory, &layout), (&*other, &theirs)];
-    let rules = Rules::of(client, &directory, Touched::Removed).await?;
-    let dangling = rules.dangling(&directory, attribute, &other, there, &Sql::default())?;
+    let dangling = dangling(&directory, attribute, &other, there, &Sql::default())?;
     let steps = vec![Step::expecting(dangling, Expect::Nothing)];
     client
         .change_layouts(&changes, steps, "an entry refers to nothing")

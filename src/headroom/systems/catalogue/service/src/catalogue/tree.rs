@@ -572,8 +572,13 @@ async fn entry_acl(client: &mut Client, text_of: &str) -> Answer<Option<Acl>> {
     let guard = Guard::new(&person, [&*directory]);
     let shard = client.catalogue.shard(&path);
     let mut query = Sql::new("SELECT e0.acl FROM ");
-    query.text(directory.layout.family.table()).text(" AS e0 WHERE e0.dir = ");
-    query.bind(Value::Integer(directory.id)).text(" AND e0.name = ").bind(text(name));
+    query
+        .text(directory.layout.family.table())
+        .text(" AS e0 WHERE e0.dir = ");
+    query
+        .bind(Value::Integer(directory.id))
+        .text(" AND e0.name = ")
+        .bind(text(name));
     guard.and(Use::Read, &mut query);
     match client.query(shard, query).await?.rows.first() {
         Some(row) => Ok(Some(Acl::of_searchable(&super::shown(&row[0])))),

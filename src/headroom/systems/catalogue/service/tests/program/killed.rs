@@ -21,8 +21,10 @@ const ROUNDS: usize = 3;
 struct Known {
     /// Acknowledged; none: it is not there.
     value: Option<u64>,
-    /// Asked for without a reply.
-    maybe: Option<Option<u64>>,
+    /// Asked for.
+    next: Option<u64>,
+    /// Whether the reply to that is missing.
+    is_open: bool,
 }
 
 type History = BTreeMap<String, Known>;
@@ -44,7 +46,8 @@ fn work(mut client: Client, person: usize, round: usize, history: &mut History) 
             (Some(_), 0) => (format!("rm /d/{name}"), None),
             (Some(_), _) => (format!("setattr /d/{name} n {value}"), Some(value)),
         };
-        known.maybe = Some(next);
+        known.next = next;
+        known.is_open = true;
         let twin = command.replace(&name, &format!("{name}_twin"));
         let commands = if has_twin(number) {
             vec!["transaction".to_owned(), command, twin, "commit".to_owned()]
@@ -58,7 +61,7 @@ fn work(mut client: Client, person: usize, round: usize, history: &mut History) 
             }
         }
         known.value = next;
-        known.maybe = None;
+        known.is_open = false;
     }
     unreachable!("a client works until its connection breaks")
 }
@@ -67,7 +70,7 @@ fn work(mut client: Client, person: usize, round: usize, history: &mut History) 
 fn check(history: &mut History, there: &BTreeMap<String, u64>) {
     for (name, known) in history.iter_mut() {
         let found = there.get(name).copied();
-        let is_fine = found == known.value || Some(found) == known.maybe;
+        let is_fine = found == known.value || (known.is_open && found == known.next);
         assert!(is_fine, "{name}: {known:?}, found {found:?}");
         let number = name
             .rsplit('_')
@@ -79,7 +82,8 @@ fn check(history: &mut History, there: &BTreeMap<String, u64>) {
         }
         *known = Known {
             value: found,
-            maybe: None,
+            next: found,
+            is_open: false,
         };
     }
 }

@@ -1,5 +1,7 @@
 //! The program as its users run it: settings, signals, restarts, kills.
 
+#![allow(clippy::unwrap_used, reason = "a failure ends a test")]
+
 mod client;
 mod killed;
 
@@ -10,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use client::Client;
 
 /// A running server.
-pub struct Server {
+struct Server {
     process: Child,
     address: String,
 }
@@ -23,7 +25,7 @@ fn program(arguments: &[&str]) -> Command {
 }
 
 /// Write settings for databases in a folder; sessions of persons need no encryption there.
-pub fn configure(folder: &Path, urls: &[String]) -> PathBuf {
+fn configure(folder: &Path, urls: &[String]) -> PathBuf {
     let path = folder.join("catalogue.toml");
     let urls: Vec<_> = urls.iter().map(|url| format!("{url:?}")).collect();
     let text = format!(
@@ -37,7 +39,7 @@ pub fn configure(folder: &Path, urls: &[String]) -> PathBuf {
 
 impl Server {
     /// Start the program and wait until it listens.
-    pub fn start(config: &Path) -> Self {
+    fn start(config: &Path) -> Self {
         let mut process = program(&["serve", "--config", config.to_str().unwrap()])
             .stdout(Stdio::piped())
             .spawn()
@@ -53,12 +55,12 @@ impl Server {
     }
 
     /// Return a client that has logged in as the guest.
-    pub fn client(&self) -> Client {
+    fn client(&self) -> Client {
         Client::connect(&self.address, "").unwrap()
     }
 
     /// End it as `kill -9` does.
-    pub fn kill(mut self) {
+    fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
