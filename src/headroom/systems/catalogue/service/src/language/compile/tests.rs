@@ -1,4 +1,5 @@
 mod databases;
+mod evaluator;
 mod oracle;
 mod random;
 

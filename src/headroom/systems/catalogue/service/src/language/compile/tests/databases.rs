@@ -1,6 +1,7 @@
 //! Random expressions in every database that this machine has.
 
-use super::oracle::{Row, compiled, is_allowed, random};
+use super::evaluator::Row;
+use super::oracle::{compiled, is_allowed, random};
 use crate::language::chance::Chance;
 use crate::store::sql::{Dialect, Sql};
 use crate::store::testing::database;
