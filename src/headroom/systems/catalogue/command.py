@@ -1,8 +1,9 @@
-"""`headroom catalogue`: starts the catalogue service, which is a program of its own."""
+"""`headroom catalogue`: starts the catalogue service, a separate program."""
 
 import os
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -19,7 +20,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+Settings = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings (TOML); without it, the defaults."),
+]
 
 
 def program() -> Path:
@@ -40,8 +44,8 @@ def program() -> Path:
             return place
     if named:
         raise EnvironmentUnfitError(
-            f"HEADROOM_CATALOGUE names {named}, which is no program",
-            cure="name the program, or unset it",
+            f"HEADROOM_CATALOGUE names {named}, and no program is there",
+            cure="name the program, or unset the variable",
         )
     raise EnvironmentUnfitError(f"the program {PROGRAM} is not built", cure=_how_to_build())
 
@@ -49,32 +53,36 @@ def program() -> Path:
 def _how_to_build() -> str:
     if (_CRATE / "Cargo.toml").is_file():
         manifest = os.path.relpath(_CRATE / "Cargo.toml")
-        return (
-            f"build it: `cargo build --release --manifest-path {manifest} "
-            "--target-dir target/catalogue`"
-        )
+        target = os.path.relpath(_REPOSITORY / "target" / "catalogue")
+        command = f"cargo build --release --manifest-path {manifest} --target-dir {target}"
+        return f"build it: `{command}`"
     return f"build it from a copy of Headroom's sources, and put {PROGRAM} into PATH"
 
 
-def _become(context: typer.Context, command: str) -> None:
+def _become(command: str, config: Path | None, *arguments: str) -> None:
     """Replace this process by the program: signals of a supervisor reach it directly."""
     place = program()
-    os.execv(place, [PROGRAM, command, *context.args])  # noqa: S606
+    settings = () if config is None else ("--config", str(config))
+    os.execv(place, [PROGRAM, command, *settings, *arguments])  # noqa: S606
 
 
-@app.command("serve", context_settings=_PASSED_ON)
-def serve(context: typer.Context) -> None:
-    """Serve until SIGTERM; `--config FILE` names the settings."""
-    _become(context, "serve")
+@app.command("serve")
+def serve(*, config: Settings = None) -> None:
+    """Serve until SIGTERM; SIGHUP reads certificates and keys again."""
+    _become("serve", config)
 
 
-@app.command("set-password", context_settings=_PASSED_ON)
-def set_password(context: typer.Context) -> None:
+@app.command("set-password")
+def set_password(
+    user: Annotated[str, typer.Argument(help="The user; `root` exists from the beginning.")],
+    *,
+    config: Settings = None,
+) -> None:
     """Read a password from the standard input, and let a user log in with it."""
-    _become(context, "set-password")
+    _become("set-password", config, "--", user)
 
 
-@app.command("show-config", context_settings=_PASSED_ON)
-def show_config(context: typer.Context) -> None:
+@app.command("show-config")
+def show_config() -> None:
     """Print all settings with their defaults."""
-    _become(context, "show-config")
+    _become("show-config", None)

@@ -66,7 +66,7 @@ impl Code {
 pub struct Refusal {
     /// The code on the wire.
     pub code: Code,
-    /// The fault and, if it helps, the cure: one line, no full stop.
+    /// The fault and, if it helps, a remedy: one line, no full stop.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a server remembers of directories and persons. It may be old: see `guard`.
+//! Directories and persons that a server remembers. They may be old: see `guard`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

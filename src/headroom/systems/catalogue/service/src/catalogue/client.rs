@@ -46,7 +46,7 @@ pub(super) enum Open {
     Lost,
 }
 
-/// Somebody who was let in.
+/// A person who has logged in.
 pub struct Client {
     pub(super) catalogue: Arc<Catalogue>,
     /// Who logged in, or whom root became.
@@ -138,7 +138,7 @@ impl Client {
         }
     }
 
-    /// Return a directory if there is one. In a transaction it is read anew, with the changes of the
+    /// Return a directory if there is one. In a transaction it is read again, with the changes of the
     /// transaction.
     pub(super) async fn find_directory(&mut self, path: &Path) -> Answer<Option<Arc<Directory>>> {
         self.planned.push(path.clone());
@@ -320,7 +320,7 @@ pub(super) enum Streamed {
 }
 
 /// Several steps of one command in a transaction of the client: all or none of them, and the
-/// transaction goes on.
+/// transaction continues.
 async fn run_inside(transaction: &mut Transaction, steps: Vec<Step>) -> Answer<Ran> {
     let is_several = steps.len() > 1;
     if is_several {
@@ -363,7 +363,7 @@ async fn write_rows(
     Ok(count)
 }
 
-/// The connection ends with this: there is nobody to read it.
+/// The connection ends with this: no client reads it.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "`map_err` gives the error away"

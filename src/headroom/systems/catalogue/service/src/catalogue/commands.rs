@@ -333,7 +333,7 @@ const COMMANDS: &[Command] = &[
         "user",
         "<user>",
         (1, 1),
-        "go on as another user (root)",
+        "become another user (root)",
     ),
     command("whoami", "user", "", (0, 0), "show your name"),
     command("grp_create", "group", "<group>", (1, 1), "make a group"),

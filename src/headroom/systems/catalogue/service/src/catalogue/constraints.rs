@@ -1,7 +1,7 @@
 //! Rules that entries keep: required values, unique values, conditions, references.
 //!
 //! A condition or a reference is checked by a statement after the change, in its transaction. For a
-//! reference, the writer keeps the row of the other directory, and whoever removes entries there
+//! reference, the writer keeps the row of the other directory, and a client that removes entries there
 //! locks it: so no entry goes while one that refers to it comes.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::store::{Expect, Step};
 use crate::value::Value;
 use crate::wire::reply::Reply;
 
-/// What a change does to entries.
+/// The effect of a change on entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touched {
     /// It adds some.

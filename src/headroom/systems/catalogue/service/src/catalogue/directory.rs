@@ -93,7 +93,7 @@ impl Directory {
         })
     }
 
-    /// Return what a person may do: rights of the owner and of the groups add up.
+    /// Return the rights of a person: those of the owner and of the groups add up.
     pub fn rights(&self, person: &Person) -> Rights {
         if person.is_root() {
             return Rights::ALL;

@@ -71,7 +71,7 @@ fn schema(directory: &Directory) -> Vec<String> {
     lines
 }
 
-/// Return what comes last: rules that could refuse entries, and rights.
+/// Return the last lines: rules that could refuse entries, and rights.
 fn rules_of(directory: &Directory) -> Vec<String> {
     let path = quoted(directory.path.text());
     let mut lines = Vec::new();

@@ -272,7 +272,7 @@ pub(super) async fn updateattr_single(
     })
 }
 
-/// What `updateattr_single` found.
+/// The outcome of `updateattr_single`.
 enum One {
     Stale,
     Nothing,
@@ -386,7 +386,7 @@ fn update(scope: &Scope) -> Sql {
     sql
 }
 
-/// Append which entries a change is about. Whoever names a condition has to be allowed to read what
+/// Append which entries a change is about. A person who names a condition has to be allowed to read what
 /// it compares, or else the change would tell.
 fn conditions(
     scope: &Scope,

@@ -12,7 +12,7 @@ use crate::value::Value;
 pub enum Use {
     /// It reads: its own snapshot is enough.
     Read,
-    /// It changes entries: the rows of the directories stay as they are until it commits.
+    /// It changes entries: the rows of the directories stay unchanged until it commits.
     Write,
 }
 

@@ -1,4 +1,4 @@
-//! What a directory knows of its entries: attributes with their columns, rules, and who refers to it.
+//! The layout of a directory: attributes with their columns, rules, and directories that refer to it.
 
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //!
 //! A command is planned with what the server remembers of directories and persons. Its statement
 //! compares their versions (`guard`); if one was old, nothing is changed and the command is planned
-//! again. Inside a transaction of the client, directories are read anew.
+//! again. Inside a transaction of the client, directories are read again.
 
 mod cache;
 mod client;

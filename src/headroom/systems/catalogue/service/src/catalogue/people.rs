@@ -101,8 +101,8 @@ impl Client {
         ))
     }
 
-    /// Change users or groups, and raise the epoch. These changes are
-    /// no part of the client's transaction: they count at once, on all servers.
+    /// Change users or groups, and raise the epoch. This does not belong to the client's transaction:
+    /// it counts at once, on all servers.
     async fn change_people(&mut self, mut steps: Vec<Step>, unmet: Refusal) -> Answer<Ended> {
         let raise = Sql::new("UPDATE authority SET epoch = epoch + 1 WHERE id = 1");
         steps.push(Step::new(raise));
@@ -188,7 +188,7 @@ pub(super) async fn user_create(
     client.change_people(steps, exists).await
 }
 
-/// Remove a user with credentials, memberships and groups. What it owns stays.
+/// Remove a user with credentials, memberships and groups. Its directories and entries stay.
 pub(super) async fn user_remove(client: &mut Client, name: &str) -> Answer<Ended> {
     client.demand_root().await?;
     if name == ROOT {
@@ -262,7 +262,7 @@ pub(super) async fn user_subject_remove(client: &mut Client, subject: &str) -> A
     client.change_people(steps, missing).await
 }
 
-/// Go on as another user.
+/// Become another user.
 pub(super) async fn sudo(client: &mut Client, name: &str) -> Answer<Ended> {
     client.demand_root().await?;
     client.catalogue.demand_person(name).await?;
@@ -291,7 +291,7 @@ pub(super) async fn grp_create(client: &mut Client, name: &str) -> Answer<Ended>
     client.change_people(steps, exists).await
 }
 
-/// Remove a group. Lists that name it keep the name, which then means nobody.
+/// Remove a group. Lists that name it keep the name, which then has no members.
 pub(super) async fn grp_delete(client: &mut Client, name: &str) -> Answer<Ended> {
     let full = client.group_name(name);
     client.demand_group_owner(&full).await?;

@@ -322,7 +322,7 @@ pub(super) async fn stat(client: &mut Client, text: &str, reply: &mut Reply<'_>)
     }
 }
 
-/// What `chown`, `chmod` and the lists of groups change.
+/// A change by `chown`, `chmod`, `acl_add` or `acl_remove`.
 pub(super) enum Change {
     /// The owner.
     Owner(String),

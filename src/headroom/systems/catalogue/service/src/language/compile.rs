@@ -9,7 +9,7 @@
 //!   number. Other products, and quotients of numbers with a point, are floats.
 //! - The quotient of two whole numbers is whole, rounded towards zero.
 //! - The difference of two timestamps is a number of seconds, and seconds move a timestamp.
-//! - A text in the expression is taken for a number or a timestamp if it meets one.
+//! - A text in the expression is read as a number or a timestamp if it meets one.
 //!
 //! Differences that remain: a sum of floats depends on the order of its entries; a product of
 //! floats that is too small is zero in MariaDB and SQLite, and an error in PostgreSQL; where one

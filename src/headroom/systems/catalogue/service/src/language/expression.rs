@@ -96,7 +96,7 @@ pub enum Function {
     Now,
     /// Null if both arguments are equal, else the first one.
     NullIf,
-    /// Nearest number with so many digits after the point.
+    /// Nearest number with this number of digits after the point.
     Round,
     /// Square root.
     Sqrt,

@@ -29,7 +29,7 @@ impl<'a> Lexer<'a> {
         Ok(Self { text, at: 0 })
     }
 
-    /// Return what follows, from here on.
+    /// Return the rest, from here on.
     pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -41,7 +41,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// Move behind characters while they are wanted, and return them.
+    /// Move behind characters of a kind, and return them.
     pub fn take_while(&mut self, is_wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|c| !is_wanted(c)).unwrap_or(rest.len());

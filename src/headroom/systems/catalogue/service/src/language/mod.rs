@@ -1,4 +1,4 @@
-//! What clients write: words of a line, patterns, expressions and native SQL.
+//! The language of clients: words of a line, patterns, expressions and native SQL.
 //!
 //! A text becomes a tree, and the tree parts of a statement for all databases: the texts of these
 //! parts are constants of the program, all else is bound. Nothing here reads a database; names of

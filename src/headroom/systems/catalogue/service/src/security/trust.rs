@@ -1,4 +1,4 @@
-//! What a running server can exchange: certificates, CAs, CRLs, keys of tickets and of tokens.
+//! Trust, which a running server can exchange: certificates, CAs, CRLs, keys of tickets and of tokens.
 
 use std::fmt;
 use std::path::Path;

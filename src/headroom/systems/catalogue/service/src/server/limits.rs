@@ -53,7 +53,7 @@ impl<K: Ord> Drop for Place<K> {
     }
 }
 
-/// Return what counts as one client: an address of IPv4, a /64 network of IPv6, as a single host
+/// Return the key of a client: an address of IPv4, a /64 network of IPv6, as a single host
 /// has all addresses of one.
 pub(super) fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

@@ -30,7 +30,7 @@ pub(super) async fn address(
     Ok(balancer::read(socket).await?.unwrap_or(peer))
 }
 
-/// What the client chose, and what it sent after that.
+/// The choice of the client, and the bytes after it.
 pub(super) struct Opened {
     pub(super) socket: Socket,
     pub(super) choice: Answer<Choice>,

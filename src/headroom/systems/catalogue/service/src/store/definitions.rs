@@ -7,13 +7,13 @@ use super::sql::{Access, Dialect, Slot, Sql};
 use super::tables::{Family, KEY_CHARACTERS, NAME_CHARACTERS};
 use crate::value::Kind;
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy)]
 enum Holds {
     Integer,
     Real,
     Text,
-    /// Text of at most so many characters, in an index.
+    /// Text of at most this number of characters, in an index.
     Key(usize),
 }
 

@@ -20,7 +20,7 @@ pub enum StoreError {
     /// No connection, or a limit of time was reached. Nothing was changed.
     #[error("the database is not available: {0}")]
     Away(String),
-    /// The connection was lost during a commit: nobody knows whether it took place.
+    /// The connection was lost during a commit: it may have taken place or not.
     #[error("the connection to the database was lost; the change may or may not have been made")]
     Lost,
     /// A fault of the program or of the database.
@@ -86,7 +86,7 @@ impl Failure {
         }
     }
 
-    /// Return the failure of something that may have taken effect: nobody knows after a lost connection.
+    /// Return the failure of something that may have taken effect: a lost connection does not tell.
     pub fn of_change(self) -> Self {
         if !self.is_broken {
             return self;

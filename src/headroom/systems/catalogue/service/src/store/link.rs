@@ -9,7 +9,7 @@ use super::settings::{Database, Settings};
 use super::step::{Outcome, Ran, Rendered};
 use super::{mysql, postgres, sqlite};
 
-/// What a pool connects to.
+/// The database of a pool.
 #[derive(Clone)]
 pub(super) struct Origin {
     pub database: Database,

@@ -3,7 +3,7 @@
 //! A store has one or several databases of one kind (`shard` is the number of one). All of them
 //! return the same values, the same counts and the same errors for the same statement; `tests`
 //! holds each kind to that. The invariants: a transaction that was reported as committed is, one
-//! that failed left nothing, and only after [`StoreError::Lost`] nobody knows.
+//! that failed left nothing, and only [`StoreError::Lost`] leaves it open.
 
 mod definitions;
 mod error;

@@ -61,7 +61,7 @@ impl Pool {
         })
     }
 
-    /// Return a connection that nobody else uses.
+    /// Return a connection that no other task uses.
     pub async fn lease(self: &Arc<Self>) -> Result<Lease, StoreError> {
         let _waiting = Counted::new(&self.waiting);
         timeout(self.wait_timeout, self.take())
@@ -163,7 +163,7 @@ impl Drop for Counted {
     }
 }
 
-/// What a connection is in.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Nothing.

@@ -17,7 +17,7 @@ pub(super) type Row = Vec<Value>;
 
 /// Where rows come from.
 pub(super) enum Stream {
-    /// From a thread or a task, which stops when nobody listens.
+    /// From a thread or a task, which stops when no caller listens.
     Channel(mpsc::Receiver<Result<Row, Failure>>),
     /// From PostgreSQL.
     Postgres(Pin<Box<tokio_postgres::RowStream>>),

@@ -8,7 +8,7 @@ use crate::value::{Kind, Value};
 pub struct Step {
     /// The statement.
     pub statement: Sql,
-    /// What is expected of it.
+    /// Its expected outcome.
     pub expect: Expect,
 }
 
@@ -24,7 +24,7 @@ impl Step {
     }
 }
 
-/// What a step must find or change.
+/// The rows that a step must find or change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// All is well.
@@ -35,7 +35,7 @@ pub enum Expect {
     Nothing,
 }
 
-/// What came of a statement.
+/// The outcome of a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The returned rows.
@@ -60,7 +60,7 @@ impl Outcome {
     }
 }
 
-/// What came of a transaction.
+/// The outcome of a transaction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
     /// An outcome for each step, up to and including the one that failed.
@@ -88,7 +88,7 @@ pub(super) struct Rendered {
     pub text: String,
     /// The values of its parameters.
     pub values: Vec<(Value, Kind)>,
-    /// What is expected of it.
+    /// Its expected outcome.
     pub expect: Expect,
     /// Whether it changes nothing and locks nothing.
     pub is_read: bool,

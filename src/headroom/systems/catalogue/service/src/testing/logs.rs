@@ -1,4 +1,4 @@
-//! What the program logs, as text.
+//! The log of the program, as text.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tracing::{Event, Metadata, Subscriber};
 pub struct Logs(Arc<Mutex<String>>);
 
 impl Logs {
-    /// Return what was logged up to now.
+    /// Return the log up to now.
     pub fn text(&self) -> String {
         self.0.lock().unwrap().clone()
     }

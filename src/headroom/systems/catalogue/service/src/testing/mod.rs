@@ -1,4 +1,4 @@
-//! What the tests of several parts share.
+//! Helpers that the tests of several parts share.
 
 pub mod logs;
 pub mod pki;

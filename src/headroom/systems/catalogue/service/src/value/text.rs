@@ -209,7 +209,7 @@ fn read_whole(text: &str) -> Option<i64> {
     rest.bytes().all(|digit| digit == b'0').then_some(number)
 }
 
-/// Return the nearest number of so many digits: away from zero if two are, as PostgreSQL does.
+/// Return the nearest number of this many digits: away from zero if two are, as PostgreSQL does.
 fn read_numeric(text: &str, precision: u8, scale: u8) -> Option<i64> {
     let (number, rest) = read_scaled(text, scale)?;
     let is_up = rest.starts_with(['5', '6', '7', '8', '9']);

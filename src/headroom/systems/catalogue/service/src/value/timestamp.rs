@@ -85,7 +85,7 @@ fn read_time(text: &str) -> Option<i64> {
     is_fine.then(|| ((hour * 60 + minute) * 60 + second) * SECOND + fraction)
 }
 
-/// Return the number of exactly so many digits.
+/// Return the number of exactly this many digits.
 fn number(text: &str, digits: usize) -> Option<i64> {
     let is_fine = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     is_fine.then(|| text.parse().ok()).flatten()

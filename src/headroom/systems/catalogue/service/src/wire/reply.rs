@@ -25,7 +25,7 @@ pub struct Reply<'a> {
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
-    /// Time for the client to take in a block: a slow one is cut off.
+    /// Time for the client to take in a block: a slow one loses its connection.
     write_timeout: Duration,
     /// Bytes of the buffer that were sent: a dropped future must not send them again.
     sent_bytes: usize,

@@ -16,7 +16,7 @@ use super::{Server, configure, sqlite};
 const CLIENTS: usize = 4;
 const ROUNDS: usize = 3;
 
-/// What a client knows of an entry: its value, and the one that it may have.
+/// The state of an entry, as its client knows it: its value, and the one that it may have.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Known {
     /// Acknowledged; none: it is not there.

@@ -1,4 +1,4 @@
-//! Who may do what, and that nobody learns more.
+//! Rights: each person does and learns what they allow, and no more.
 
 use super::worlds;
 

@@ -27,7 +27,7 @@ pub enum Sort {
     Null,
     /// A condition.
     Truth,
-    /// A whole number of units of the last of so many digits after the point.
+    /// A whole number of units of the last digit after the point, of this many.
     Exact(u8),
     /// A double.
     Real,

@@ -43,7 +43,7 @@ fn numeric(scale: u8) -> Type {
     }
 }
 
-/// Return what a query shows for an expression, an error or the refusal.
+/// Return the shown value of an expression, an error or the refusal.
 fn shown(database: &Database, text: &str) -> String {
     let compiled = match parse_expression(text).and_then(|tree| compile(&tree, &Columns)) {
         Ok(compiled) => compiled,
@@ -289,7 +289,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Return what a column of this type holds after an assignment, as a query shows it.
+/// Return the value of a column of this type after an assignment, as a query shows it.
 fn assigned(database: &Database, text: &str, target: &Type) -> String {
     let tree = parse_expression(text).unwrap();
     match assign(&tree, &Columns, target) {

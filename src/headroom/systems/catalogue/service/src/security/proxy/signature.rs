@@ -9,7 +9,7 @@ use super::{ProxyError, only_sequence, sequence};
 
 const BIT_STRING: u8 = 0x03;
 
-/// What is signed in a certificate, and how.
+/// The signed part of a certificate, and the signature.
 pub(super) struct Signed<'a> {
     message: &'a [u8],
     algorithm: &'a [u8],

@@ -18,7 +18,7 @@ struct OldClient {
     session: u128,
 }
 
-/// What the client raises.
+/// An error that the client raises.
 #[derive(Debug, PartialEq)]
 struct Raised(i32, String);
 
@@ -169,7 +169,7 @@ impl OldClient {
     }
 }
 
-/// Run a client, which blocks, beside a server.
+/// Run a client, which blocks, together with a server.
 async fn with_client(
     settings: Settings,
     is_kept: bool,

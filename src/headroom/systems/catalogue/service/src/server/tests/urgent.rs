@@ -26,7 +26,7 @@ async fn an_urgent_byte_cancels_a_running_command() {
 }
 
 /// The command and the urgent byte are in the queue of the kernel together: a read that ends before
-/// the byte must not be taken for the last one.
+/// the byte must not count as the last one.
 #[tokio::test]
 async fn an_urgent_byte_right_behind_its_command_cancels_it() {
     let server = start(Settings::default()).await;

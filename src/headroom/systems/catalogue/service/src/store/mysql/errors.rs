@@ -4,7 +4,7 @@ use mysql_async::{Error, ServerError};
 
 use super::super::error::{Failure, StoreError};
 
-/// Return what an error means. The numbers are MariaDB's error codes.
+/// Return the meaning of an error. The numbers are MariaDB's error codes.
 pub fn failure(error: &Error) -> Failure {
     let Error::Server(ServerError { code, message, .. }) = error else {
         return Failure::broken(error);

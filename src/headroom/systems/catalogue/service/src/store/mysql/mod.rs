@@ -28,7 +28,7 @@ const KEEPALIVE: Duration = Duration::from_secs(30);
 /// Rows that may wait for their reader.
 const MAX_ROWS_AHEAD: usize = 64;
 
-/// What every statement relies on: errors instead of changed values, `UPDATE` that reads old values
+/// Settings that every statement relies on: errors instead of changed values, `UPDATE` that reads old values
 /// only, and texts, `||` and quoted names as in the other databases.
 const MODE: &str = "STRICT_ALL_TABLES,STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,\
                     NO_ENGINE_SUBSTITUTION,SIMULTANEOUS_ASSIGNMENT,PIPES_AS_CONCAT,ANSI_QUOTES";
@@ -154,7 +154,7 @@ impl Link {
                 Ok(true) => {
                     let _ = give_back.send(conn);
                 }
-                // Nobody listens any more: the connection is closed when it is dropped.
+                // No caller listens any more: the connection is closed when it is dropped.
                 Ok(false) => {}
                 Err(mut failure) => {
                     failure.is_broken = true;
@@ -194,7 +194,7 @@ impl Link {
         let _ = timeout(GRACE, kill).await;
     }
 
-    /// Wait until the server was told that the connection ends.
+    /// Wait until the server knows that the connection ends.
     pub async fn close(self) {
         if let Some(conn) = self.conn {
             let _ = timeout(GRACE, conn.disconnect()).await;

@@ -4,9 +4,9 @@ use tokio_postgres::error::{DbError, SqlState};
 
 use super::super::error::{Failure, StoreError};
 
-/// Return what an error means.
+/// Return the meaning of an error.
 pub fn failure(error: &tokio_postgres::Error) -> Failure {
-    // What is no answer of the server is a lost connection, or one that nobody understands.
+    // Without an answer of the server, the connection is lost, or cannot be understood.
     let Some(refused) = error.as_db_error() else {
         return Failure::broken(reason(error));
     };

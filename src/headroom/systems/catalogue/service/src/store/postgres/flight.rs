@@ -46,7 +46,7 @@ impl Future for InOrder<'_> {
                 let _ = Pin::new(request).poll(context);
             }
         }
-        // The server answers in order, so only the first request without an answer can go on.
+        // The server answers in order, so only the first request without an answer can continue.
         while let Some(request) = this.waiting.get_mut(this.answered) {
             if Pin::new(request).poll(context).is_pending() {
                 return Poll::Pending;

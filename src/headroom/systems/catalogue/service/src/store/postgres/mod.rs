@@ -213,7 +213,7 @@ impl Link {
         self.close().await;
     }
 
-    /// Wait until the server was told that the connection ends.
+    /// Wait until the server knows that the connection ends.
     pub async fn close(self) {
         let Self {
             client, mut driver, ..
@@ -225,7 +225,7 @@ impl Link {
     }
 }
 
-/// Return the settings of a connection. They are no part of the URL, so that a pooler may be between.
+/// Return the settings of a connection. The URL does not have them, so that a pooler may be between.
 fn session(settings: &Settings) -> String {
     format!(
         "SET statement_timeout = {}; SET lock_timeout = {}; SET TimeZone = 'UTC'; \

@@ -22,7 +22,7 @@ pub struct Statements {
 }
 
 struct Known {
-    /// None until it is wanted for the second time: preparing costs a round trip.
+    /// None until it runs for the second time: preparing costs a round trip.
     statement: Option<Statement>,
     last_use: u64,
 }

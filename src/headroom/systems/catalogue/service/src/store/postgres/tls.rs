@@ -2,7 +2,7 @@
 //!
 //! A URL with `sslrootcert=FILE` wants TLS and a certificate of one of these CAs for the name of the
 //! host; `sslmode=disable`, the default without that file, wants none. There is no TLS that trusts
-//! every certificate: it protects from nobody who can change packets.
+//! every certificate: it does not protect from attackers who change packets.
 
 use std::future::Future;
 use std::io;

@@ -132,7 +132,7 @@ impl Link {
         let _ = is_closed.await;
     }
 
-    /// Let the thread work; interrupt it after the limit of time. What was done nevertheless counts.
+    /// Let the thread work; interrupt it after the limit of time. Work that was done nevertheless counts.
     async fn ask<T: Send + 'static>(
         &self,
         limit: Duration,
@@ -140,7 +140,7 @@ impl Link {
     ) -> Result<T, Failure> {
         let (reply, mut answer) = oneshot::channel();
         let job = move |connection: &Connection| {
-            // Work that nobody waits for any more must not begin.
+            // Work that no caller waits for must not begin.
             if !reply.is_closed() {
                 let _ = reply.send(work(connection));
             }

@@ -113,7 +113,7 @@ pub fn execute(connection: &Connection, step: &Rendered) -> Result<Outcome, Fail
     Ok(step.outcome(rows, changed))
 }
 
-/// Send rows until nobody listens.
+/// Send rows until no caller listens.
 pub fn rows(
     connection: &Connection,
     step: &Rendered,

@@ -18,7 +18,7 @@ pub struct Place {
     pub name: &'static str,
     /// Settings with this database alone.
     pub settings: Settings,
-    /// What must stay until the database is not used any more.
+    /// A folder that must stay until the database is not used any more.
     _folder: Option<TempDir>,
 }
 

@@ -37,7 +37,7 @@ impl Server {
             .arg(folder)
             .args(argv(port))
             .stdin(Stdio::piped())
-            // Whoever stops the tests with a signal to their group must not stop the guard.
+            // A user who stops the tests with a signal to their group must not stop the guard.
             .process_group(0)
             .spawn()
             .expect("there is a shell");
@@ -80,7 +80,7 @@ pub fn prepare(argv: &[String]) {
     );
 }
 
-/// Wait for a future on a thread of its own: the caller may be part of another runtime.
+/// Wait for a future on a separate thread: the caller may be part of another runtime.
 pub fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

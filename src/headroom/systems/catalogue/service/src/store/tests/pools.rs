@@ -17,7 +17,7 @@ fn state(store: &Store) -> PoolState {
     store.state().pop().unwrap()
 }
 
-/// Return the statement that counts connections to the database; SQLite knows of none.
+/// Return the statement that counts connections to the database; SQLite has none.
 fn connections() -> Sql {
     let mut sql = Sql::default();
     sql.by_dialect([

@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL, against a server that refuses everybody once the handshake is done.
+//! TLS to PostgreSQL, against a server that refuses all clients once the handshake is done.
 
 use std::path::Path;
 
