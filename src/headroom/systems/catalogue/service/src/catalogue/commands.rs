@@ -3,7 +3,10 @@
 use super::client::{Client, Ended, gone};
 use super::rights::Rights;
 use super::tree::Change;
-use super::{constraints, dump, entries, people, reading, schema, sequences, sites, tree, upload};
+use super::{
+    constraints, dump, entries, native, people, reading, schema, sequences, sites, tree, upload,
+};
+use crate::language::native::Statement;
 use crate::language::words::words;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::wire::reply::Reply;
@@ -453,27 +456,43 @@ pub(super) async fn lines(
 
 /// Run a line of a client.
 pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'_>) -> Answer<()> {
+    if native::is_statement(line) {
+        return native::execute(client, line, reply).await;
+    }
     let words = words(line)?;
     let Some((name, arguments)) = words.split_first() else {
         return Err(Refusal::new(Code::IllegalCommand, "an empty command"));
     };
     check(name, arguments)?;
-    let result = attempts(client, name, arguments, reply).await;
+    let result = attempts(client, Request::Words(name, arguments), reply).await;
     match &**name {
         "upload" | "put" => upload::answer(client, name == "upload", result, reply),
         _ => result,
     }
 }
 
-async fn attempts(
+/// A command, understood.
+#[derive(Clone, Copy)]
+pub(super) enum Request<'a> {
+    /// Its name and arguments.
+    Words(&'a str, &'a [String]),
+    /// Native SQL.
+    Native(&'a Statement),
+}
+
+/// Run a command; plan it again as long as its plan was old.
+pub(super) async fn attempts(
     client: &mut Client,
-    name: &str,
-    arguments: &[String],
+    request: Request<'_>,
     reply: &mut Reply<'_>,
 ) -> Answer<()> {
     for _ in 0..ATTEMPTS {
         client.begin_plan();
-        match run(client, name, arguments, reply).await {
+        let ended = match request {
+            Request::Words(name, arguments) => run(client, name, arguments, reply).await,
+            Request::Native(statement) => native::run(client, statement, reply).await,
+        };
+        match ended {
             Ok(Ended::Done) => return Ok(()),
             Ok(Ended::Stale) => {}
             Err(refusal) if is_about_plan(&refusal) && !reply.has_begun() => {

@@ -192,11 +192,16 @@ pub(super) async fn rm(client: &mut Client, pattern: &str) -> Answer<Ended> {
     let (path, last) = split_last(&client.here, pattern)?;
     let pattern = Pattern::parse(last)?;
     let scope = Scope::of(client, &path, true, &[]).await?;
+    let sql = delete(&scope);
+    change(client, &scope, sql, Some(&pattern), None, Touched::Removed).await
+}
+
+pub(super) fn delete(scope: &Scope) -> Sql {
     let mut sql = Sql::default();
     sql.by_dialect(["DELETE FROM ", "DELETE FROM ", "DELETE e0 FROM "])
         .text(scope.first().layout.family.table())
         .text(" AS e0");
-    change(client, &scope, sql, Some(&pattern), None, Touched::Removed).await
+    sql
 }
 
 /// Change values of entries.
@@ -380,7 +385,7 @@ impl Update {
     }
 }
 
-fn update(scope: &Scope) -> Sql {
+pub(super) fn update(scope: &Scope) -> Sql {
     let mut sql = Sql::new("UPDATE ");
     sql.text(scope.first().layout.family.table()).text(" AS e0");
     sql
@@ -408,7 +413,7 @@ fn conditions(
 }
 
 /// Complete a change with its conditions and rules, and run it.
-async fn change(
+pub(super) async fn change(
     client: &mut Client,
     scope: &Scope,
     mut sql: Sql,
@@ -468,7 +473,7 @@ fn orphans(directory: &Directory) -> Sql {
     sql
 }
 
-fn refuse_file(name: &str) -> Answer<()> {
+pub(super) fn refuse_file(name: &str) -> Answer<()> {
     if is_file(name) {
         let message = format!("`{FILE}` is the name of the entry and cannot be changed");
         return Err(Refusal::new(Code::IllegalCommand, message));

@@ -13,6 +13,7 @@ mod dump;
 mod entries;
 mod guard;
 mod layout;
+mod native;
 pub mod path;
 mod people;
 mod reading;
@@ -20,6 +21,7 @@ pub mod rights;
 mod schema;
 mod scope;
 mod sequences;
+pub mod sessions;
 mod sites;
 #[cfg(test)]
 mod tests;

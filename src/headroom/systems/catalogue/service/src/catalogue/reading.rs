@@ -145,7 +145,12 @@ pub(super) async fn selectattr(
         query.text(" AND ").append(condition(filter, &scope)?);
     }
     let guard = scope.guard();
-    if selected.iter().any(Expression::has_aggregate) {
+    let is_of_many = selected.iter().any(Expression::has_aggregate);
+    if is_of_many && selected.iter().any(|one| !one.bare_names().is_empty()) {
+        let message = "values of single entries and of all entries cannot be asked for together";
+        return Err(Refusal::new(Code::IllegalQuery, message));
+    }
+    if is_of_many {
         // Without entries an aggregate still has a row: it must not come from an old plan.
         query.text(" HAVING 1 = 1");
         guard.and(Use::Read, &mut query);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::client::Client;
 use super::directory::{Directory, Person};
 use super::guard::Guard;
-use super::layout::FILE;
+use super::layout::{Attribute, FILE};
 use super::path::Path;
 use super::rights::Rights;
 use crate::language::compile::{Meaning, Names};
 use crate::language::expression::{AttributeName, Expression};
+use crate::language::native::Table;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::store::sql::{Column, Sql};
 use crate::store::tables::KEY_CHARACTERS;
@@ -21,9 +22,11 @@ const MAX_DIRECTORIES: usize = 8;
 /// Directories of a query, in the order of its tables `e0`, `e1`, ….
 pub struct Scope {
     here: Path,
-    /// The directory of names without one.
-    default: Path,
+    /// The directory of names without one; none: the only directory that has the attribute.
+    default: Option<Path>,
     directories: Vec<Arc<Directory>>,
+    /// Names of the tables in native SQL.
+    aliases: Vec<Option<String>>,
     /// The person who asks.
     pub person: Arc<Person>,
 }
@@ -43,8 +46,9 @@ impl Scope {
     ) -> Answer<Self> {
         let mut scope = Self {
             here: client.here.clone(),
-            default: default.clone(),
+            default: Some(default.clone()),
             directories: Vec::new(),
+            aliases: Vec::new(),
             person: client.person().await?,
         };
         let mut paths = Vec::new();
@@ -60,6 +64,28 @@ impl Scope {
         if paths.is_empty() {
             paths.push(default.clone());
         }
+        scope.load(client, paths).await?;
+        Ok(scope)
+    }
+
+    /// Return the scope of a statement in native SQL, which names its directories first. One
+    /// directory may be there several times, under several names.
+    ///
+    /// # Errors
+    ///
+    /// A directory that does not exist, too many, or of several databases.
+    pub async fn of_tables(client: &mut Client, tables: &[Table]) -> Answer<Self> {
+        let mut scope = Self {
+            here: client.here.clone(),
+            default: None,
+            directories: Vec::new(),
+            aliases: tables.iter().map(|table| table.alias.clone()).collect(),
+            person: client.person().await?,
+        };
+        let paths = tables
+            .iter()
+            .map(|table| scope.here.resolve(&table.directory));
+        let paths = paths.collect::<Answer<Vec<_>>>()?;
         scope.load(client, paths).await?;
         Ok(scope)
     }
@@ -131,32 +157,88 @@ impl Scope {
         Ok(())
     }
 
+    /// Return a column of each attribute and of the names of entries.
+    pub fn all(&self) -> Vec<Meaning> {
+        let tables = (0_u16..).zip(&self.directories);
+        let columns = tables.flat_map(|(table, directory)| {
+            let attributes = directory.layout.attributes.iter();
+            let attributes = attributes.map(move |attribute| column(table, attribute));
+            std::iter::once(name_of_entry(table)).chain(attributes)
+        });
+        columns.collect()
+    }
+
     fn path(&self, name: &AttributeName) -> Answer<Path> {
-        match &name.directory {
-            Some(directory) => self.here.resolve(directory),
-            None => Ok(self.default.clone()),
+        match (&name.directory, &self.default) {
+            (Some(directory), _) => self.here.resolve(directory),
+            (None, Some(default)) => Ok(default.clone()),
+            (None, None) => self.holder(&name.name).map(|found| found.path.clone()),
+        }
+    }
+
+    /// Return the only directory that has an attribute.
+    fn holder(&self, name: &str) -> Answer<&Directory> {
+        let has = |one: &&Arc<Directory>| {
+            name == FILE || one.layout.attributes.iter().any(|known| known.name == name)
+        };
+        let mut found = self.directories.iter().filter(has);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(_), Some(_)) => {
+                let message = format!("several directories have `{name}`: write which one");
+                Err(Refusal::new(Code::IllegalQuery, message))
+            }
+            (None, _) => self.directories[0]
+                .layout
+                .attribute(name)
+                .map(|_| self.first()),
+        }
+    }
+
+    /// Return the number of the table that a name means.
+    fn table(&self, name: &AttributeName) -> Answer<usize> {
+        let alias = |alias: &Option<String>| alias.is_some() && *alias == name.directory;
+        if let Some(table) = self.aliases.iter().position(alias) {
+            return Ok(table);
+        }
+        let path = self.path(name)?;
+        let mut found = (0..)
+            .zip(&self.directories)
+            .filter(|(_, one)| one.path == path);
+        match (found.next(), found.next()) {
+            (Some((table, _)), None) => Ok(table),
+            (Some(_), Some(_)) => {
+                let message = format!("{} is there twice: use their names", path.text());
+                Err(Refusal::new(Code::IllegalQuery, message))
+            }
+            (None, _) => Err(super::client::no_directory(&path)),
         }
     }
 }
 
 impl Names for Scope {
     fn find(&self, name: &AttributeName) -> Answer<Meaning> {
-        let path = self.path(name)?;
-        let known = (0_u16..).zip(&self.directories);
-        let Some((table, directory)) = known.into_iter().find(|(_, one)| one.path == path) else {
-            return Err(super::client::no_directory(&path));
-        };
+        let number = self.table(name)?;
+        let table = u16::try_from(number).unwrap_or(u16::MAX);
         if name.name == FILE {
-            let mut sql = Sql::new("e");
-            sql.number(i64::from(table)).text(".name");
-            let of = Type::Varchar(u32::try_from(KEY_CHARACTERS).unwrap_or(u32::MAX));
-            return Ok(Meaning { sql, of });
+            return Ok(name_of_entry(table));
         }
-        let attribute = directory.layout.attribute(&name.name)?;
-        let slot = attribute.slot;
-        let mut sql = Sql::default();
-        sql.column(Column { table, slot });
-        let of = attribute.of.clone();
-        Ok(Meaning { sql, of })
+        let attribute = self.directories[number].layout.attribute(&name.name)?;
+        Ok(column(table, attribute))
     }
+}
+
+fn name_of_entry(table: u16) -> Meaning {
+    let mut sql = Sql::new("e");
+    sql.number(i64::from(table)).text(".name");
+    let of = Type::Varchar(u32::try_from(KEY_CHARACTERS).unwrap_or(u32::MAX));
+    Meaning { sql, of }
+}
+
+fn column(table: u16, attribute: &Attribute) -> Meaning {
+    let slot = attribute.slot;
+    let mut sql = Sql::default();
+    sql.column(Column { table, slot });
+    let of = attribute.of.clone();
+    Meaning { sql, of }
 }

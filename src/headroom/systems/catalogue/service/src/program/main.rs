@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use headroom_catalogue::catalogue::sessions::StoredSessions;
 use headroom_catalogue::catalogue::{Catalogue, Shared};
 use headroom_catalogue::security::Trust;
 use headroom_catalogue::server::Server;
-use headroom_catalogue::server::sessions::MemorySessions;
 use headroom_catalogue::store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -94,7 +94,7 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     let store = Store::open(configuration.store()?).await?;
     let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
     let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
-    let sessions = Arc::new(MemorySessions::new(lifetime));
+    let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
     let server = Server::new(Shared(catalogue), settings, sessions, trust);
     let reload = server.reload();
     let listener = TcpListener::bind(configuration.server.listen).await?;

@@ -274,3 +274,56 @@ async fn replicas_belong_to_entries() {
         root.does(&["site_remove kisti"]).await;
     }
 }
+
+#[tokio::test]
+async fn native_sql_works_on_directories() {
+    for world in worlds().await {
+        let mut root = world.person(0, "root").await;
+        root.does(&[
+            "createdir /jobs",
+            "addattr /jobs events int",
+            "addattr /jobs site varchar(8)",
+            "createdir '/the sites'",
+            "addattr '/the sites' load float",
+            "insert into /jobs (FILE, events, site) values ('a', 5, 'kr'), ('b', -7, null), ('c', 9, 'kr')",
+            "insert into \"/the sites\" (FILE, load) values ('kr', 0.5)",
+        ])
+        .await;
+        root.hears(&[
+            ("select FILE, events from /jobs where events > 0 order by events desc", "0 2 | c | 9 | a | 5"),
+            ("SELECT * FROM /jobs j WHERE j.FILE = 'b'", "0 3 | b | -7 | "),
+            (
+                "select j.FILE, s.load * 2 as twice from /jobs j join \"/the sites\" s on j.site = s.FILE order by 1 limit 1 offset 1",
+                "0 2 | c | 1",
+            ),
+            (
+                "select site, count(*) as n, sum(events) from /jobs where site is not null group by site having count(*) > 1",
+                "0 3 | kr | 2 | 14",
+            ),
+            ("select count(*) from /jobs where events > 100", "0 1 | 0"),
+            ("select distinct site from /jobs where site is not null", "0 1 | kr"),
+            ("select a.FILE, b.FILE from /jobs a join /jobs b on a.events < b.events where b.FILE = 'c' order by 1", "0 2 | a | c | b | c"),
+            ("update /jobs set events = events + 1 where site = 'kr'", "0"),
+            ("delete from /jobs where events < 0", "0"),
+            ("select sum(events) from /jobs", "0 1 | 16"),
+        ])
+        .await;
+        root.is_refused(&[
+            (
+                "select FILE from /jobs a join /jobs b on a.events = b.events",
+                8,
+            ),
+            ("select site, events from /jobs group by site", 8),
+            ("select FILE, count(*) from /jobs", 8),
+            ("selectattr /jobs:FILE 'count(/jobs:events)' ''", 8),
+            ("select nothing from /jobs", 10),
+            ("select FILE from /nowhere", 1),
+            ("insert into /jobs (events) values (1)", 3),
+            ("insert into /jobs (FILE, events) values ('a', 1)", 15),
+            ("insert into /jobs (FILE, events) values ('x', 1 + 1)", 8),
+            ("update /jobs set FILE = 'z'", 3),
+            ("select FILE from /jobs; drop table entry", 8),
+        ])
+        .await;
+    }
+}

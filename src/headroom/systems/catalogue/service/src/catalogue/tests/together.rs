@@ -1,6 +1,11 @@
 //! Two servers at one database: no server hears of the changes of the other, and none is missed.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::worlds;
+use crate::catalogue::sessions::StoredSessions;
+use crate::server::sessions::SessionStore as _;
 
 #[tokio::test]
 async fn a_server_finds_out_that_its_plan_is_old() {
@@ -107,6 +112,31 @@ async fn insertions_never_meet_a_removed_directory() {
             crate::value::Value::Integer(0),
             "{}",
             world.name
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_resumed_at_another_server_until_it_expires() {
+    for world in worlds().await {
+        let of = |server: usize, seconds| {
+            let catalogue = Arc::clone(&world.servers[server]);
+            StoredSessions::new(catalogue, Duration::from_secs(seconds))
+        };
+        let mut root = world.person(0, "root").await;
+        root.does(&["user_create ann"]).await;
+        let id = of(0, 3600).create("ann").await.unwrap();
+        let found = of(1, 3600).find(&id).await.unwrap();
+        assert_eq!(found.as_deref(), Some("ann"), "{}", world.name);
+        assert_eq!(of(1, 3600).find("1234").await.unwrap(), None);
+        let short = of(0, 0).create("root").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        assert_eq!(of(1, 3600).find(&short).await.unwrap(), None);
+        root.does(&["user_remove ann"]).await;
+        assert_eq!(
+            of(1, 3600).find(&id).await.unwrap(),
+            None,
+            "the user is gone"
         );
     }
 }
