@@ -138,6 +138,16 @@ impl Client {
         }
     }
 
+    /// Return the directory that a path or a pattern names; none if it names entries. A pattern with
+    /// wildcards is never a directory, which saves a statement.
+    pub(super) async fn as_directory(&mut self, text: &str) -> Answer<Option<Arc<Directory>>> {
+        if text.contains(['*', '?']) {
+            return Ok(None);
+        }
+        let path = self.here.resolve(text)?;
+        self.find_directory(&path).await
+    }
+
     /// Return a directory if there is one. In a transaction it is read again, with the changes of the
     /// transaction.
     pub(super) async fn find_directory(&mut self, path: &Path) -> Answer<Option<Arc<Directory>>> {

@@ -78,9 +78,8 @@ pub(super) async fn find(
     text: Option<&str>,
     reply: &mut Reply<'_>,
 ) -> Answer<Ended> {
-    let whole = client.here.resolve(pattern)?;
-    let (path, pattern) = if client.find_directory(&whole).await?.is_some() {
-        (whole, None)
+    let (path, pattern) = if let Some(whole) = client.as_directory(pattern).await? {
+        (whole.path.clone(), None)
     } else {
         let (path, last) = split_last(&client.here, pattern)?;
         (path, Some(Pattern::parse(last)?))

@@ -168,9 +168,8 @@ pub(super) async fn rmdir(client: &mut Client, path: &str) -> Answer<Ended> {
 
 /// Directories and entries of a directory whose names fit: name and type.
 pub(super) async fn dir(client: &mut Client, text: &str, reply: &mut Reply<'_>) -> Answer<Ended> {
-    let whole = client.here.resolve(text)?;
-    let (path, pattern) = if client.find_directory(&whole).await?.is_some() {
-        (whole, None)
+    let (path, pattern) = if let Some(whole) = client.as_directory(text).await? {
+        (whole.path.clone(), None)
     } else {
         let (path, last) = split_last(&client.here, text)?;
         (path, Some(Pattern::parse(last)?))
@@ -279,15 +278,18 @@ pub(super) async fn cd(client: &mut Client, text: &str) -> Answer<Ended> {
 
 /// Type, owner and rights of directories and entries: name, type, owner, rights.
 pub(super) async fn stat(client: &mut Client, text: &str, reply: &mut Reply<'_>) -> Answer<Ended> {
-    let whole = client.here.resolve(text)?;
     let person = client.person().await?;
-    if let Some(directory) = client.find_directory(&whole).await? {
+    if let Some(directory) = client.as_directory(text).await? {
         directory.demand(&person, Rights::SEE)?;
         if !client.is_current_of(&[&directory]).await? {
             return Ok(Ended::Stale);
         }
         reply.columns(4);
-        let name = whole.split().map_or("/", |(_, name)| name).to_owned();
+        let name = directory
+            .path
+            .split()
+            .map_or("/", |(_, name)| name)
+            .to_owned();
         let mode = directory.mode.to_string();
         lines(
             reply,
@@ -334,8 +336,7 @@ pub(super) enum Change {
 
 /// Change owner or rights of a directory, or of entries.
 pub(super) async fn change(client: &mut Client, text: &str, change: &Change) -> Answer<Ended> {
-    let whole = client.here.resolve(text)?;
-    if let Some(directory) = client.find_directory(&whole).await? {
+    if let Some(directory) = client.as_directory(text).await? {
         return change_directory(client, &directory, change).await;
     }
     let (path, last) = split_last(&client.here, text)?;
@@ -544,9 +545,8 @@ pub(super) async fn acl_show(
     path: &str,
     reply: &mut Reply<'_>,
 ) -> Answer<Ended> {
-    let whole = client.here.resolve(path)?;
     let person = client.person().await?;
-    let acl = if let Some(directory) = client.find_directory(&whole).await? {
+    let acl = if let Some(directory) = client.as_directory(path).await? {
         directory.demand(&person, Rights::SEE)?;
         let is_current = client.is_current_of(&[&directory]).await?;
         is_current.then(|| directory.acl.clone())
