@@ -31,7 +31,8 @@ def program() -> Path:
 
     It is searched in `HEADROOM_CATALOGUE`, in the build folder of the repository, and in `PATH`.
 
-    Raises:
+    Raises
+    ------
         EnvironmentUnfitError: There is none.
 
     """
