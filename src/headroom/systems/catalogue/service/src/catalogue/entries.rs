@@ -12,7 +12,7 @@ use super::reading::{and_name, is_file};
 use super::rights::Rights;
 use super::scope::Scope;
 use super::text;
-use crate::language::compile::{assign, condition};
+use crate::language::compile::assign;
 use crate::language::expression::Expression;
 use crate::language::parser::parse_expression;
 use crate::language::pattern::Pattern;
@@ -140,7 +140,7 @@ pub(super) async fn addentries(client: &mut Client, paths: &[String]) -> Answer<
         let message = format!("at most {MAX_AT_ONCE} entries at once; `upload` takes more");
         return Err(Refusal::new(Code::IllegalCommand, message));
     }
-    let mut rows = Vec::new();
+    let mut names = Vec::new();
     let mut all: Option<Path> = None;
     for text in paths {
         let (path, name) = split_last(&client.here, text)?;
@@ -148,10 +148,11 @@ pub(super) async fn addentries(client: &mut Client, paths: &[String]) -> Answer<
             let message = "all entries have to be in one directory";
             return Err(Refusal::new(Code::IllegalCommand, message));
         }
-        let directory = client.directory(&path).await?;
-        rows.push(Row::of(&directory, name, &[])?);
+        names.push(name);
     }
     let directory = client.directory(&all.unwrap_or_else(Path::root)).await?;
+    let rows = names.iter().map(|name| Row::of(&directory, name, &[]));
+    let rows = rows.collect::<Answer<Vec<_>>>()?;
     add(client, &directory, &rows).await
 }
 
@@ -193,7 +194,16 @@ pub(super) async fn rm(client: &mut Client, pattern: &str) -> Answer<Ended> {
     let pattern = Pattern::parse(last)?;
     let scope = Scope::of(client, &path, true, &[]).await?;
     let sql = delete(&scope);
-    change(client, &scope, sql, Some(&pattern), None, Touched::Removed).await
+    change(
+        client,
+        &scope,
+        sql,
+        Some(&pattern),
+        None,
+        false,
+        Touched::Removed,
+    )
+    .await
 }
 
 pub(super) fn delete(scope: &Scope) -> Sql {
@@ -216,7 +226,16 @@ pub(super) async fn setattr(client: &mut Client, pattern: &str, words: &[String]
         sql.text(if number == 0 { " SET " } else { ", " });
         sql.slot(slot).text(" = ").bind_as(value, slot.kind);
     }
-    change(client, &scope, sql, Some(&pattern), None, Touched::Changed).await
+    change(
+        client,
+        &scope,
+        sql,
+        Some(&pattern),
+        None,
+        false,
+        Touched::Changed,
+    )
+    .await
 }
 
 /// Remove values of an attribute.
@@ -231,7 +250,16 @@ pub(super) async fn clearattr(client: &mut Client, pattern: &str, name: &str) ->
     }
     let mut sql = update(&scope);
     sql.text(" SET ").slot(attribute.slot).text(" = NULL");
-    change(client, &scope, sql, Some(&pattern), None, Touched::Changed).await
+    change(
+        client,
+        &scope,
+        sql,
+        Some(&pattern),
+        None,
+        false,
+        Touched::Changed,
+    )
+    .await
 }
 
 /// Change values of entries by expressions, where a condition holds.
@@ -249,6 +277,7 @@ pub(super) async fn updateattr(
         sql,
         Some(&update.pattern),
         filter,
+        update.reads(),
         Touched::Changed,
     )
     .await
@@ -293,6 +322,7 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
         scope,
         Some(&update.pattern),
         update.filter.as_ref(),
+        update.reads(),
         &mut query,
     )?;
     scope.guard().and(Use::Read, &mut query);
@@ -313,6 +343,7 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
         update.statement()?,
         Some(&only),
         None,
+        update.reads(),
         Touched::Changed,
     )
     .await?;
@@ -373,6 +404,12 @@ impl Update {
         })
     }
 
+    /// Return whether it depends on values that entries have.
+    fn reads(&self) -> bool {
+        let mut values = self.changes.iter().map(|(_, value)| value);
+        self.filter.is_some() || values.any(|value| !value.names().is_empty())
+    }
+
     fn statement(&self) -> Answer<Sql> {
         let mut sql = update(&self.scope);
         for (number, (name, expression)) in self.changes.iter().enumerate() {
@@ -391,20 +428,21 @@ pub(super) fn update(scope: &Scope) -> Sql {
     sql
 }
 
-/// Append which entries a change is about. A person who names a condition has to be allowed to read what
-/// it compares, or else the change would tell.
+/// Append which entries a change is about. A person has to be allowed to read what a condition or a new
+/// value names, or else the change, or its error, would tell.
 fn conditions(
     scope: &Scope,
     pattern: Option<&Pattern>,
     filter: Option<&Expression>,
+    reads: bool,
     sql: &mut Sql,
 ) -> Answer<()> {
     scope.conditions(Rights::WRITE, sql)?;
+    if reads {
+        sql.append(scope.allowed(Rights::READ)?);
+    }
     if let Some(filter) = filter {
-        scope
-            .first()
-            .only_allowed(&scope.person, Rights::READ, 0, sql)?;
-        sql.text(" AND ").append(condition(filter, scope)?);
+        scope.and_filter(filter, sql)?;
     }
     if let Some(pattern) = pattern {
         and_name(pattern, sql);
@@ -412,19 +450,20 @@ fn conditions(
     Ok(())
 }
 
-/// Complete a change with its conditions and rules, and run it.
+/// Complete a change with its conditions and rules, and run it. `reads`: it depends on values.
 pub(super) async fn change(
     client: &mut Client,
     scope: &Scope,
     mut sql: Sql,
     pattern: Option<&Pattern>,
     filter: Option<&Expression>,
+    reads: bool,
     touched: Touched,
 ) -> Answer<Ended> {
     let directory = scope.first_shared();
     let rules = Rules::of(client, &directory, touched).await?;
     let guard = rules.guard(&scope.person, &directory);
-    conditions(scope, pattern, filter, &mut sql)?;
+    conditions(scope, pattern, filter, reads, &mut sql)?;
     guard.and(Use::Write, &mut sql);
     let mut steps = rules.before(&guard);
     let before = steps.len();
@@ -441,7 +480,7 @@ pub(super) async fn change(
     }
     steps.extend(rules.after(&only)?);
     if touched == Touched::Removed {
-        steps.push(Step::new(orphans(&directory)));
+        steps.push(Step::new(orphans(&directory, pattern)));
     }
     let shard = client.catalogue.shard(&directory.path);
     match client.attempt(shard, &guard, steps).await? {
@@ -463,11 +502,16 @@ pub(super) async fn change(
     }
 }
 
-/// Return the statement that removes the replicas of entries that are gone.
-fn orphans(directory: &Directory) -> Sql {
+/// Return the statement that removes the replicas of entries that are gone, among those that a
+/// pattern names.
+fn orphans(directory: &Directory, pattern: Option<&Pattern>) -> Sql {
     let mut sql = Sql::new("DELETE FROM replica WHERE dir = ");
-    sql.bind(Value::Integer(directory.id))
-        .text(" AND NOT EXISTS (SELECT 1 FROM ");
+    sql.bind(Value::Integer(directory.id));
+    if let Some(pattern) = pattern {
+        let name = Sql::new("replica.name");
+        sql.text(" AND ").append(pattern.condition(&name));
+    }
+    sql.text(" AND NOT EXISTS (SELECT 1 FROM ");
     sql.text(directory.layout.family.table());
     sql.text(" AS e0 WHERE e0.dir = replica.dir AND e0.name = replica.name)");
     sql

@@ -8,7 +8,7 @@ use super::guard::Use;
 use super::layout::FILE;
 use super::rights::Rights;
 use super::scope::Scope;
-use crate::language::compile::{assign, compile, condition, group_condition};
+use crate::language::compile::{assign, compile, group_condition};
 use crate::language::expression::{Expression, Literal};
 use crate::language::native::{self, Insert, Select, Statement, Update};
 use crate::refusal::{Answer, Code, Refusal};
@@ -48,7 +48,8 @@ pub(super) async fn run(
         Statement::Delete(removed) => {
             let scope = Scope::of_tables(client, std::slice::from_ref(&removed.table)).await?;
             let (sql, filter) = (entries::delete(&scope), removed.condition.as_ref());
-            entries::change(client, &scope, sql, None, filter, Touched::Removed).await
+            let reads = filter.is_some();
+            entries::change(client, &scope, sql, None, filter, reads, Touched::Removed).await
         }
     }
 }
@@ -85,7 +86,7 @@ async fn select(client: &mut Client, query: &Select, reply: &mut Reply<'_>) -> A
         .iter()
         .filter_map(|table| table.condition.as_ref());
     for filter in joined.chain(&query.condition) {
-        sql.text(" AND ").append(condition(filter, &scope)?);
+        scope.and_filter(filter, &mut sql)?;
     }
     groups(query, &scope, &mut sql)?;
     if is_of_many(query) && query.groups.is_empty() {
@@ -246,7 +247,9 @@ async fn update(client: &mut Client, changed: &Update) -> Answer<Ended> {
         sql.slot(attribute.slot).text(" = ").append(value);
     }
     let filter = changed.condition.as_ref();
-    entries::change(client, &scope, sql, None, filter, Touched::Changed).await
+    let mut values = changed.changes.iter().map(|(_, value)| value);
+    let reads = filter.is_some() || values.any(|value| !value.names().is_empty());
+    entries::change(client, &scope, sql, None, filter, reads, Touched::Changed).await
 }
 
 fn illegal(message: &str) -> Refusal {

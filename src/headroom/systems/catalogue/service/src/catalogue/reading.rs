@@ -6,7 +6,7 @@ use super::layout::FILE;
 use super::path::{Path, split_last};
 use super::rights::Rights;
 use super::scope::Scope;
-use crate::language::compile::{Names as _, compile, condition};
+use crate::language::compile::{Names as _, compile};
 use crate::language::expression::{AttributeName, Expression};
 use crate::language::parser::parse_expression;
 use crate::language::pattern::Pattern;
@@ -94,7 +94,7 @@ pub(super) async fn find(
         and_name(pattern, &mut query);
     }
     if let Some(parsed) = &parsed {
-        query.text(" AND ").append(condition(parsed, &scope)?);
+        scope.and_filter(parsed, &mut query)?;
     }
     query.text(" ORDER BY e0.name");
     reply.columns(1);
@@ -141,7 +141,7 @@ pub(super) async fn selectattr(
     scope.conditions(Rights::READ, &mut query)?;
     scope.guard().and(Use::Read, &mut query);
     if let Some(filter) = &filter {
-        query.text(" AND ").append(condition(filter, &scope)?);
+        scope.and_filter(filter, &mut query)?;
     }
     let guard = scope.guard();
     let is_of_many = selected.iter().any(Expression::has_aggregate);

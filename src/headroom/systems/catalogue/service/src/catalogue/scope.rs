@@ -8,7 +8,7 @@ use super::guard::Guard;
 use super::layout::{Attribute, FILE};
 use super::path::Path;
 use super::rights::Rights;
-use crate::language::compile::{Meaning, Names};
+use crate::language::compile::{Meaning, Names, condition};
 use crate::language::expression::{AttributeName, Expression};
 use crate::language::native::Table;
 use crate::refusal::{Answer, Code, Refusal};
@@ -146,15 +146,51 @@ impl Scope {
     ///
     /// No entry can be allowed.
     pub fn conditions(&self, wanted: Rights, query: &mut Sql) -> Answer<()> {
-        for (number, directory) in (0_u16..).zip(&self.directories) {
+        for (number, directory) in (0_i64..).zip(&self.directories) {
             query
                 .text(if number == 0 { " WHERE e" } else { " AND e" })
-                .number(i64::from(number))
+                .number(number)
                 .text(".dir = ")
                 .bind(Value::Integer(directory.id));
-            directory.only_allowed(&self.person, wanted, number, query)?;
+        }
+        query.append(self.allowed(wanted)?);
+        Ok(())
+    }
+
+    /// Append ` AND …`: a condition. One that can fail is evaluated only for entries that the person
+    /// may read: a database may take the parts of a condition in any order, and an
+    /// error would tell a value of an entry that the person may not see.
+    ///
+    /// # Errors
+    ///
+    /// No entry can be allowed, or the condition is none.
+    pub fn and_filter(&self, filter: &Expression, query: &mut Sql) -> Answer<()> {
+        let allowed = self.allowed(Rights::READ)?;
+        let compiled = condition(filter, self)?;
+        if filter.can_fail() && allowed.size() > 0 {
+            query.text(" AND CASE WHEN 1 = 1").append(allowed);
+            query
+                .text(" THEN ")
+                .append(compiled)
+                .text(" ELSE FALSE END");
+        } else {
+            query.text(" AND ").append(compiled);
         }
         Ok(())
+    }
+
+    /// Return ` AND …`: the entries of all directories on which the person has a right; nothing if
+    /// that is all of them.
+    ///
+    /// # Errors
+    ///
+    /// No entry can be allowed.
+    pub fn allowed(&self, wanted: Rights) -> Answer<Sql> {
+        let mut allowed = Sql::default();
+        for (number, directory) in (0_u16..).zip(&self.directories) {
+            directory.only_allowed(&self.person, wanted, number, &mut allowed)?;
+        }
+        Ok(allowed)
     }
 
     /// Return a column of each attribute and of the names of entries.

@@ -208,6 +208,13 @@ impl Expression {
             || self.children().into_iter().any(Self::has_aggregate)
     }
 
+    /// Return whether its evaluation may end in an error that depends on values: an overflow, a division
+    /// by zero. Comparisons have none.
+    pub fn can_fail(&self) -> bool {
+        matches!(self, Self::Negative(_) | Self::Binary(..) | Self::Call(..))
+            || self.children().into_iter().any(Self::can_fail)
+    }
+
     /// Return how many levels the tree has.
     pub(super) fn height(&self) -> usize {
         let heights = self.children().into_iter().map(Self::height);

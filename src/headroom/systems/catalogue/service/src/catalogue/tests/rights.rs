@@ -102,3 +102,43 @@ async fn entries_with_owners_hide_from_others() {
         ann.hears(&[("find /d", "0 1")]).await;
     }
 }
+
+#[tokio::test]
+async fn no_error_tells_a_value_that_may_not_be_read() {
+    for world in worlds().await {
+        let mut root = world.person(0, "root").await;
+        root.does(&[
+            "user_create ann",
+            "user_create bob",
+            "createdir /d",
+            "addattr /d n int",
+            "addattr /d m int",
+            "acl_add /d system:anyuser wx",
+            "createdir /w plain",
+            "addattr /w n int",
+            "addattr /w m int",
+            "acl_add /w system:anyuser w",
+            "addentry /w/a n 5",
+        ])
+        .await;
+        let mut ann = world.person(0, "ann").await;
+        let mut bob = world.person(1, "bob").await;
+        ann.does(&["addentry /d/a n 5"]).await;
+        bob.does(&["addentry /d/b n 7"]).await;
+        // With n = 5, the condition divides by zero: bob must see no difference to other values.
+        bob.hears(&[
+            ("find /d '1 / (n - 5) = 0'", "0 1 | b"),
+            ("select FILE from /d where 1 / (n - 5) = 0", "0 1 | b"),
+            ("updateattr /d/* m '1 / (n - 5)' '1 / (n - 5) = 0'", "0"),
+            ("updateattr /d/* m '1 / (n - 5)' ''", "0"),
+            ("getattr /d/* m", "0 2 | b | 0"),
+        ])
+        .await;
+        bob.is_refused(&[
+            ("updateattr /w/* m '1 / (n - 5)' ''", 4),
+            ("update /w set m = 1 / (n - 5)", 4),
+        ])
+        .await;
+        ann.is_refused(&[("find /d '1 / (n - 5) = 0'", 8)]).await;
+    }
+}
