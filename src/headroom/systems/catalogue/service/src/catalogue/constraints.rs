@@ -108,7 +108,7 @@ impl Rules {
     pub fn after(&self, only: &Sql) -> Answer<Vec<Step>> {
         let mut steps = Vec::new();
         for (_, check) in &self.checks {
-            let mut query = entries_of(&self.directory);
+            let mut query = self.directory.entries("SELECT 1");
             query
                 .append(only.clone())
                 .text(" AND NOT (")
@@ -154,7 +154,7 @@ fn dangling(
     there: &str,
     only: &Sql,
 ) -> Answer<Sql> {
-    let mut query = entries_of(from);
+    let mut query = from.entries("SELECT 1");
     query.append(only.clone()).text(" AND ");
     query
         .append(column(from, attribute, 0)?)
@@ -171,16 +171,6 @@ fn dangling(
         .append(column(from, attribute, 0)?)
         .text(") LIMIT 1");
     Ok(query)
-}
-
-/// Return the query that finds an entry of a directory.
-fn entries_of(directory: &Directory) -> Sql {
-    let mut query = Sql::new("SELECT 1 FROM ");
-    query
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ")
-        .bind(Value::Integer(directory.id));
-    query
 }
 
 fn references_to<'a>(
@@ -247,7 +237,7 @@ pub(super) async fn add_check(
     let directory = client.directory(&path).await?;
     check_new(&directory, name)?;
     let check = compiled(client, &directory, text).await?;
-    let mut violated = entries_of(&directory);
+    let mut violated = directory.entries("SELECT 1");
     violated.text(" AND NOT (").append(check).text(") LIMIT 1");
     let mut layout = directory.layout.clone();
     let rule = Rule::Check {

@@ -64,6 +64,26 @@ impl Directory {
         query
     }
 
+    /// Return the query `SELECT …` over the entries, table `e0`.
+    pub fn entries(&self, select: &'static str) -> Sql {
+        let mut query = Sql::new(select);
+        query
+            .text(" FROM ")
+            .text(self.layout.family.table())
+            .text(" AS e0 WHERE e0.dir = ")
+            .bind(Value::Integer(self.id));
+        query
+    }
+
+    /// Return the query `SELECT …` over the entry of a name.
+    pub fn entry(&self, select: &'static str, name: &str) -> Sql {
+        let mut query = self.entries(select);
+        query
+            .text(" AND e0.name = ")
+            .bind(Value::Text(name.to_owned()));
+        query
+    }
+
     /// Return the directory of a row.
     ///
     /// # Errors

@@ -51,9 +51,8 @@ impl Row {
 
     /// Return the statement that adds the entry; it changes nothing if its name is taken.
     pub fn insertion(&self, directory: &Directory, person: &Person, guard: &Guard) -> Sql {
-        let mut sql = Sql::default();
-        sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "])
-            .text(directory.layout.family.table())
+        let mut sql = Sql::insert_new();
+        sql.text(directory.layout.family.table())
             .text(" (dir, name, owner, mode, acl");
         for (slot, _) in &self.values {
             sql.text(", ").slot(*slot);
@@ -71,7 +70,7 @@ impl Row {
         }
         sql.text(" FROM authority AS a WHERE a.id = 1");
         guard.and(Use::Write, &mut sql);
-        sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+        sql.unless_there();
         sql
     }
 }
@@ -537,14 +536,7 @@ impl Client {
     }
 
     async fn entry(&mut self, directory: &Directory, name: &str) -> Answer<bool> {
-        let mut query = Sql::new("SELECT 1 FROM ");
-        query
-            .text(directory.layout.family.table())
-            .text(" AS e0 WHERE e0.dir = ");
-        query
-            .bind(Value::Integer(directory.id))
-            .text(" AND e0.name = ")
-            .bind(text(name));
+        let query = directory.entry("SELECT 1", name);
         let shard = self.catalogue.shard(&directory.path);
         Ok(self.query(shard, query).await?.is_something())
     }

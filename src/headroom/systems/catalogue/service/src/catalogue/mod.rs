@@ -43,7 +43,7 @@ use crate::value::Value;
 use crate::wire::reply::Reply;
 use cache::Cache;
 pub use client::Client;
-use directory::{ANYUSER, Person};
+use directory::{ANYUSER, Person, ROOT};
 use path::Path;
 
 /// How a catalogue treats its users.
@@ -96,7 +96,7 @@ impl Catalogue {
             settings,
         };
         for shard in 0..catalogue.store.shards() {
-            let steps = vec![Step::new(tree::make_root()), Step::new(people::make_root())];
+            let steps = vec![Step::new(tree::make_root()), Step::new(people::make(ROOT))];
             catalogue.store.run(shard, steps).await?;
         }
         Ok(Arc::new(catalogue))

@@ -12,14 +12,13 @@ use crate::wire::reply::Reply;
 /// Letters of the name of a user or a group.
 const NAME_LETTERS: usize = 64;
 
-/// Return the statement that makes the person `root` if there is none.
-pub(super) fn make_root() -> Sql {
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+/// Return the statement that makes a person if there is none of this name.
+pub(super) fn make(name: &str) -> Sql {
+    let mut sql = Sql::insert_new();
     sql.text("person (name) VALUES (")
-        .bind(text(ROOT))
+        .bind(text(name))
         .text(")");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     sql
 }
 
@@ -173,13 +172,7 @@ pub(super) async fn user_create(
 ) -> Answer<Ended> {
     client.demand_root().await?;
     check_name(name)?;
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-    sql.text("person (name) VALUES (")
-        .bind(text(name))
-        .text(")");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
-    let mut steps = vec![Step::expecting(sql, Expect::Something)];
+    let mut steps = vec![Step::expecting(make(name), Expect::Something)];
     if let Some(password) = password {
         let hash = client.catalogue.passwords.hash(password.clone()).await?;
         steps.push(Step::new(set_password(name, hash)));
@@ -237,13 +230,12 @@ pub(super) async fn user_subject_add(
 ) -> Answer<Ended> {
     client.demand_root().await?;
     client.catalogue.demand_person(name).await?;
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+    let mut sql = Sql::insert_new();
     sql.text("credential (subject, person) VALUES (")
         .bind(text(subject))
         .text(", ");
     sql.bind(text(name)).text(")");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     let steps = vec![Step::expecting(sql, Expect::Something)];
     let exists = Refusal::new(Code::Exists, format!("a user has the subject `{subject}`"));
     client.change_people(steps, exists).await
@@ -279,13 +271,12 @@ pub(super) async fn grp_create(client: &mut Client, name: &str) -> Answer<Ended>
         client.demand_root().await?;
         client.catalogue.demand_person(owner).await?;
     }
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+    let mut sql = Sql::insert_new();
     sql.text("team (name, owner) VALUES (")
         .bind(text(&full))
         .text(", ");
     sql.bind(text(owner)).text(")");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     let steps = vec![Step::expecting(sql, Expect::Something)];
     let exists = Refusal::new(Code::Exists, format!("the group `{full}` exists"));
     client.change_people(steps, exists).await
@@ -326,20 +317,19 @@ pub(super) async fn grp_change(
     let full = client.group_name(group);
     client.demand_group_owner(&full).await?;
     client.catalogue.demand_person(user).await?;
-    let mut sql = Sql::default();
-    let unmet = if is_in {
-        sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
-        sql.text("member (team, person) VALUES (")
-            .bind(text(&full))
-            .text(", ");
-        sql.bind(text(user)).text(")");
-        sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
-        Refusal::new(Code::Exists, format!("`{user}` is in `{full}`"))
+    let (sql, unmet) = if is_in {
+        let mut sql = Sql::insert_new();
+        sql.text("member (team, person) VALUES (").bind(text(&full));
+        sql.text(", ").bind(text(user)).text(")").unless_there();
+        let unmet = Refusal::new(Code::Exists, format!("`{user}` is in `{full}`"));
+        (sql, unmet)
     } else {
-        sql.text("DELETE FROM member WHERE team = ")
-            .bind(text(&full));
-        sql.text(" AND person = ").bind(text(user));
-        Refusal::new(Code::NoSuchName, format!("`{user}` is not in `{full}`"))
+        let mut sql = Sql::new("DELETE FROM member WHERE team = ");
+        sql.bind(text(&full))
+            .text(" AND person = ")
+            .bind(text(user));
+        let unmet = Refusal::new(Code::NoSuchName, format!("`{user}` is not in `{full}`"));
+        (sql, unmet)
     };
     client
         .change_people(vec![Step::expecting(sql, Expect::Something)], unmet)

@@ -28,8 +28,7 @@ pub(super) async fn create(
     let path = client.here.resolve(path)?;
     let directory = client.directory(&path).await?;
     let guard = writer(client, &directory).await?;
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+    let mut sql = Sql::insert_new();
     sql.text("sequence (dir, name, next, step) SELECT ")
         .bind(Value::Integer(directory.id));
     sql.text(", ")
@@ -40,7 +39,7 @@ pub(super) async fn create(
     sql.bind(Value::Integer(step))
         .text(" FROM authority AS a WHERE a.id = 1");
     guard.and(Use::Write, &mut sql);
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     let message = format!("the sequence {} exists", path.child(name));
     let exists = Refusal::new(Code::Exists, message);
     one(

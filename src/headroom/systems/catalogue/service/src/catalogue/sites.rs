@@ -16,13 +16,12 @@ use crate::wire::reply::Reply;
 pub(super) async fn site_add(client: &mut Client, name: &str, config: &str) -> Answer<Ended> {
     demand_root(client).await?;
     let id = super::new_id()? & 0x7fff_ffff;
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+    let mut sql = Sql::insert_new();
     sql.text("site (id, name, config) VALUES (")
         .bind(Value::Integer(id))
         .text(", ");
     sql.bind(text(name)).text(", ").bind(text(config)).text(")");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     let exists = Refusal::new(Code::Exists, format!("the site `{name}` exists"));
     change(
         client,
@@ -95,8 +94,7 @@ async fn register_inside(
     }
     let ended = write(client, path, |directory, name, guard| {
         let insertions = ids.iter().map(|id| {
-            let mut sql = Sql::default();
-            sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+            let mut sql = Sql::insert_new();
             sql.text("replica (dir, name, site) SELECT ")
                 .bind(Value::Integer(directory));
             sql.text(", ")
@@ -105,7 +103,7 @@ async fn register_inside(
                 .bind(Value::Integer(*id));
             sql.text(" FROM authority AS a WHERE a.id = 1");
             guard.and(Use::Write, &mut sql);
-            sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+            sql.unless_there();
             sql
         });
         insertions.collect()
@@ -187,14 +185,7 @@ async fn write(
     let person = client.person().await?;
     directory.demand(&person, Rights::WRITE)?;
     let guard = Guard::new(&person, [&*directory]);
-    let mut exists = Sql::new("SELECT 1 FROM ");
-    exists
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ");
-    exists
-        .bind(Value::Integer(directory.id))
-        .text(" AND e0.name = ")
-        .bind(text(name));
+    let mut exists = directory.entry("SELECT 1", name);
     guard.and(Use::Read, &mut exists);
     let mut steps = vec![Step::expecting(exists, Expect::Something)];
     steps.extend(

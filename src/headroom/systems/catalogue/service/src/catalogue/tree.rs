@@ -30,14 +30,13 @@ pub(super) fn make_root() -> Sql {
         .bind(text(ROOT))
         .text(", ");
     sql.number(Rights::ALL.number()).text(", '', 1, '{}')");
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     sql
 }
 
 fn insert_directory() -> Sql {
-    let mut sql = Sql::default();
-    sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "])
-        .text("directory (id, path, parent, owner, mode, acl, version, layout)");
+    let mut sql = Sql::insert_new();
+    sql.text("directory (id, path, parent, owner, mode, acl, version, layout)");
     sql
 }
 
@@ -76,7 +75,7 @@ pub(super) async fn createdir(
     sql.text(", 1, ").bind(text(super::schema::json(&layout)?));
     sql.text(" FROM authority AS a WHERE a.id = 1");
     guard.and(Use::Write, &mut sql);
-    sql.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""]);
+    sql.unless_there();
     let steps = vec![Step::expecting(sql, Expect::Something)];
     match client.attempt(shard, &guard, steps).await? {
         Tried::Done(_) => Ok(Ended::Done),
@@ -226,11 +225,7 @@ async fn list(
             }
         }
     }
-    let mut query = Sql::new("SELECT e0.name, 'entry' FROM ");
-    query
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ");
-    query.bind(Value::Integer(directory.id));
+    let mut query = directory.entries("SELECT e0.name, 'entry'");
     guard.and(Use::Read, &mut query);
     if let Some(pattern) = pattern {
         and_name(pattern, &mut query);
@@ -303,11 +298,7 @@ pub(super) async fn stat(client: &mut Client, text: &str, reply: &mut Reply<'_>)
     let directory = client.directory(&path).await?;
     directory.demand(&person, Rights::SEE)?;
     let guard = Guard::new(&person, [&*directory]);
-    let mut query = Sql::new("SELECT e0.name, 'entry', e0.owner, e0.mode FROM ");
-    query
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ");
-    query.bind(Value::Integer(directory.id));
+    let mut query = directory.entries("SELECT e0.name, 'entry', e0.owner, e0.mode");
     guard.and(Use::Read, &mut query);
     and_name(&pattern, &mut query);
     query.text(" ORDER BY e0.name");
@@ -482,14 +473,7 @@ async fn change_acl_inside(
     let person = client.person().await?;
     let guard = Guard::new(&person, [&**directory]);
     let shard = client.catalogue.shard(&directory.path);
-    let mut query = Sql::new("SELECT e0.acl FROM ");
-    query
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ");
-    query
-        .bind(Value::Integer(directory.id))
-        .text(" AND e0.name = ")
-        .bind(text(&name));
+    let mut query = directory.entry("SELECT e0.acl", &name);
     and_owned(&person, directory, &mut query);
     guard.and(Use::Read, &mut query);
     query.by_dialect(["", " FOR UPDATE OF e0", " FOR UPDATE"]);
@@ -571,14 +555,7 @@ async fn entry_acl(client: &mut Client, text_of: &str) -> Answer<Option<Acl>> {
     directory.demand(&person, Rights::SEE)?;
     let guard = Guard::new(&person, [&*directory]);
     let shard = client.catalogue.shard(&path);
-    let mut query = Sql::new("SELECT e0.acl FROM ");
-    query
-        .text(directory.layout.family.table())
-        .text(" AS e0 WHERE e0.dir = ");
-    query
-        .bind(Value::Integer(directory.id))
-        .text(" AND e0.name = ")
-        .bind(text(name));
+    let mut query = directory.entry("SELECT e0.acl", name);
     guard.and(Use::Read, &mut query);
     match client.query(shard, query).await?.rows.first() {
         Some(row) => Ok(Some(Acl::of_searchable(&super::shown(&row[0])))),

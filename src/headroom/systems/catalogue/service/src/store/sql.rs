@@ -83,6 +83,19 @@ impl Sql {
         }
     }
 
+    /// Return the begin of an insertion that leaves existing rows as they are, which
+    /// [`Sql::unless_there`] ends: an error would lose a whole transaction in PostgreSQL.
+    pub fn insert_new() -> Self {
+        let mut sql = Self::default();
+        sql.by_dialect(["INSERT INTO ", "INSERT INTO ", "INSERT IGNORE INTO "]);
+        sql
+    }
+
+    /// Append the end of [`Sql::insert_new`].
+    pub fn unless_there(&mut self) -> &mut Self {
+        self.by_dialect([" ON CONFLICT DO NOTHING", " ON CONFLICT DO NOTHING", ""])
+    }
+
     /// Append text of the program.
     pub fn text(&mut self, text: &'static str) -> &mut Self {
         self.pieces.push(Piece::Text(text));
