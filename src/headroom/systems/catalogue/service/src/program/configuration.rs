@@ -10,6 +10,25 @@ use headroom_catalogue::wire::lines::Limits;
 use headroom_catalogue::{catalogue, server, store};
 use serde::{Deserialize, Serialize};
 
+/// Tables without defaults, as comments below the others.
+pub const OPTIONAL: &str = "
+# [tls]
+# certificate = 'server.pem'
+# key = 'server.key'
+# client_cas = 'cas.pem'
+# crls = 'crls.pem'
+# is_missing_crl_allowed = false
+# allows_proxies = false
+# ticket_keys = 'tickets'
+
+# [[token]]
+# issuer = 'https://issuer.example'
+# audiences = ['https://catalogue.example']
+# keys = 'keys.json'
+# scope = 'catalogue'
+# person_claim = 'sub'
+";
+
 /// Why the program cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
@@ -45,6 +64,7 @@ pub struct Configuration {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsTable>,
     /// Issuers of bearer tokens.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token: Vec<TokenTable>,
 }
 
@@ -360,6 +380,15 @@ mod tests {
         assert_eq!(read.server.listen.port(), 8822);
         assert!(read.server().is_ok());
         assert!(read.store().is_ok());
+    }
+
+    #[test]
+    fn the_optional_tables_can_be_read_without_their_marks() {
+        let text = OPTIONAL.replace("# ", "");
+        let read: Configuration = toml::from_str(&text).unwrap();
+        let trust = read.trust();
+        assert_eq!(trust.tls.unwrap().key.to_str(), Some("server.key"));
+        assert_eq!(trust.tokens.issuers.len(), 1);
     }
 
     #[test]

@@ -97,7 +97,10 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
     let server = Server::new(Shared(catalogue), settings, sessions, trust);
     let reload = server.reload();
-    let listener = TcpListener::bind(configuration.server.listen).await?;
+    let address = configuration.server.listen;
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        format!("cannot listen on {address}: {error}; `server.listen` names another address")
+    })?;
     let mut out = std::io::stdout();
     writeln!(out, "listening on {}", listener.local_addr()?)?;
     out.flush()?;
@@ -146,7 +149,8 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
 }
 
 fn show_config() -> Done {
-    let text = toml::to_string(&Configuration::default())?;
+    let mut text = toml::to_string(&Configuration::default())?;
+    text.push_str(configuration::OPTIONAL);
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(())
 }

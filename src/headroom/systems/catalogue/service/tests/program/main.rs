@@ -157,6 +157,25 @@ fn a_password_is_set_and_needed() {
 }
 
 #[test]
+fn a_second_server_hears_that_its_address_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = configure(folder.path(), &[sqlite(folder.path())]);
+    let server = Server::start(&config);
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace("127.0.0.1:0", &server.address)).unwrap();
+    let output = program(&["serve", "--config", config.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        said.contains(&format!("cannot listen on {}", server.address)),
+        "{said}"
+    );
+    assert!(said.contains("`server.listen`"), "{said}");
+}
+
+#[test]
 fn wrong_settings_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("catalogue.toml");
