@@ -197,6 +197,11 @@ def catalogue_model(
         tokens = workers or (clients if switch_s or servers > 1 else 0)
         made = [_server(model, number, server_cpus, tokens, pool) for number in range(servers)]
         _balanced(model, operation, made, balancing, work)
+        if switch_s:
+            model.counted_by_hand(
+                highest_throughput=_highest_per_s(made, work, clients, think_s) / _MS_PER_S,
+                why="the work takes longer the more workers are held, which formulas do not know",
+            )
     think = exponential(_MS_PER_S * think_s) if think_s else None
     model.closed_class("clients", operation, population=clients, think=think)
     return model
@@ -224,7 +229,6 @@ class _Work:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Server:
     cpu: Station
-    cpus: int
     workers: Pool | None
     connections: Pool | None
 
@@ -233,7 +237,6 @@ def _server(model: Model, number: int, cpus: int, workers: int, connections: int
     with model.inside(f"server {number + 1}"):
         return _Server(
             cpu=model.station("cpu", servers=cpus, discipline="ps"),
-            cpus=cpus,
             workers=model.pool("workers", tokens=workers) if workers else None,
             connections=model.pool("connections", tokens=connections) if connections else None,
         )
@@ -276,7 +279,19 @@ def _service(model: Model, server: _Server, work: _Work) -> Distribution | Expre
     if not work.switch_s or server.workers is None:
         return service
     held = model.tokens(server.workers) - model.free(server.workers)
-    return service + _MS_PER_S * work.switch_s * maximum(0, held - server.cpus)
+    return service + _MS_PER_S * work.switch_s * maximum(0, held - server.cpu.servers)
+
+
+def _highest_per_s(servers: list[_Server], work: _Work, clients: int, think_s: float) -> float:
+    """Return the bound of the throughput (1/s) if switches were free; they only lower it."""
+    cpu_s = work.opening_s + work.service_s
+    open_s = work.service_s + work.database_s + work.commit_s
+    hold_s = work.opening_s + work.travel_s + open_s
+    limits = [clients / (think_s + hold_s), work.database.servers / work.database_s]
+    for pool, time_s in ((servers[0].workers, hold_s), (servers[0].connections, open_s)):
+        if pool:
+            limits.append(len(servers) * pool.tokens / time_s)
+    return min(*limits, len(servers) * servers[0].cpu.servers / cpu_s)
 
 
 def _held(operation: Program, pool: Pool | None) -> AbstractContextManager[object]:
