@@ -89,12 +89,14 @@ class Connection:
     ----------
     host, port
         Where a server of this machine listens that trusts its local users.
+    database
+        Database to enter.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, database: str = "postgres") -> None:
         self._socket = socket.create_connection((host, port), timeout=_PATIENCE_S)
         self._file = self._socket.makefile("rb")
-        words = {"user": "headroom", "database": "postgres", "application_name": "headroom"}
+        words = {"user": "headroom", "database": database, "application_name": "headroom"}
         text = b"".join(f"{name}\0{value}\0".encode() for name, value in words.items()) + b"\0"
         try:
             self._socket.sendall(struct.pack("!ii", len(text) + 8, _PROTOCOL) + text)

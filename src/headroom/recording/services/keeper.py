@@ -90,6 +90,10 @@ class Keeper:
         """Return the processor time (s) of each running service since its start, by process."""
         return {service.pid: service.group.totals()["cpu_s"] for service in self.services()}
 
+    def busy_s_since(self, before_s: Mapping[int, float]) -> float:
+        """Return the processor time (s) that the running services used since `busy_s` was called."""
+        return sum(time_s - before_s.get(pid, 0.0) for pid, time_s in self.busy_s().items())
+
     def check(self) -> None:
         """Raise `ServiceFailedError` if a service has ended that no fault was to end."""
         for service in self.services():

@@ -51,11 +51,29 @@ def program() -> Path:
     raise EnvironmentUnfitError(f"the program {PROGRAM} is not built", cure=_how_to_build())
 
 
-def _how_to_build() -> str:
+def companion(name: str) -> Path:
+    """Return a program that was built together with that of the service.
+
+    Raises
+    ------
+        EnvironmentUnfitError: There is none.
+
+    """
+    place = program().with_name(name)
+    if not os.access(place, os.X_OK):
+        raise EnvironmentUnfitError(
+            f"the program {name} is not built beside {place.with_name(PROGRAM)}",
+            cure=_how_to_build("--features load"),
+        )
+    return place
+
+
+def _how_to_build(*options: str) -> str:
     if (_CRATE / "Cargo.toml").is_file():
         manifest = os.path.relpath(_CRATE / "Cargo.toml")
         target = os.path.relpath(_REPOSITORY / "target" / "catalogue")
-        command = f"cargo build --release --manifest-path {manifest} --target-dir {target}"
+        build = " ".join(["cargo build --release", *options])
+        command = f"{build} --manifest-path {manifest} --target-dir {target}"
         return f"build it: `{command}`"
     return f"build it from a copy of Headroom's sources, and put {PROGRAM} into PATH"
 

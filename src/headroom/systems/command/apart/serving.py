@@ -90,6 +90,4 @@ class Serving:
 
 def busy_since(before_s: Mapping[int, float], keeper: Keeper) -> dict[str, float]:
     """Return the processor time (s) of services since then as a counter; nothing without any."""
-    now_s = keeper.busy_s()
-    gained_s = sum(time_s - before_s.get(pid, 0.0) for pid, time_s in now_s.items())
-    return {SERVICES_BUSY: gained_s} if now_s else {}
+    return {SERVICES_BUSY: keeper.busy_s_since(before_s)} if keeper.services() else {}

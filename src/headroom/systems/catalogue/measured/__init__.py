@@ -1,0 +1,1 @@
+"""The measured system: services, loads and observers of one point."""

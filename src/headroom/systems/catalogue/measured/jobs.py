@@ -1,0 +1,128 @@
+"""Jobs of the load's processes; `service/src/load/job.rs` describes them."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headroom.experiment.protocol.system import Value
+from headroom.systems.catalogue.measured.certificates import SERVER_NAME
+from headroom.systems.catalogue.measured.parameters import DIRECT, LASTING, TLS
+from headroom.systems.catalogue.measured.services import DATABASE, USER
+
+KNOWN_PREFIX = "known-"
+_FILL_CONNECTIONS = 8
+_SEED_STEP = 1 << 32
+
+
+def load_jobs(
+    config: Mapping[str, Value],
+    *,
+    seed: int,
+    address: str,
+    certificates: Path,
+    statements: Mapping[str, list[str]],
+    known: int,
+    seconds: float,
+    new_prefix: str,
+) -> Iterator[dict[str, Any]]:
+    """Yield the job of each process.
+
+    Parameters
+    ----------
+    address
+        Where clients connect.
+    statements
+        SQL of each operation, for clients of the database.
+    known
+        Entries that queries name.
+    seconds
+        Length (s) of the load.
+    new_prefix
+        Beginning of the names of inserted entries; no other run on the same database has it.
+    """
+    first = 0
+    for number, clients in enumerate(_shares(int(config["clients"]), int(config["processes"]))):
+        yield {
+            "seed": (seed + number * _SEED_STEP) % (1 << 63),
+            "target": _target(config, address, certificates, statements),
+            "connections": "per_client" if int(config["case"]) >= LASTING else "per_operation",
+            "form": config["form"],
+            "load": _arrivals(config, clients),
+            "entries": {
+                "insert_share": 1.0 if config["operation"] == "insert" else 0.0,
+                "known": known,
+                "known_prefix": KNOWN_PREFIX,
+                "new_prefix": new_prefix,
+                "first_client": first,
+            },
+            "stop": {"seconds": seconds},
+            "opening_limit": max(clients, 128),
+        }
+        first += clients
+
+
+def fill_job(*, address: str, known: int) -> dict[str, Any]:
+    """Return the job that inserts all known entries."""
+    return {
+        "seed": 1,
+        "target": {"kind": "amga", "address": address, "login": USER},
+        "form": "single",
+        "load": {"kind": "fill", "connections": _FILL_CONNECTIONS},
+        "entries": {"known": known, "known_prefix": KNOWN_PREFIX},
+    }
+
+
+def probe_job(*, address: str, operation: str, new_prefix: str) -> dict[str, Any]:
+    """Return the job of one operation of case 3, in the form of a transaction."""
+    return {
+        "seed": 1,
+        "target": {"kind": "amga", "address": address, "login": USER},
+        "load": {"kind": "closed", "clients": 1},
+        "entries": {
+            "insert_share": 1.0 if operation == "insert" else 0.0,
+            "known": 1,
+            "known_prefix": KNOWN_PREFIX,
+            "new_prefix": new_prefix,
+        },
+        "stop": {"operations": 1},
+    }
+
+
+def _shares(clients: int, processes: int) -> list[int]:
+    """Return the clients of each process; none is without.
+
+    Examples
+    --------
+    >>> _shares(10, 4), _shares(2, 4)
+    ([3, 3, 2, 2], [1, 1])
+    """
+    count = min(clients, processes)
+    return [clients // count + (number < clients % count) for number in range(count)]
+
+
+def _target(
+    config: Mapping[str, Value],
+    address: str,
+    certificates: Path,
+    statements: Mapping[str, list[str]],
+) -> dict[str, Any]:
+    if config["case"] == DIRECT:
+        user = {"user": "headroom", "database": DATABASE}
+        return {"kind": "postgres", "address": address, **user, **statements}
+    target: dict[str, Any] = {"kind": "amga", "address": address, "login": USER}
+    if config["case"] == TLS:
+        target["tls"] = {
+            "ca": str(certificates / "ca.pem"),
+            "name": SERVER_NAME,
+            "certificate": str(certificates / "client.pem"),
+            "key": str(certificates / "client.key"),
+            "resumes": config["resumes"],
+        }
+    return target
+
+
+def _arrivals(config: Mapping[str, Value], clients: int) -> dict[str, Any]:
+    rate_per_s = float(config["rate_per_s"]) * clients / int(config["clients"])
+    if rate_per_s:
+        return {"kind": "open", "rate_per_s": rate_per_s, "connections": clients}
+    return {"kind": "closed", "clients": clients}

@@ -1,0 +1,176 @@
+"""One replication: services up, database filled, load and observers on, result converted."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Value
+from headroom.recording.observers.group import Group
+from headroom.recording.observers.observing import PROGRAM, Observing
+from headroom.recording.observers.postgres import Connection, PostgresWatch
+from headroom.recording.observers.table import ObserveTable
+from headroom.recording.programs import LoadPrograms
+from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.service import Service
+from headroom.systems.catalogue.command import companion
+from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT
+from headroom.systems.catalogue.measured.client import AmgaClient
+from headroom.systems.catalogue.measured.conversion import completions, run_of
+from headroom.systems.catalogue.measured.database import commit_count
+from headroom.systems.catalogue.measured.direct import statements_of
+from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
+from headroom.systems.catalogue.measured.parameters import groups_for, has_service
+from headroom.systems.catalogue.measured.services import (
+    DATABASE,
+    LOAD,
+    USER,
+    entrance,
+    fill,
+    service_tables,
+)
+
+_HOST = "127.0.0.1"
+_OPERATIONS = ("query", "insert")
+_EXISTS = (0, 15, 16)
+"""Replies to a command that makes a thing: done, or it exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """Measures one point.
+
+    Parameters
+    ----------
+    certificates
+        Folder that `make_certificates` filled.
+    database
+        Settings of PostgreSQL.
+    known
+        Entries that queries name.
+    """
+
+    keeper: Keeper
+    certificates: Path
+    database: Mapping[str, str]
+    known: int
+    observe: ObserveTable
+
+    def start(self, config: Mapping[str, Value]) -> dict[str, str]:
+        """Start the services that a point needs; return their placeholders."""
+        tables = [*service_tables(config, certificates=self.certificates, database=self.database)]
+        database, *_ = tables
+        words = self.keeper.ensure([database], fill)
+        with _connected(words) as connection:
+            known = f"select 1 from pg_database where datname = '{DATABASE}'"
+            if not connection.rows(known):
+                connection.rows(f"create database {DATABASE}")
+        return self.keeper.ensure(tables, fill)
+
+    def database_process(self) -> int:
+        """Return the process of the database: another one has lost its entries."""
+        return self._service("db").pid
+
+    def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
+        """Make directory, user and known entries; return the SQL of each operation."""
+        port = int(words["amga1.port"])
+        with AmgaClient(_HOST, port, login=USER) as client:
+            client.command("createdir /bench", accepted=_EXISTS)
+            client.command("addattr /bench guid varchar(36)", accepted=_EXISTS)
+            client.command(f"user_subject_add {USER} '{CLIENT_SUBJECT}'", accepted=_EXISTS)
+        address = f"{_HOST}:{port}"
+        _load([fill_job(address=address, known=self.known)])
+        log = self._service("db").place.log
+        with _connected(words) as connection:
+            found = {
+                operation: statements_of(
+                    connection,
+                    log,
+                    lambda of=operation: _load(
+                        [probe_job(address=address, operation=of, new_prefix="probe-")]
+                    ),
+                    new_prefix="probe-",
+                )
+                for operation in _OPERATIONS
+            }
+            commit_count(connection)
+        with _connected(words, DATABASE) as connection:
+            connection.rows("vacuum analyze")
+        return found
+
+    def run(
+        self,
+        config: Mapping[str, Value],
+        words: Mapping[str, str],
+        *,
+        seed: int,
+        seconds: float,
+        statements: Mapping[str, list[str]],
+        new_prefix: str,
+    ) -> Run:
+        """Put the load on, observe it, and return what was found."""
+        enters = "line" if has_service(config, "line") else entrance(config)
+        jobs = [
+            *load_jobs(
+                config,
+                seed=seed,
+                address=f"{_HOST}:{words[f'{enters}.port']}",
+                certificates=self.certificates,
+                statements=statements,
+                known=self.known,
+                seconds=seconds,
+                new_prefix=new_prefix,
+            )
+        ]
+        with _connected(words) as connection:
+            before = commit_count(connection)
+            with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+                observer = self._observer(config, words, programs)
+                with observer.during():
+                    begun_s = time.monotonic()
+                    result = programs.run()
+                    length_s = time.monotonic() - begun_s
+            self.keeper.check()
+            committed = commit_count(connection) - before
+        run = run_of(result, config, commit_count=committed)
+        return observer.added_to(run, throughput=completions(result) / length_s)
+
+    def _observer(
+        self, config: Mapping[str, Value], words: Mapping[str, str], programs: LoadPrograms
+    ) -> Observing:
+        names, limited = groups_for(config)
+        services = {name: self._service(name.removeprefix("service.")) for name in names[1:]}
+        limits = {
+            name: services[name].table.limits.cpus or 1.0
+            for name in limited
+            if "cpu" in services[name].groups
+        }
+        return Observing(
+            observe=self.observe,
+            groups={
+                PROGRAM: Group(programs.processes),
+                **{name: service.group for name, service in services.items()},
+            },
+            servers={"service.db": PostgresWatch(_HOST, int(words["db.port"]))},
+            limits=limits,
+        )
+
+    def _service(self, name: str) -> Service:
+        return next(one for one in self.keeper.services() if one.table.name == name)
+
+
+def _load(jobs: list[dict[str, Any]]) -> dict[str, Any]:
+    with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+        return programs.run()
+
+
+@contextmanager
+def _connected(words: Mapping[str, str], database: str = "postgres") -> Iterator[Connection]:
+    connection = Connection(_HOST, int(words["db.port"]), database)
+    try:
+        yield connection
+    finally:
+        connection.close()

@@ -1,0 +1,117 @@
+"""Parameters and metrics of the measured catalogue."""
+
+from collections.abc import Iterator, Mapping
+
+from headroom.experiment.protocol.observed_metrics import observed_metrics
+from headroom.experiment.protocol.system import Metric, Parameter, Value
+from headroom.recording.observers.observed import metrics_of
+from headroom.recording.observers.observing import PROGRAM
+from headroom.recording.observers.postgres import postgres_metrics
+
+MOST_SERVERS = 16
+TLS, NEW_CONNECTION, LASTING, DIRECT = 1, 2, 3, 4
+"""The paper's cases."""
+
+PARAMETERS = (
+    Parameter(
+        name="case", type="int", unit="1", default=TLS, choices=(1, 2, 3, 4), source="paper, table 1",
+        description="1: a new TLS connection for each operation, 2: a new plain one, 3: a lasting "
+        "plain one, 4: a lasting one directly to the database",
+    ),
+    Parameter(
+        name="operation", type="str", unit="", default="query", choices=("query", "insert"),
+        source="paper, section II.1", description="Look up the GUID of a name, or insert a pair",
+    ),
+    Parameter(
+        name="form", type="str", unit="", default="transaction", choices=("transaction", "single"),
+        source="paper, section II.1",
+        description="Begin, one command, commit as in the paper; or the command alone",
+    ),
+    Parameter(
+        name="clients", type="int", unit="1", default=8, low=1, high=100_000, source="paper, figure 1",
+        description="Clients, each of which waits for its answer",
+    ),
+    Parameter(
+        name="rate_per_s", type="float", unit="1/s", default=0.0, low=0.0, source="assumed",
+        description="Operations due per second over `clients` connections; 0: clients ask again "
+        "at once",
+    ),
+    Parameter(
+        name="processes", type="int", unit="1", default=1, low=1, high=64, source="assumed",
+        description="Processes of the load",
+    ),
+    Parameter(
+        name="servers", type="int", unit="1", default=1, low=1, high=MOST_SERVERS,
+        source="paper, figure 3", description="Catalogue servers; behind HAProxy if several",
+    ),
+    Parameter(
+        name="server_cpus", type="float", unit="1", default=0.0, low=0.0, high=1024.0,
+        source="assumed", description="Processors that each catalogue server may use; 0: all",
+    ),
+    Parameter(
+        name="pool", type="int", unit="1", default=16, low=1, high=1000, source="assumed",
+        description="Connections of each catalogue server to the database",
+    ),
+    Parameter(
+        name="rtt_s", type="float", unit="s", default=0.0, low=0.0, high=60.0,
+        source="paper, section II.3: 0.3 s", description="Round trip time of the clients' line",
+    ),
+    Parameter(
+        name="resumes", type="bool", unit="", default=False, source="assumed",
+        description="Whether clients shorten TLS handshakes by tickets",
+    ),
+)  # fmt: skip
+
+_OWN = (
+    Metric(name="throughput", unit="1/s", better="high", description="Operations per second"),
+    Metric(name="jobs_mean", unit="1", description="Mean number of operations under way"),
+    Metric(name="error_count", unit="1", better="low", description="Operations that failed"),
+    Metric(name="late_count", unit="1", better="low",
+           description="Operations that had to wait for a connection after they were due"),
+    Metric(name="unfinished_count", unit="1", better="low",
+           description="Operations without an end when the run was over"),
+    Metric(name="message_pairs_per_op", unit="1", better="low",
+           description="Pairs of messages that an operation exchanges, counted at the socket"),
+    Metric(name="connections_per_op", unit="1", better="low",
+           description="Connections opened for an operation"),
+    Metric(name="commits_per_op", unit="1",
+           description="Commits that the database counts, per operation that clients count"),
+    Metric(name="load_busy", unit="1", better="low",
+           description="Busy share of the load's processes; near 1 they limit the result"),
+    Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
+)  # fmt: skip
+
+
+def metrics_for(config: Mapping[str, Value]) -> Iterator[Metric]:
+    """Yield the metrics of a run of `config`."""
+    yield from _OWN
+    yield from observed_metrics("response_s")
+    groups, limited = groups_for(config)
+    yield from metrics_of(groups, limited, per_op=True)
+    yield from postgres_metrics("service.db", per_op=True)
+
+
+def groups_for(config: Mapping[str, Value]) -> tuple[list[str], list[str]]:
+    """Return the observed groups of processes, and those whose processors are limited.
+
+    Examples
+    --------
+    >>> groups_for({"case": 1, "servers": 2, "server_cpus": 0.5, "rtt_s": 0.0})[0]
+    ['program', 'service.db', 'service.amga1', 'service.amga2', 'service.balancer']
+    """
+    servers = [f"service.{name}" for name in server_names(config)]
+    others = [f"service.{name}" for name in ("balancer", "line") if has_service(config, name)]
+    limited = servers if config["server_cpus"] else []
+    return [PROGRAM, "service.db", *servers, *others], limited
+
+
+def server_names(config: Mapping[str, Value]) -> list[str]:
+    """Return the names of the catalogue servers."""
+    return [f"amga{number}" for number in range(1, int(config["servers"]) + 1)]
+
+
+def has_service(config: Mapping[str, Value], name: str) -> bool:
+    """Return whether a point has a balancer, or a line that delays."""
+    if name == "line":
+        return float(config["rtt_s"]) > 0.0
+    return int(config["servers"]) > 1 and config["case"] != DIRECT

@@ -1,0 +1,139 @@
+"""The services of a point: database, catalogue servers, balancer, delayed line."""
+
+import re
+import resource
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from headroom.experiment.protocol.system import Value
+from headroom.recording.services.table import LimitsTable, ReadyTable, ServiceTable
+from headroom.systems.catalogue.command import companion, program
+from headroom.systems.catalogue.measured.parameters import DIRECT, has_service, server_names
+
+_WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
+LOAD, LINE = "headroom-catalogue-load", "headroom-catalogue-delay"
+"""Programs beside that of the service."""
+DATABASE = "catalogue"
+"""Database of the service: its commits are counted apart from those of observers."""
+USER = "root"
+"""User of the load: the rights of others would add a look-up of groups."""
+_MOST_CLIENTS = 200_000
+_OTHER_FILES = 200
+_SERVER = """\
+[server]
+listen = "127.0.0.1:{{{name}.port}}"
+sessions = "no"
+max_connections = {most}
+max_connections_per_address = {most}
+max_connections_per_person = {most}
+
+[database]
+urls = ["postgres://headroom@127.0.0.1:{{db.port}}/{database}"]
+max_connections = {pool}
+
+[catalogue]
+guest = "{user}"
+
+[tls]
+certificate = "{certificates}/server.pem"
+key = "{certificates}/server.key"
+client_cas = "{certificates}/ca.pem"
+"""
+_BALANCER = """\
+global
+  maxconn {most}
+  nbthread 1
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 600s
+  timeout server 600s
+frontend front
+  bind 127.0.0.1:{{balancer.port}}
+  default_backend servers
+backend servers
+  balance roundrobin
+"""
+
+
+def fill(text: str, words: Mapping[str, str]) -> str:
+    """Return a text with its words `{NAME.port}` replaced; other braces stay.
+
+    Examples
+    --------
+    >>> fill("{a.port} {b}", {"a.port": "1"})
+    '1 {b}'
+    """
+    return _WORD.sub(lambda found: words.get(found[1], found[0]), text)
+
+
+def service_tables(
+    config: Mapping[str, Value], *, certificates: Path, database: Mapping[str, str]
+) -> Iterator[ServiceTable]:
+    """Yield the services of a point in the order of their start.
+
+    Parameters
+    ----------
+    certificates
+        Folder that `make_certificates` filled.
+    database
+        Settings of PostgreSQL.
+    """
+    yield ServiceTable(name="db", kind="postgres", settings=dict(database))
+    for name in server_names(config):
+        yield _server(name, config, certificates)
+    if has_service(config, "balancer"):
+        yield _balancer(config)
+    if has_service(config, "line"):
+        yield _line(config)
+
+
+def _server(name: str, config: Mapping[str, Value], certificates: Path) -> ServiceTable:
+    settings = _SERVER.format(
+        name=name,
+        most=_MOST_CLIENTS,
+        pool=config["pool"],
+        user=USER,
+        database=DATABASE,
+        certificates=certificates,
+    )
+    cpus = float(config["server_cpus"])
+    return ServiceTable(
+        name=name,
+        argv=[str(program()), "serve", "--config", f"{{{name}.folder}}/catalogue.toml"],
+        files={"catalogue.toml": settings},
+        ready=ReadyTable(port="port"),
+        limits=LimitsTable(cpus=cpus or None),
+    )
+
+
+def _balancer(config: Mapping[str, Value]) -> ServiceTable:
+    servers = [f"  server {name} 127.0.0.1:{{{name}.port}}\n" for name in server_names(config)]
+    return ServiceTable(
+        name="balancer",
+        kind="haproxy",
+        files={"haproxy.cfg": _BALANCER.format(most=_most_balanced()) + "".join(servers)},
+        ready=ReadyTable(port="port"),
+    )
+
+
+def _most_balanced() -> int:
+    """Return the connections that a balancer can have: each takes two open files."""
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST_CLIENTS if files == resource.RLIM_INFINITY else (files - _OTHER_FILES) // 2
+
+
+def _line(config: Mapping[str, Value]) -> ServiceTable:
+    argv = [
+        str(companion(LINE)), "--listen", "127.0.0.1:{line.port}",
+        "--to", f"127.0.0.1:{{{entrance(config)}.port}}",
+        "--one-way-ms", f"{500.0 * float(config['rtt_s']):g}", "--connections", str(config["clients"]),
+    ]  # fmt: skip
+    return ServiceTable(name="line", argv=argv, ready=ReadyTable(port="port"))
+
+
+def entrance(config: Mapping[str, Value]) -> str:
+    """Return the service to which a client without delay connects."""
+    if config["case"] == DIRECT:
+        return "db"
+    return "balancer" if has_service(config, "balancer") else "amga1"

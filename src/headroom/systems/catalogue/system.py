@@ -1,0 +1,181 @@
+"""The system `catalogue`: a real catalogue service under the load of many clients."""
+
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, ClassVar, Self
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.machine.machine_watch import SERVICES_BUSY
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.study.seeds import digest
+from headroom.recording.leftovers import POOL, OwnFolder, make_folder
+from headroom.recording.observers.table import ObserveTable
+from headroom.recording.services.keeper import Keeper, remove_leftovers, services_state
+from headroom.recording.services.kinds import KINDS_VERSION
+from headroom.systems.catalogue.command import companion, program
+from headroom.systems.catalogue.measured.certificates import make_certificates
+from headroom.systems.catalogue.measured.measuring import Measuring
+from headroom.systems.catalogue.measured.parameters import DIRECT, PARAMETERS, metrics_for
+from headroom.systems.catalogue.measured.services import LINE, LOAD
+
+_VERSION = 1
+"""Part of each fingerprint: raise it when a point is measured in another way."""
+
+
+class CatalogueSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[experiment.system]` of a measured catalogue."""
+
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 5.0
+    """Length (s) of a replication's load."""
+    known: Annotated[int, msgspec.Meta(ge=1, le=100_000_000)] = 10_000
+    """Entries that queries know; they are inserted before the first replication."""
+    database: dict[str, str] = {}
+    """Settings of PostgreSQL, such as `max_connections`."""
+    observe_s: Annotated[float, msgspec.Meta(ge=0.02, le=60)] = 0.5
+    """Time (s) between two looks at the processes."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What replications share: services, certificates, and the database that was filled."""
+
+    keeper: Keeper = field(default_factory=Keeper)
+    folder: OwnFolder | None = None
+    filled: int = 0
+    """Process of the database that holds the entries."""
+    statements: Mapping[str, list[str]] = field(default_factory=dict)
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueSystem:
+    """Clients, catalogue servers and PostgreSQL on this machine, all of them processes of a study.
+
+    Examples
+    --------
+    >>> system = CatalogueSystem.load(CatalogueSetup(), base=Path())
+    >>> [parameter.name for parameter in system.parameters()][:4]
+    ['case', 'operation', 'form', 'clients']
+    """
+
+    name: ClassVar[str] = "catalogue"
+    column: ClassVar[Column] = Column.MEASURE
+    setup_type: ClassVar[type[msgspec.Struct]] = CatalogueSetup
+
+    setup: CatalogueSetup
+    session: _Session = field(default_factory=_Session, compare=False, repr=False)
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
+        """Return the system for a validated `setup`."""
+        return cls(msgspec.convert(msgspec.to_builtins(setup), CatalogueSetup))
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the paper's cases, the clients, and the servers."""
+        return PARAMETERS
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
+        """Return the metrics of clients, of the services and of the database."""
+        return tuple(metrics_for(config))
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return a hash of the set-up and of the point."""
+        setup = msgspec.to_builtins(self.setup)
+        return digest([_VERSION, KINDS_VERSION, setup, dict(config)], size_bytes=8)
+
+    def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
+        """Return the machine and the programs: results of others are not reused."""
+        programs = [_file_digest(path) for path in _programs()]
+        return " ".join([platform.node(), platform.machine(), str(os.cpu_count()), *programs])
+
+    def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Begin a session; services that a killed run left behind are ended and reported."""
+        return remove_leftovers()
+
+    def close_session(self) -> tuple[str, ...]:
+        """End all services."""
+        self.session.keeper.close()
+        folder, self.session.folder = self.session.folder, None
+        if folder is not None:
+            folder.remove()
+        return ()
+
+    def prepare(self) -> Mapping[str, float | str]:
+        """Return which programs were measured."""
+        return {"service": str(program().name), "service build": program().parent.name}
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point whose parameters contradict each other."""
+        _programs()
+        if config["case"] == DIRECT and int(config["servers"]) > 1:
+            raise StudyError(
+                f"case 4 has no catalogue between clients and database, but servers = "
+                f"{config['servers']}",
+                cure="set servers = 1 for case 4",
+            )
+        if config["resumes"] and config["case"] != 1:
+            raise StudyError(
+                f"resumes = true, but case {config['case']} has no TLS", cure="set resumes = false"
+            )
+
+    def check_files(self, config: Mapping[str, Value]) -> None:
+        """Refuse a point whose programs are missing."""
+        self.check_point(config)
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Run one replication; raise `HeadroomError` if the point cannot be run."""
+        session = self.session
+        session.runs += 1
+        before_s = session.keeper.busy_s()
+        measuring = Measuring(
+            keeper=session.keeper,
+            certificates=self._certificates(),
+            database=self.setup.database,
+            known=self.setup.known,
+            observe=ObserveTable(interval_s=self.setup.observe_s),
+        )
+        words = measuring.start(config)
+        filled = measuring.database_process()
+        if filled != session.filled:
+            session.statements = measuring.fill(words)
+            session.filled = filled
+        run = measuring.run(
+            config,
+            words,
+            seed=seed,
+            seconds=self.setup.seconds,
+            statements=session.statements,
+            new_prefix=f"run{session.runs}-",
+        )
+        busy_s = session.keeper.busy_s_since(before_s)
+        return replace(run, counters={**run.counters, SERVICES_BUSY: busy_s})
+
+    def _certificates(self) -> Path:
+        session = self.session
+        if session.folder is None:
+            parent = Path(tempfile.gettempdir())
+            session.folder = make_folder(
+                parent, state=services_state(), prefix="headroom-services-"
+            )
+            place = session.folder.path / POOL
+            place.mkdir(exist_ok=True)
+            make_certificates(place)
+        return session.folder.path / POOL
+
+
+def _programs() -> tuple[Path, ...]:
+    """Return the programs of the service, the load and the line; raise if one is missing."""
+    return (program(), companion(LOAD), companion(LINE))
+
+
+def _file_digest(path: Path) -> str:
+    """Return what tells a build from another: a hash of the whole would take longer than a run."""
+    found = path.stat()
+    return f"{path.name}:{found.st_size}:{found.st_mtime_ns}"
