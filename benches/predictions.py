@@ -42,12 +42,12 @@ from headroom.experiment.protocol.fit_method import (
     SourcePoint,
     Target,
 )
+from headroom.experiment.protocol.model_parameters import parameters_of
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.forecasts import Forecast
 from headroom.simulation import Model
 from headroom.systems.model.library import interactive
-from headroom.systems.model.parameters import parameters_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "predictions.json"
 CASES = 40

@@ -27,7 +27,7 @@ _HOMES = {
         *("constant", "draw", "empirical", "erlang", "exponential", "from_moments"),
         *("from_samples", "hyperexponential", "lognormal", "schedule", "uniform"),
     ),
-    "headroom.systems.model.parameters": ("parameter",),
+    "headroom.experiment.protocol.model_parameters": ("parameter",),
 }
 """Module -> the names that it gives to this package; their types are in `__init__.pyi`."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

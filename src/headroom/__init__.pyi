@@ -20,6 +20,7 @@ from headroom.api.saved import Compared as Compared
 from headroom.api.study import Experiment as Experiment
 from headroom.api.study import Study as Study
 from headroom.errors import HeadroomError as HeadroomError
+from headroom.experiment.protocol.model_parameters import parameter as parameter
 from headroom.experiment.study.study import AgreementClaim as AgreementClaim
 from headroom.experiment.study.study import CrossoverClaim as CrossoverClaim
 from headroom.experiment.study.study import ErrorsClaim as ErrorsClaim
@@ -40,7 +41,6 @@ from headroom.simulation import hyperexponential as hyperexponential
 from headroom.simulation import lognormal as lognormal
 from headroom.simulation import schedule as schedule
 from headroom.simulation import uniform as uniform
-from headroom.systems.model.parameters import parameter as parameter
 
 __version__: str
 __all__: list[str]

@@ -91,7 +91,7 @@ class Keeper:
         return {service.pid: service.group.totals()["cpu_s"] for service in self.services()}
 
     def busy_s_since(self, before_s: Mapping[int, float]) -> float:
-        """Return the processor time (s) that the running services used since `busy_s` was called."""
+        """Return the processor time (s) of the running services since `busy_s` was called."""
         return sum(time_s - before_s.get(pid, 0.0) for pid, time_s in self.busy_s().items())
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
 """A metadata catalogue as a queueing model: clients, a line, servers with workers, a database.
 
-The sources of the constants are Ahn, Lee, Kim and Hwang, *Performance Analysis of Load Balanced
-Metadata Catalog Service* (KISTI, about 2008), in this module "the paper".
+The sources of the constants are Ahn, Lee, Kim and Hwang (KISTI, about 2008), in this module "the
+paper"; the layer's README names it.
 """
 
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.model_parameters import parameter, parameters_of
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import (
     Distribution,
@@ -23,7 +24,6 @@ from headroom.simulation import (
     exponential,
     maximum,
 )
-from headroom.systems.model.parameters import parameter, parameters_of
 
 _ASSUMED = "assumed: a round number, until it is measured"
 _PAPER = "Ahn et al., about 2008"

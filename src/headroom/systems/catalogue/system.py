@@ -3,7 +3,7 @@
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Self
@@ -13,6 +13,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.machine.machine_watch import SERVICES_BUSY
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.seeds import digest
 from headroom.recording.leftovers import POOL, OwnFolder, make_folder
@@ -22,6 +23,7 @@ from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.certificates import make_certificates
 from headroom.systems.catalogue.measured.measuring import Measuring
+from headroom.systems.catalogue.measured.overheads import overheads
 from headroom.systems.catalogue.measured.parameters import DIRECT, PARAMETERS, metrics_for
 from headroom.systems.catalogue.measured.services import LINE, LOAD
 
@@ -84,6 +86,10 @@ class CatalogueSystem:
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of clients, of the services and of the database."""
         return tuple(metrics_for(config))
+
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Return what an operation costs over direct access, where all four cases were measured."""
+        return overheads(points)
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the set-up and of the point."""

@@ -17,9 +17,9 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.loading import loading
+from headroom.experiment.protocol.model_parameters import parameters_of, place_of
 from headroom.experiment.protocol.registry import class_path
 from headroom.simulation import Model
-from headroom.systems.model.parameters import parameters_of, place_of
 from headroom.systems.model.system import ModelSetup, ModelSystem, check_end
 
 

@@ -8,10 +8,10 @@ Sevcik, *Quantitative System Performance* (1984).
 from contextlib import nullcontext
 from typing import Annotated
 
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.simulation import Model, Program, Station, exponential
 from headroom.simulation.checks.check import SHORTEST_MEAN
 from headroom.simulation.language.model import SECONDS_PER_UNIT, TimeUnit
-from headroom.systems.model.parameters import parameter
 
 _TEXTBOOK = "assumed: a round number, as in textbooks"
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from headroom.experiment.protocol.model_parameters import place_of
 from headroom.experiment.protocol.system import Metric, Value
 from headroom.experiment.study.seeds import digest
 from headroom.simulation import SimulationResult
-from headroom.systems.model.parameters import place_of
 from headroom.systems.model.source import of_user_code
 from headroom.systems.model.user_code import UserCode, meaning_of
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.protocol import plug_ins
+from headroom.experiment.protocol.model_parameters import place_of
 from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import Model, canonical_json
-from headroom.systems.model.parameters import place_of
 from headroom.systems.model.user_code import UserCode
 
 GROUP = "headroom.models"

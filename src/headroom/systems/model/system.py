@@ -11,6 +11,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.changes import Change
+from headroom.experiment.protocol.model_parameters import parameters_of
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
@@ -31,7 +32,6 @@ from headroom.systems.model.nature import (
 )
 from headroom.systems.model.overload import longest_time, overloads_by_row
 from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
-from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.ready_models import KnownMetrics, ReadyModels
 from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (

@@ -8,13 +8,13 @@ import pytest
 
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.run_codec import encode_run
+from headroom.experiment.protocol.model_parameters import parameters_of
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.runner.tasks import recipe_of
 from headroom.simulation import Model, exponential, simulate
 from headroom.systems.model import ModelSystem
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.metrics import metrics_of
-from headroom.systems.model.parameters import parameters_of
 from headroom.systems.model.system import ModelSetup
 
 CONFIG = {"users": 4, "think_ms": 7.0}

@@ -12,7 +12,6 @@ from headroom.experiment.protocol.run import Run, TimeSamples
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observations import histogram_of, series_of, table_of
 
-
 _BUSY = 0.8
 """Share of its processors from which a load may limit a result."""
 

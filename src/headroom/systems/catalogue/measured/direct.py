@@ -65,12 +65,12 @@ def statements_of(
 
 
 def logged(text: str) -> list[str]:
-    """Return the statements of a log, each with its values in place of `$1`, `$2`.
+    r"""Return the statements of a log, each with its values in place of `$1`, `$2`.
 
     Examples
     --------
-    >>> logged("x LOG:  execute s1: SELECT a\\n\\tFROM t WHERE b = $1\\n"
-    ...        "x DETAIL:  Parameters: $1 = 'it''s'\\nx LOG:  statement: COMMIT\\n")
+    >>> logged("x LOG:  execute s1: SELECT a\n\tFROM t WHERE b = $1\n"
+    ...        "x DETAIL:  Parameters: $1 = 'it''s'\nx LOG:  statement: COMMIT\n")
     ["SELECT a FROM t WHERE b = 'it''s'", 'COMMIT']
     """
     found: list[str] = []

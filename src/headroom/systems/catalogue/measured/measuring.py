@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from headroom.systems.catalogue.command import companion
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT
 from headroom.systems.catalogue.measured.client import AmgaClient
 from headroom.systems.catalogue.measured.conversion import completions, run_of
-from headroom.systems.catalogue.measured.database import commit_count
+from headroom.systems.catalogue.measured.database import commit_count, make_database
 from headroom.systems.catalogue.measured.direct import statements_of
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
 from headroom.systems.catalogue.measured.parameters import groups_for, has_service
@@ -35,6 +36,7 @@ from headroom.systems.catalogue.measured.services import (
 
 _HOST = "127.0.0.1"
 _OPERATIONS = ("query", "insert")
+_PROBE = "probe-"
 _EXISTS = (0, 15, 16)
 """Replies to a command that makes a thing: done, or it exists."""
 
@@ -65,9 +67,7 @@ class Measuring:
         database, *_ = tables
         words = self.keeper.ensure([database], fill)
         with _connected(words) as connection:
-            known = f"select 1 from pg_database where datname = '{DATABASE}'"
-            if not connection.rows(known):
-                connection.rows(f"create database {DATABASE}")
+            make_database(connection)
         return self.keeper.ensure(tables, fill)
 
     def database_process(self) -> int:
@@ -85,17 +85,11 @@ class Measuring:
         _load([fill_job(address=address, known=self.known)])
         log = self._service("db").place.log
         with _connected(words) as connection:
-            found = {
-                operation: statements_of(
-                    connection,
-                    log,
-                    lambda of=operation: _load(
-                        [probe_job(address=address, operation=of, new_prefix="probe-")]
-                    ),
-                    new_prefix="probe-",
-                )
-                for operation in _OPERATIONS
-            }
+            found = {}
+            for operation in _OPERATIONS:
+                job = probe_job(address=address, operation=operation, new_prefix=_PROBE)
+                operate = partial(_load, [job])
+                found[operation] = statements_of(connection, log, operate, new_prefix=_PROBE)
             commit_count(connection)
         with _connected(words, DATABASE) as connection:
             connection.rows("vacuum analyze")

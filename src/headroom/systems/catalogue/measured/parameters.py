@@ -14,7 +14,8 @@ TLS, NEW_CONNECTION, LASTING, DIRECT = 1, 2, 3, 4
 
 PARAMETERS = (
     Parameter(
-        name="case", type="int", unit="1", default=TLS, choices=(1, 2, 3, 4), source="paper, table 1",
+        name="case", type="int", unit="1", default=TLS, choices=(1, 2, 3, 4),
+        source="paper, table 1",
         description="1: a new TLS connection for each operation, 2: a new plain one, 3: a lasting "
         "plain one, 4: a lasting one directly to the database",
     ),
@@ -28,8 +29,8 @@ PARAMETERS = (
         description="Begin, one command, commit as in the paper; or the command alone",
     ),
     Parameter(
-        name="clients", type="int", unit="1", default=8, low=1, high=100_000, source="paper, figure 1",
-        description="Clients, each of which waits for its answer",
+        name="clients", type="int", unit="1", default=8, low=1, high=100_000,
+        source="paper, figure 1", description="Clients, each of which waits for its answer",
     ),
     Parameter(
         name="rate_per_s", type="float", unit="1/s", default=0.0, low=0.0, source="assumed",

@@ -127,7 +127,8 @@ def _line(config: Mapping[str, Value]) -> ServiceTable:
     argv = [
         str(companion(LINE)), "--listen", "127.0.0.1:{line.port}",
         "--to", f"127.0.0.1:{{{entrance(config)}.port}}",
-        "--one-way-ms", f"{500.0 * float(config['rtt_s']):g}", "--connections", str(config["clients"]),
+        "--one-way-ms", f"{500.0 * float(config['rtt_s']):g}",
+        "--connections", str(config["clients"]),
     ]  # fmt: skip
     return ServiceTable(name="line", argv=argv, ready=ReadyTable(port="port"))
 

@@ -7,6 +7,7 @@ import pytest
 
 from benches.known.formulas import mva
 from headroom.errors import StudyError
+from headroom.experiment.protocol.model_parameters import parameters_of
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationResult, simulate
 from headroom.solvers import solve
@@ -19,7 +20,6 @@ from headroom.systems.catalogue.model import (
     TLS,
     catalogue_model,
 )
-from headroom.systems.model.parameters import parameters_of
 
 TOLERANCE = 0.03
 """Relative; the first quarter of the operations is discarded."""

@@ -1,0 +1,56 @@
+"""The overheads over direct access as stacked bars, split as the paper splits them."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
+from headroom.experiment.protocol.system import Value
+from headroom.systems.catalogue.measured.parameters import (
+    DIRECT,
+    LASTING,
+    NEW_CONNECTION,
+    TLS,
+)
+
+_CASES = {DIRECT, LASTING, NEW_CONNECTION, TLS}
+
+
+def overheads(points: Sequence[SectionPoint]) -> list[Section]:
+    """Return one bar for each group of four cases that differ in nothing else.
+
+    A bar is the throughput of direct access over that of case 1. Its parts are direct access
+    itself, which is 1, and what each case adds to the one after it; a part below 0 is drawn as 0.
+    """
+    groups: dict[tuple[tuple[str, Value], ...], dict[Value, float]] = {}
+    for point in points:
+        if throughput := point.estimates.get("throughput"):
+            cases = groups.setdefault(_others(point.levels), {})
+            cases[point.config["case"]] = throughput
+    bars = {_label(others): _parts(c) for others, c in groups.items() if c.keys() >= _CASES}
+    if not bars:
+        return []
+    return [
+        StackedBars(
+            title="What an operation costs over direct access",
+            caption="Throughput of case 4 over that of case 1; medians of the replications.",
+            bars=list(bars),
+            parts=["direct access", "the rest of the catalogue", "new connections", "TLS"],
+            values=list(bars.values()),
+            metric="slowdown",
+            unit="1",
+        )
+    ]
+
+
+def _others(levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    return tuple((name, level) for name, level in levels.items() if name != "case")
+
+
+def _label(others: tuple[tuple[str, Value], ...]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in others) or "all"
+
+
+def _parts(throughput: Mapping[Value, float]) -> list[float]:
+    slowdown = {case: throughput[DIRECT] / throughput[case] for case in _CASES}
+    steps = pairwise(slowdown[case] for case in (DIRECT, LASTING, NEW_CONNECTION, TLS))
+    return [1.0, *(max(after - before, 0.0) for before, after in steps)]

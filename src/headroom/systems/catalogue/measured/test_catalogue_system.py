@@ -1,0 +1,95 @@
+"""The measured catalogue against counts that do not come from it, with real servers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Value
+from headroom.systems.catalogue.measured.certificates import make_certificates
+from headroom.systems.catalogue.system import CatalogueSetup, CatalogueSystem
+
+SETUP = CatalogueSetup(seconds=0.6, known=200, database={"autovacuum": "off"})
+
+
+@pytest.fixture(scope="module")
+def system(programs: None) -> Iterator[CatalogueSystem]:  # noqa: ARG001 - it skips
+    one = CatalogueSystem.load(SETUP, base=Path())
+    one.open_session(print)
+    yield one
+    one.close_session()
+
+
+def point(system: CatalogueSystem, **levels: Value) -> dict[str, Value]:
+    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
+    return {**defaults, **levels}
+
+
+def measured(system: CatalogueSystem, **levels: Value) -> Run:
+    config = point(system, **levels)
+    system.check_point(config)
+    run = system.run(config, seed=3)
+    assert run.faults == ()
+    declared = {metric.name for metric in system.metrics(config)}
+    assert set(run.values) <= declared
+    return run
+
+
+@pytest.mark.parametrize("operation", ["insert", "query"])
+@pytest.mark.parametrize(("case", "pairs"), [(1, 7), (2, 6), (3, 3), (4, 4)])
+def test_pairs_connections_and_commits_are_those_of_the_case(
+    system: CatalogueSystem, case: int, pairs: int, operation: str
+) -> None:
+    values = measured(system, case=case, operation=operation, clients=4).values
+    assert values["message_pairs_per_op"] == pairs
+    assert values["connections_per_op"] == (1.0 if case <= 2 else 0.0)
+    assert values["error_count"] == 0.0
+    # A login by certificate is a transaction of its own; some operations end after the count.
+    commits = 2.0 if case == 1 else 1.0
+    assert commits <= values["commits_per_op"] <= commits * 1.25
+
+
+def test_the_processes_of_all_services_are_observed(system: CatalogueSystem) -> None:
+    values = measured(system, servers=2, server_cpus=1.0, clients=4).values
+    for name in ("program", "service.db", "service.amga1", "service.amga2", "service.balancer"):
+        assert values[f"{name}.cpu_s_per_op"] > 0.0
+
+
+def test_a_delayed_line_delays_every_pair(system: CatalogueSystem) -> None:
+    run = measured(system, case=2, clients=4, rtt_s=0.04)
+    (histogram,) = run.histograms
+    assert histogram.totals is not None
+    assert histogram.totals.minima.min() >= 6 * 0.04
+
+
+def test_an_open_load_has_its_rate(system: CatalogueSystem) -> None:
+    run = measured(system, case=3, rate_per_s=50.0, clients=4)
+    (histogram,) = run.histograms
+    assert 0.6 * 50.0 * 0.5 <= histogram.counts.sum() <= 0.6 * 50.0 * 1.5
+
+
+def test_tickets_shorten_handshakes(system: CatalogueSystem) -> None:
+    run = measured(system, case=1, resumes=True, clients=2)
+    assert run.counters["resumed_handshake_count"] > run.counters["full_handshake_count"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "reason"),
+    [({"case": 4, "servers": 2}, "case 4"), ({"case": 3, "resumes": True}, "TLS")],
+)
+def test_contradictions_are_refused(
+    system: CatalogueSystem, levels: dict[str, Value], reason: str
+) -> None:
+    with pytest.raises(StudyError, match=reason):
+        system.check_point(point(system, **levels))
+
+
+def test_openssl_that_is_missing_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentUnfitError, match="OpenSSL is not installed") as caught:
+        make_certificates(tmp_path)
+    assert "openssl" in caught.value.cure

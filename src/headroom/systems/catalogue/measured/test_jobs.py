@@ -1,0 +1,77 @@
+"""Jobs: every client of every process is another one, and the database's log gives the SQL."""
+
+from pathlib import Path
+
+import pytest
+
+from headroom.experiment.protocol.system import Value
+from headroom.systems.catalogue.measured.direct import general, logged
+from headroom.systems.catalogue.measured.jobs import load_jobs
+from headroom.systems.catalogue.measured.parameters import PARAMETERS
+
+CONFIG: dict[str, Value] = {one.name: one.default for one in PARAMETERS if one.default is not None}
+SQL = {"insert": ["insert"], "query": ["select"]}
+
+
+def jobs(**levels: Value) -> list[dict[str, object]]:
+    found = load_jobs(
+        {**CONFIG, **levels}, seed=7, address="127.0.0.1:1", certificates=Path("/c"),
+        statements=SQL, known=5, seconds=1.0, new_prefix="run1-",
+    )  # fmt: skip
+    return list(found)
+
+
+@pytest.mark.parametrize("clients", [1, 3, 10])
+def test_processes_share_clients_without_a_gap(clients: int) -> None:
+    numbers: list[int] = []
+    for job in jobs(clients=clients, processes=4):
+        load, entries = job["load"], job["entries"]
+        assert isinstance(load, dict)
+        assert isinstance(entries, dict)
+        first = entries["first_client"]
+        numbers += range(first, first + load["clients"])
+    assert numbers == list(range(clients))
+
+
+def test_processes_share_a_rate_and_have_seeds_of_their_own() -> None:
+    found = jobs(clients=10, processes=4, rate_per_s=50.0)
+    rates = [job["load"]["rate_per_s"] for job in found if isinstance(job["load"], dict)]
+    assert rates == pytest.approx([15.0, 15.0, 10.0, 10.0])
+    assert len({job["seed"] for job in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("case", "kind", "has_tls", "connections"),
+    [
+        (1, "amga", True, "per_operation"),
+        (2, "amga", False, "per_operation"),
+        (3, "amga", False, "per_client"),
+        (4, "postgres", False, "per_client"),
+    ],
+)
+def test_a_case_decides_target_and_connections(
+    case: int, kind: str, *, has_tls: bool, connections: str
+) -> None:
+    (job,) = jobs(case=case)
+    target = job["target"]
+    assert isinstance(target, dict)
+    assert (target["kind"], "tls" in target, job["connections"]) == (kind, has_tls, connections)
+    assert ("insert" in target) == (case == 4)
+
+
+def test_a_log_gives_statements_with_values() -> None:
+    log = (
+        "1 [7] LOG:  statement: BEGIN\n"
+        "1 [7] LOG:  execute s3: SELECT a\n\tFROM t WHERE n = $1 AND v = $2\n"
+        "1 [7] DETAIL:  Parameters: $1 = 'it''s $2', $2 = NULL\n"
+        "1 [7] ERROR:  nothing\n"
+        "1 [7] LOG:  execute <unnamed>: COMMIT\n"
+    )
+    whole = "SELECT a FROM t WHERE n = 'it''s $2' AND v = NULL"
+    assert logged(log) == ["BEGIN", whole, "COMMIT"]
+
+
+def test_the_name_of_an_entry_and_guid_become_placeholders() -> None:
+    text = "INSERT VALUES ('12', 'probe-0-3', '0000000000000000b4d055fcf2cbbd7b')"
+    assert general(text, "probe-") == "INSERT VALUES ('12', '{name}', '{guid}')"
+    assert general("SELECT 'known-17', 'other-1'", "probe-") == "SELECT '{name}', 'other-1'"
