@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,10 @@ class Measuring:
             self.keeper.check()
             committed = commit_count(connection) - before
         run = run_of(result, config, commit_count=committed)
-        return observer.added_to(run, throughput=completions(result) / length_s)
+        run = observer.added_to(run, throughput=completions(result) / length_s)
+        groups, _ = groups_for(config)
+        total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)
+        return replace(run, values={**run.values, "cpu_s_per_op": total_s})
 
     def _observer(
         self, config: Mapping[str, Value], words: Mapping[str, str], programs: LoadPrograms

@@ -77,6 +77,9 @@ _OWN = (
            description="Connections opened for an operation"),
     Metric(name="commits_per_op", unit="1",
            description="Commits that the database counts, per operation that clients count"),
+    Metric(name="cpu_s_per_op", unit="s", better="low",
+           description="Processor time of an operation in all processes: clients, servers, "
+           "database, balancer and line"),
     Metric(name="load_busy", unit="1", better="low",
            description="Busy share of the load's processes; near 1 they limit the result"),
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
