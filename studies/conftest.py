@@ -15,6 +15,9 @@ import pytest
 pytest.register_assert_rewrite("studies.quick_form")
 
 from studies.quick_form import WIDTH, QuickRun  # noqa: E402 - pytest has to know of it before
+from tests.support.catalogue_programs import catalogue_programs  # noqa: E402
+
+__all__ = ["catalogue_programs"]
 
 LIMIT_S = 900
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - memory, as a target

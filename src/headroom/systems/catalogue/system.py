@@ -24,8 +24,9 @@ from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.certificates import make_certificates
 from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.overheads import overheads
-from headroom.systems.catalogue.measured.parameters import DIRECT, PARAMETERS, metrics_for
+from headroom.systems.catalogue.measured.parameters import PARAMETERS, metrics_for
 from headroom.systems.catalogue.measured.services import LINE, LOAD
+from headroom.systems.catalogue.model import DIRECT, TLS
 
 _VERSION = 1
 """Part of each fingerprint: raise it when a point is measured in another way."""
@@ -98,7 +99,7 @@ class CatalogueSystem:
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return the machine and the programs: results of others are not reused."""
-        programs = [_file_digest(path) for path in _programs()]
+        programs = [_build_of(path) for path in _programs()]
         return " ".join([platform.node(), platform.machine(), str(os.cpu_count()), *programs])
 
     def open_session(self, say: Callable[[str], None]) -> tuple[str, ...]:  # noqa: ARG002
@@ -114,8 +115,8 @@ class CatalogueSystem:
         return ()
 
     def prepare(self) -> Mapping[str, float | str]:
-        """Return which programs were measured."""
-        return {"service": str(program().name), "service build": program().parent.name}
+        """Return which build of the service was measured."""
+        return {"service build": program().parent.name}
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose parameters contradict each other."""
@@ -126,7 +127,7 @@ class CatalogueSystem:
                 f"{config['servers']}",
                 cure="set servers = 1 for case 4",
             )
-        if config["resumes"] and config["case"] != 1:
+        if config["resumes"] and config["case"] != TLS:
             raise StudyError(
                 f"resumes = true, but case {config['case']} has no TLS", cure="set resumes = false"
             )
@@ -181,7 +182,7 @@ def _programs() -> tuple[Path, ...]:
     return (program(), companion(LOAD), companion(LINE))
 
 
-def _file_digest(path: Path) -> str:
-    """Return what tells a build from another: a hash of the whole would take longer than a run."""
+def _build_of(path: Path) -> str:
+    """Return the size and time of a program: to hash all of it would take longer than a run."""
     found = path.stat()
     return f"{path.name}:{found.st_size}:{found.st_mtime_ns}"

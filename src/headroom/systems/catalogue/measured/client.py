@@ -39,8 +39,8 @@ class AmgaClient:
         self._file.close()
         self._socket.close()
 
-    def command(self, text: str, *, accepted: tuple[int, ...] = (0,)) -> list[str]:
-        """Return the lines of a reply.
+    def command(self, text: str, *, accepted: tuple[int, ...]) -> None:
+        """Send a command and wait for its reply.
 
         Raises
         ------
@@ -48,15 +48,13 @@ class AmgaClient:
             The catalogue refuses with a code that is not `accepted`.
         """
         self._socket.sendall(f"{text}\n".encode())
-        lines = self._reply()
-        code, _, message = lines[0].partition(" ")
+        code, _, message = self._first_line().partition(" ")
         if int(code) not in accepted:
             raise EnvironmentUnfitError(
                 f"the catalogue refused `{text}`: {message or code}", cure="look at its log"
             )
-        return lines[1:]
 
-    def _reply(self) -> list[str]:
+    def _first_line(self) -> str:
         content = b""
         while content.count(_END) < self._ends:
             byte = self._file.read(1)
@@ -65,4 +63,4 @@ class AmgaClient:
                     "the catalogue closed the connection", cure="look at its log"
                 )
             content += byte
-        return content.partition(_END)[0].decode().splitlines() or ["0"]
+        return content.partition(_END)[0].partition(b"\n")[0].decode()

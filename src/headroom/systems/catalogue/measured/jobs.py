@@ -6,8 +6,8 @@ from typing import Any
 
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.certificates import SERVER_NAME
-from headroom.systems.catalogue.measured.parameters import DIRECT, LASTING, TLS
 from headroom.systems.catalogue.measured.services import DATABASE, USER
+from headroom.systems.catalogue.model import DIRECT, LASTING, TLS
 
 KNOWN_PREFIX = "known-"
 _FILL_CONNECTIONS = 8

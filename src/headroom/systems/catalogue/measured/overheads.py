@@ -5,14 +5,9 @@ from itertools import pairwise
 
 from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
 from headroom.experiment.protocol.system import Value
-from headroom.systems.catalogue.measured.parameters import (
-    DIRECT,
-    LASTING,
-    NEW_CONNECTION,
-    TLS,
-)
+from headroom.systems.catalogue.model import DIRECT, LASTING, TCP, TLS
 
-_CASES = {DIRECT, LASTING, NEW_CONNECTION, TLS}
+_CASES = {DIRECT, LASTING, TCP, TLS}
 
 
 def overheads(points: Sequence[SectionPoint]) -> list[Section]:
@@ -52,5 +47,5 @@ def _label(others: tuple[tuple[str, Value], ...]) -> str:
 
 def _parts(throughput: Mapping[Value, float]) -> list[float]:
     slowdown = {case: throughput[DIRECT] / throughput[case] for case in _CASES}
-    steps = pairwise(slowdown[case] for case in (DIRECT, LASTING, NEW_CONNECTION, TLS))
+    steps = pairwise(slowdown[case] for case in (DIRECT, LASTING, TCP, TLS))
     return [1.0, *(max(after - before, 0.0) for before, after in steps)]

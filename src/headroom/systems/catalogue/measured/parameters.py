@@ -7,10 +7,9 @@ from headroom.experiment.protocol.system import Metric, Parameter, Value
 from headroom.recording.observers.observed import metrics_of
 from headroom.recording.observers.observing import PROGRAM
 from headroom.recording.observers.postgres import postgres_metrics
+from headroom.systems.catalogue.model import DIRECT, TLS
 
 MOST_SERVERS = 16
-TLS, NEW_CONNECTION, LASTING, DIRECT = 1, 2, 3, 4
-"""The paper's cases."""
 
 PARAMETERS = (
     Parameter(

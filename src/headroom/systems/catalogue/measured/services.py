@@ -8,7 +8,8 @@ from pathlib import Path
 from headroom.experiment.protocol.system import Value
 from headroom.recording.services.table import LimitsTable, ReadyTable, ServiceTable
 from headroom.systems.catalogue.command import companion, program
-from headroom.systems.catalogue.measured.parameters import DIRECT, has_service, server_names
+from headroom.systems.catalogue.measured.parameters import has_service, server_names
+from headroom.systems.catalogue.model import DIRECT
 
 _WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
 LOAD, LINE = "headroom-catalogue-load", "headroom-catalogue-delay"

@@ -15,7 +15,7 @@ SETUP = CatalogueSetup(seconds=0.6, known=200, database={"autovacuum": "off"})
 
 
 @pytest.fixture(scope="module")
-def system(programs: None) -> Iterator[CatalogueSystem]:  # noqa: ARG001 - it skips
+def system(catalogue_programs: None) -> Iterator[CatalogueSystem]:  # noqa: ARG001 - it skips
     one = CatalogueSystem.load(SETUP, base=Path())
     one.open_session(print)
     yield one
