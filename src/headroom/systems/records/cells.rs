@@ -295,10 +295,10 @@ impl Runner {
         Ok(())
     }
 
-    fn visit(&self, loaded: &Loaded, operation: &mut impl Operation, touch: &mut impl Touch) {
+    fn visit<T: Touch>(&self, loaded: &Loaded, operation: &mut impl Operation, touch: &mut T) {
         let table = &loaded.table;
         if self.cell.mode == Mode::IdxRan {
-            table.look_up(&self.keys, self.cell.batch, operation, touch);
+            look_up(table, &self.keys, self.cell.batch, operation, touch);
             return;
         }
         let each = self.visits(loaded) / self.starts.len() as u64;
@@ -310,5 +310,23 @@ impl Runner {
                 table.scan_index(key, each, self.cell.ahead, operation, touch);
             }
         }
+    }
+}
+
+/// Look up keys; a watched look-up follows an unwatched one, whose misses overlap.
+fn look_up<T: Touch>(
+    table: &Table,
+    keys: &[u32],
+    batch: usize,
+    operation: &mut impl Operation,
+    touch: &mut T,
+) {
+    if T::AHEAD == 0 {
+        table.look_up(keys, batch, operation, touch);
+        return;
+    }
+    for keys in keys.chunks(T::AHEAD.next_multiple_of(batch)) {
+        table.look_up(keys, T::AHEAD, &mut Sum::default(), &mut Silent);
+        table.look_up(keys, batch, operation, touch);
     }
 }

@@ -102,6 +102,8 @@ impl Simulated {
 }
 
 impl Touch for Simulated {
+    const AHEAD: usize = 16;
+
     #[inline]
     fn read(&mut self, area: Area, offset: u64, bytes: u64) {
         self.access(Kind::Read, area, offset, bytes);

@@ -155,12 +155,12 @@ impl Nodes {
 
     /// Hand `count` records to `operation` in physical order, from place `first` on, and from the
     /// first place on after the last.
-    pub fn scan(
+    pub fn scan<T: Touch>(
         &self,
         first: u64,
         count: u64,
         operation: &mut impl Operation,
-        touch: &mut impl Touch,
+        touch: &mut T,
     ) {
         let mut left = count.min(self.place_count() - self.free_count());
         let mut number = (first / u64::from(self.per_node)) as usize;
@@ -173,6 +173,11 @@ impl Nodes {
             touch.work(Work::RecordNodes, 1);
             let node = self.directory[number];
             number += 1;
+            if T::AHEAD > 0
+                && let Some(&soon) = self.directory.get(number + T::AHEAD)
+            {
+                self.region.prefetch(soon);
+            }
             let places = if number == self.directory.len() {
                 self.filled
             } else {

@@ -6,7 +6,7 @@ use super::operation::Operation;
 use super::region::{At, NOWHERE};
 use super::sorted::Sorted;
 use super::table::{Body, Table};
-use super::touch::Touch;
+use super::touch::{Silent, Touch};
 
 impl Table {
     /// Hand `count` records to `operation` in physical order, from a share (0 to 1) of the table
@@ -119,21 +119,28 @@ impl Cursor {
     }
 }
 
-fn scan_dense(
+fn scan_dense<T: Touch>(
     index: &Index,
     nodes: &Nodes,
     mut here: Cursor,
     most: u64,
     ahead: usize,
     operation: &mut impl Operation,
-    touch: &mut impl Touch,
+    touch: &mut T,
 ) -> u64 {
+    let mut unseen = here;
+    for _ in 0..T::AHEAD {
+        nodes.region.prefetch(unseen.take(index, &mut Silent));
+    }
     let mut soon = here;
     for _ in 0..ahead {
         nodes.region.prefetch(soon.take(index, touch));
     }
     let mut taken = 0;
     while taken < most {
+        if T::AHEAD > 0 {
+            nodes.region.prefetch(unseen.take(index, &mut Silent));
+        }
         if ahead > 0 {
             nodes.region.prefetch(soon.take(index, touch));
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::super::cells::{Cell, Insertion, Loaded, Mode, Runner, Use};
 use super::StoreError;
 use super::operation::{Operation, Retrieve, Sum};
 use super::placement::Placement;
@@ -230,12 +231,14 @@ fn all_records_may_go_and_come_back() {
 
 /// Notes which bytes of the nodes are read and written.
 #[derive(Default)]
-struct Watcher {
+struct Watcher<const AHEAD: usize = 0> {
     read: Vec<(u64, u64)>,
     written: Vec<(u64, u64)>,
 }
 
-impl Touch for Watcher {
+impl<const AHEAD: usize> Touch for Watcher<AHEAD> {
+    const AHEAD: usize = AHEAD;
+
     fn read(&mut self, area: Area, offset: u64, bytes: u64) {
         if area == Area::Nodes {
             self.read.push((offset, offset + bytes));
@@ -271,7 +274,7 @@ fn a_watcher_sees_every_change_of_a_node() {
         let words = |table: &Table| table.region().words(0, 16 * 1024).to_vec();
         for step in 0..600_u32 {
             let key = step.wrapping_mul(7919) % 2800;
-            let (before, mut watcher) = (words(&table), Watcher::default());
+            let (before, mut watcher) = (words(&table), Watcher::<0>::default());
             if !table.remove(key, &mut watcher) {
                 let record = record(&spec, key, step);
                 assert!(table.insert(&record, &mut watcher).expect("room"));
@@ -287,6 +290,42 @@ fn a_watcher_sees_every_change_of_a_node() {
     }
 }
 
+/// Invariant: a simulation counts the same whether its host fetches ahead or not.
+#[test]
+fn a_watcher_does_not_see_what_is_fetched_ahead() {
+    for (layout, mode) in [
+        (Layout::Array, Mode::PhySeq),
+        (Layout::Slotted, Mode::IdxSeq),
+        (Layout::Array, Mode::IdxRan),
+        (Layout::Sorted, Mode::IdxRan),
+    ] {
+        let spec = Spec { layout, ..TAGGED };
+        let mut loaded = Loaded::new(spec, Insertion::Random, false).expect("room");
+        let cell = Cell {
+            mode,
+            operation: Use::Sum,
+            share: 0.7,
+            scans: 2,
+            batch: 5,
+            ahead: 3,
+            lookups: 100,
+            most_lookups: 1000,
+            keeps_all: false,
+            from_first: false,
+        };
+        let (plain, ahead) = (read_by::<0>(&mut loaded, cell), read_by::<16>(&mut loaded, cell));
+        assert!(plain.len() >= 1000, "{mode:?}: {} reads", plain.len());
+        assert_eq!(plain, ahead, "{mode:?}");
+    }
+}
+
+fn read_by<const AHEAD: usize>(loaded: &mut Loaded, cell: Cell) -> Vec<(u64, u64)> {
+    let (mut runner, mut watcher) = (Runner::new(cell, loaded, 1), Watcher::<AHEAD>::default());
+    runner.prepare(loaded);
+    runner.run(loaded, &mut watcher).expect("room");
+    watcher.read
+}
+
 /// The reason for tags and slots: a look-up reads the line of tags and the record, apart from rare
 /// wrong candidates, and an insert writes lines of tags, keys, slots and one record.
 #[test]
@@ -295,14 +334,14 @@ fn tags_spare_lines_of_keys_and_slots_spare_records() {
     let mut table = filled(TAGGED, keys.iter().copied().take(2900));
     let mut read = 0;
     for &key in &keys[..2900] {
-        let mut watcher = Watcher::default();
+        let mut watcher = Watcher::<0>::default();
         assert_eq!(table.look_up(&[key], 2, &mut Sum::default(), &mut watcher), 1);
         read += lines(&watcher.read);
     }
     assert!((2 * 2900..23 * 290).contains(&read), "{read} lines");
     let mut few = 0;
     for &key in &keys[2900..] {
-        let mut watcher = Watcher::default();
+        let mut watcher = Watcher::<0>::default();
         table.insert(&record(&TAGGED, key, 1), &mut watcher).expect("room");
         few += usize::from(lines(&watcher.written) <= 8);
     }

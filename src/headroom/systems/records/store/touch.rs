@@ -33,6 +33,10 @@ pub const WORK_COUNT: usize = 5;
 
 /// A watcher: sees every access before it happens.
 pub trait Touch {
+    /// How many records ahead a watched scan asks for, unseen by the watcher: a simulation would wait
+    /// for the memory of its own machine at each of them.
+    const AHEAD: usize = 0;
+
     /// `bytes` from `offset` (B) of an area are read.
     fn read(&mut self, area: Area, offset: u64, bytes: u64);
     /// `bytes` from `offset` (B) of an area are written.
