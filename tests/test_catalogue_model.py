@@ -14,12 +14,11 @@ from headroom.solvers import solve
 from headroom.systems.catalogue.model import (
     DIRECT,
     LASTING,
-    PAPER,
-    PAPER_WAN,
     TCP,
     TLS,
     catalogue_model,
 )
+from headroom.systems.catalogue.paper import PAPER, PAPER_WAN
 
 TOLERANCE = 0.03
 """Relative; the first quarter of the operations is discarded."""
