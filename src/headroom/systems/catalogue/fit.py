@@ -12,7 +12,7 @@ Source: the Utilization Law, Denning and Buzen, *The operational analysis of que
 models*, ACM Computing Surveys 10 (1978).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Annotated, ClassVar
 
@@ -38,7 +38,7 @@ _DEMANDS = (
     "client_s", "client_connect_s", "client_tls_s", "service_s", "connect_s", "tls_s",
     "database_s", "login_s", "direct_s",
 )  # fmt: skip
-_INSERTION = ("insert_s", "log_s")
+_INSERTION, _LINE_S = ("insert_s", "log_s"), "line_s"
 _SHORTEST_S = 1e-8
 _TWO_FLUSHES = 1.5
 """Flushes for which an insertion waits if others insert: the rest of one, and its own."""
@@ -49,10 +49,6 @@ class ServiceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     most_clients: Annotated[int, msgspec.Meta(ge=1)] = 4
     """Points with more clients do not count."""
-    insertions: bool = True
-    """Whether to fit what an insertion needs more than a query."""
-    line: bool = False
-    """Whether to fit what the delaying proxy needs; that takes a point with a line."""
 
 
 class CatalogueService:
@@ -60,18 +56,16 @@ class CatalogueService:
 
     Examples
     --------
-    >>> "log_s" in CatalogueService().parameter_names(ServiceOptions(insertions=False))
-    False
+    >>> CatalogueService().parameter_names(ServiceOptions())[:3]
+    ('machine_cpus', 'machine_share', 'client_s')
     """
 
     name: ClassVar[str] = "catalogue.service"
     options_type: ClassVar[type[msgspec.Struct]] = ServiceOptions
 
-    def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
+    def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
         """Return the fitted parameters of the model `catalogue`."""
-        wanted = options_as(ServiceOptions, options)
-        line = ("line_s",) if wanted.line else ()
-        return (*_MACHINE, *_DEMANDS, *(_INSERTION if wanted.insertions else ()), *line)
+        return (*_MACHINE, *_DEMANDS, *_INSERTION, _LINE_S)
 
     def model_config(
         self,
@@ -91,34 +85,48 @@ class CatalogueService:
             A case, an operation or a point with one client is missing.
         """
         wanted = options_as(ServiceOptions, options)
-        few = [one for one in points if int(one.config["clients"]) <= wanted.most_clients]
-        plain = [one for one in few if _is_plain(one)]
+        plain = [one for one in points if _is_plain(one, wanted.most_clients)]
         queries = _by_case(plain, "query")
         cpus = float(target.config["machine_cpus"]) if target.is_replicate else _cpus(plain)
-        share = _share(queries)
-        found: dict[str, float] = {"machine_share": share, **_demands(_largest(queries))}
-        if wanted.insertions:
+        found: dict[str, float] = {"machine_share": _share(queries), **_demands(_largest(queries))}
+        if any(one.config["operation"] == "insert" for one in plain):
             insertions = _by_case(plain, "insert")
             found["insert_s"] = _more(_largest(insertions), _largest(queries))
-            found["log_s"] = _log_s(insertions, share)
-        if wanted.line:
-            found["line_s"] = _line_s(few)
-        fitted = [
-            FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
-            for name, value in found.items()
-        ]
-        observed = FittedParameter(
-            name="machine_cpus", value=round(cpus), unit="1", low=round(cpus), high=round(cpus),
-            evidence=(ParameterEvidence(code="observed"),),
-        )  # fmt: skip
-        return Found(parameters=(observed, *fitted), residuals=tuple(_residuals(plain, found)))
+            found["log_s"] = _log_s(insertions, found["machine_share"])
+        elif target.config.get("operation") == "insert":
+            raise FitError(
+                "no point with few clients has operation = insert, which is to be predicted",
+                cure="measure the four cases with it",
+            )
+        if lines := [one for one in points if one.config["rtt_s"]]:
+            fewest = min(lines, key=lambda one: int(one.config["clients"]))
+            found[_LINE_S] = _cpu_s(fewest, _LINE)
+        return Found(
+            parameters=tuple(_parameters(round(cpus), found, target)),
+            residuals=tuple(_residuals(plain, found)),
+        )
 
 
-def _is_plain(point: SourcePoint) -> bool:
-    """Return whether nothing but clients, one server and the database work at a point."""
+def _parameters(cpus: int, found: Mapping[str, float], target: Target) -> Iterator[FittedParameter]:
+    """Yield all parameters; those that no point shows are 0, as they are without a fit."""
+    yield FittedParameter(
+        name="machine_cpus", value=cpus, unit="1", low=cpus, high=cpus,
+        evidence=(ParameterEvidence(code="observed"),),
+    )  # fmt: skip
+    for name, value in found.items():
+        yield FittedParameter(name=name, value=value, unit=target.parameters[name].unit)
+    for name in (*_INSERTION, _LINE_S):
+        if name not in found:
+            note = "unknown: no point has " + ("a line" if name == _LINE_S else "insertions")
+            yield FittedParameter(name=name, value=0.0, unit="s", note=note, is_determined=False)
+
+
+def _is_plain(point: SourcePoint, most_clients: int) -> bool:
+    """Return whether few clients, one server and the database work at a point, and no others."""
     config = point.config
     return (
-        config["servers"] == 1
+        int(config["clients"]) <= most_clients
+        and config["servers"] == 1
         and not config["server_cpus"]
         and not config["rtt_s"]
         and not config["rate_per_s"]
@@ -141,8 +149,7 @@ def _by_case(points: Iterable[SourcePoint], operation: str) -> dict[int, list[So
         raise FitError(
             f"case {', '.join(map(str, lacking))} has no point with operation = {operation}, "
             "clients = 1, one server, and neither quota nor line",
-            cure="measure all four cases with one client in an experiment of `from`; "
-            "`insertions = false` does without operation = insert",
+            cure="measure all four cases with one client in an experiment of `from`",
         )
     return {
         c: sorted(found, key=lambda one: int(one.config["clients"])) for c, found in cases.items()
@@ -231,17 +238,7 @@ def _log_s(insertions: Mapping[int, Sequence[SourcePoint]], share: float) -> flo
     return max(median(flushes), 0.0)
 
 
-def _line_s(points: Sequence[SourcePoint]) -> float:
-    found = [_cpu_s(one, _LINE) for one in points if one.config["rtt_s"]]
-    if not found:
-        raise FitError(
-            "no point with few clients has a line (rtt_s above 0)",
-            cure="measure one, and name its experiment in `from`; or set `line = false`",
-        )
-    return median(found)
-
-
-def _residuals(points: Sequence[SourcePoint], found: Mapping[str, float]) -> Iterable[Residual]:
+def _residuals(points: Sequence[SourcePoint], found: Mapping[str, float]) -> Iterator[Residual]:
     """Yield the processor time of an operation, observed and by the demands."""
     for point in points:
         is_insertion = point.config["operation"] == "insert"
