@@ -119,7 +119,8 @@ class Site:
             )
         servers = []
         for number in range(sizes.servers):
-            with model.inside(f"server {number + 1}"):
+            inside = model.inside(f"server {number + 1}") if sizes.servers > 1 else nullcontext()
+            with inside:
                 servers.append(_server(model, sizes, machine))
         return cls(machine, databases, servers)
 
@@ -192,7 +193,8 @@ def highest_per_s(sizes: Sizes, work: Work, clients: int, think_s: float) -> flo
 
 
 def _server(model: Model, sizes: Sizes, machine: Station | None) -> _Server:
-    own = _cpus(model, "cpu", sizes.server_cpus) if sizes.server_cpus else machine
+    name = "cpu" if sizes.servers > 1 else "server"
+    own = _cpus(model, name, sizes.server_cpus) if sizes.server_cpus else machine
     if own is None:
         raise ValueError("a server needs processors")
     names = _numbered("connections", sizes.databases)
