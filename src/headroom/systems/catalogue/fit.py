@@ -86,11 +86,11 @@ class CatalogueService:
         """
         wanted = options_as(ServiceOptions, options)
         plain = [one for one in points if _is_plain(one, wanted.most_clients)]
-        queries = _by_case(plain, "query")
+        queries, insertions = _by_case(plain, "query"), _by_case(plain, "insert")
+        _need_one_client(queries)
         cpus = float(target.config["machine_cpus"]) if target.is_replicate else _cpus(plain)
         found: dict[str, float] = {"machine_share": _share(queries), **_demands(_largest(queries))}
-        if any(one.config["operation"] == "insert" for one in plain):
-            insertions = _by_case(plain, "insert")
+        if insertions:
             found["insert_s"] = _more(_largest(insertions), _largest(queries))
             found["log_s"] = _log_s(insertions, found["machine_share"])
         elif target.config.get("operation") == "insert":
@@ -136,24 +136,25 @@ def _is_plain(point: SourcePoint, most_clients: int) -> bool:
 
 def _by_case(points: Iterable[SourcePoint], operation: str) -> dict[int, list[SourcePoint]]:
     """Return the points of each case of an operation, those with the fewest clients first."""
-    cases: dict[int, list[SourcePoint]] = {case: [] for case in _CASES}
-    for point in points:
+    cases: dict[int, list[SourcePoint]] = {}
+    for point in sorted(points, key=lambda one: int(one.config["clients"])):
         if point.config["operation"] == operation:
-            cases[int(point.config["case"])].append(point)
+            cases.setdefault(int(point.config["case"]), []).append(point)
+    return cases
+
+
+def _need_one_client(queries: Mapping[int, Sequence[SourcePoint]]) -> None:
     lacking = [
-        case
-        for case, found in cases.items()
-        if not any(point.config["clients"] == 1 for point in found)
+        str(case)
+        for case in _CASES
+        if case not in queries or queries[case][0].config["clients"] != 1
     ]
     if lacking:
         raise FitError(
-            f"case {', '.join(map(str, lacking))} has no point with operation = {operation}, "
-            "clients = 1, one server, and neither quota nor line",
+            f"case {', '.join(lacking)} has no result with operation = query, clients = 1, one "
+            "server, and neither quota nor line",
             cure="measure all four cases with one client in an experiment of `from`",
         )
-    return {
-        c: sorted(found, key=lambda one: int(one.config["clients"])) for c, found in cases.items()
-    }
 
 
 def _largest(cases: Mapping[int, Sequence[SourcePoint]]) -> dict[int, SourcePoint]:
@@ -222,7 +223,7 @@ def _more(insertions: Mapping[int, SourcePoint], queries: Mapping[int, SourcePoi
     more = [
         _cpu_s(insertions[case], *_groups(insertions[case]))
         - _cpu_s(queries[case], *_groups(queries[case]))
-        for case in _CASES
+        for case in insertions
     ]
     return max(median(more), 0.0)
 

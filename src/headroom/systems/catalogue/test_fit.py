@@ -118,6 +118,13 @@ def _with(one: SourcePoint, seen: Mapping[str, Observed]) -> SourcePoint:
     return replace(one, observed={**one.observed, **seen})
 
 
+def test_one_case_of_insertions_is_enough() -> None:
+    given = [o for o in points() if o.config["operation"] == "query" or o.config["case"] == 3]
+    found = values(fit(given))
+    assert found["insert_s"] == pytest.approx(TRUE["insert_s"])
+    assert found["log_s"] == pytest.approx(TRUE["log_s"])
+
+
 def test_points_with_more_clients_do_not_count() -> None:
     busy = _with(point(1, "query", 64), {"program.cpu_s_per_op": Observed(value=1.0)})
     assert values(fit(points(busy)))["client_tls_s"] == pytest.approx(TRUE["client_tls_s"])
@@ -146,8 +153,8 @@ def test_without_insertions_or_a_line_their_numbers_are_not_determined() -> None
 @pytest.mark.parametrize(
     ("is_kept", "reason"),
     [
-        (lambda one: one.config["case"] != 2, "case 2 has no point with operation = query"),
-        (lambda one: one.config["clients"] != 1, "case 1, 2, 3, 4 has no point"),
+        (lambda one: one.config["case"] != 2, "case 2 has no result with operation = query"),
+        (lambda one: one.config["clients"] != 1, "case 1, 2, 3, 4 has no result"),
         (lambda one: one.config["operation"] == "query", "no point .* has operation = insert"),
     ],
 )
