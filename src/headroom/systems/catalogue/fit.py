@@ -3,7 +3,7 @@
 Processor times of clients, server and database are measured for each operation, so the demands of
 the paper's cases are differences of them: TLS is case 1 less case 2, a connection case 2 less
 case 3. They fall as the load grows, because idle processors have to be woken: the points with the
-most clients that count give them. What other programs take shows best with one client, who never
+most clients that count give them. The share of other programs shows best with one client, who never
 waits for itself: the share of the time for which its processes could run that they did run.
 
 Invariant: points with a line, a quota or several servers count for the line alone.
@@ -95,7 +95,7 @@ class CatalogueService:
             found["log_s"] = _log_s(insertions, found["machine_share"])
         elif target.config.get("operation") == "insert":
             raise FitError(
-                "no point with few clients has operation = insert, which is to be predicted",
+                "no point with few clients has operation = insert, which the prediction needs",
                 cure="measure the four cases with it",
             )
         if lines := [one for one in points if one.config["rtt_s"]]:

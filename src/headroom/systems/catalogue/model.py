@@ -215,7 +215,7 @@ def catalogue_model(
         database_cpus=database_cpus,
         machine_cpus=machine_cpus,
         machine_share=machine_share,
-        # Without any of these nobody asks who holds a worker, and the model stays product form.
+        # Without any of these no caller asks who holds a worker: the model stays product form.
         workers=workers or (clients if switch_s or servers > 1 else 0),
         pool=pool,
     )

@@ -28,7 +28,7 @@ Balancing: TypeAlias = Literal["round_robin", "shortest_queue", "two_choices"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an operation needs (s), in its order; `switch_s` is for each other worker held."""
+    """Needs of an operation (s), in its order; `switch_s` is for each other worker held."""
 
     client_s: float
     opening_s: float

@@ -37,7 +37,7 @@ _LAN: dict[str, Value] = {
     "service_s": 1.8 * _DATABASE_S,
     "connect_s": 2.7 * _DATABASE_S,
     "tls_s": 3.5 * _DATABASE_S,
-    # What the paper does not tell, or what does not exist there.
+    # Unknown from the paper, or absent there.
     "operation": "query",  # paper, section II.1: insertions and queries hardly differ
     "databases": 1,  # paper, section II.1
     "machine_cpus": 0,  # paper, section II.1: clients, server and database have machines

@@ -30,7 +30,7 @@ CASES, OPERATIONS, CLIENTS = (1, 2, 3, 4), ("query", "insert"), (1, 4)
 
 
 def point(case: int, operation: str, clients: int, *, rtt_s: float = 0.0) -> SourcePoint:
-    """Return what a machine with the demands `TRUE` would show."""
+    """Return a point of a machine with the demands `TRUE`."""
     config: dict[str, Value] = {
         "case": case, "operation": operation, "clients": clients, "rtt_s": rtt_s, "servers": 1,
         "server_cpus": 0.0, "rate_per_s": 0.0, "resumes": False, "pool": 16,
