@@ -91,7 +91,7 @@ class CatalogueService:
         cpus = float(target.config["machine_cpus"]) if target.is_replicate else _cpus(plain)
         found: dict[str, float] = {"machine_share": _share(queries), **_demands(_largest(queries))}
         if insertions:
-            found["insert_s"] = _more(_largest(insertions), _largest(queries))
+            found["insert_s"] = _more(insertions, queries)
             found["log_s"] = _log_s(insertions, found["machine_share"])
         elif target.config.get("operation") == "insert":
             raise FitError(
@@ -191,7 +191,7 @@ def _cpus(points: Sequence[SourcePoint]) -> float:
 def _share(queries: Mapping[int, Sequence[SourcePoint]]) -> float:
     """Return the share of the time for which the processes of one client could run and did."""
     alone = [found[0] for found in queries.values()]
-    ran_s = sum(_cpu_s(one, *_groups(one)) for one in alone)
+    ran_s = sum(_work_seen_s(one) for one in alone)
     waited_s = sum(_value(one, f"{g}.queue_s_per_op") for one in alone for g in _groups(one))
     return ran_s / (ran_s + waited_s)
 
@@ -218,14 +218,29 @@ def _demands(at: Mapping[int, SourcePoint]) -> dict[str, float]:
     return {name: max(value, least.get(name, 0.0)) for name, value in found.items()}
 
 
-def _more(insertions: Mapping[int, SourcePoint], queries: Mapping[int, SourcePoint]) -> float:
-    """Return how much more processor time (s) an insertion needs than a query."""
-    more = [
-        _cpu_s(insertions[case], *_groups(insertions[case]))
-        - _cpu_s(queries[case], *_groups(queries[case]))
-        for case in insertions
-    ]
+def _more(
+    insertions: Mapping[int, Sequence[SourcePoint]], queries: Mapping[int, Sequence[SourcePoint]]
+) -> float:
+    """Return how much more processor time (s) an insertion needs than a query.
+
+    Insertions wait for the log, so as many clients keep the processors less busy than with queries,
+    and more of their time is wake-ups. The query that keeps them about as busy is the fair one.
+    """
+    more = []
+    for case, found in insertions.items():
+        insertion = found[-1]
+        query = min(queries[case], key=lambda one: abs(_busy(one) - _busy(insertion)))
+        more.append(_work_seen_s(insertion) - _work_seen_s(query))
     return max(median(more), 0.0)
+
+
+def _work_seen_s(point: SourcePoint) -> float:
+    return _cpu_s(point, *_groups(point))
+
+
+def _busy(point: SourcePoint) -> float:
+    """Return the processors that all processes of a point keep busy."""
+    return _value(point, "throughput") * _work_seen_s(point)
 
 
 def _log_s(insertions: Mapping[int, Sequence[SourcePoint]], share: float) -> float:
@@ -234,7 +249,7 @@ def _log_s(insertions: Mapping[int, Sequence[SourcePoint]], share: float) -> flo
     for point in (one for found in insertions.values() for one in found):
         clients = int(point.config["clients"])
         response_s = clients / _value(point, "throughput")
-        rest_s = response_s - _cpu_s(point, *_groups(point)) / share
+        rest_s = response_s - _work_seen_s(point) / share
         flushes.append(rest_s / (1.0 if clients == 1 else _TWO_FLUSHES))
     return max(median(flushes), 0.0)
 
@@ -250,7 +265,7 @@ def _residuals(points: Sequence[SourcePoint], found: Mapping[str, float]) -> Ite
             levels=dict(point.levels),
             metric="processor time of an operation",
             unit="s",
-            observed=_cpu_s(point, *_groups(point)),
+            observed=_work_seen_s(point),
             fitted=_work_s(int(point.config["case"]), found)
             + is_insertion * found.get("insert_s", 0.0),
         )
