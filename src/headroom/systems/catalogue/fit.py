@@ -3,7 +3,7 @@
 Processor times of clients, server and database are measured for each operation, so the demands of
 the paper's cases are differences of them: TLS is case 1 less case 2, a connection case 2 less
 case 3. They fall as the load grows, because idle processors have to be woken: the points with the
-most clients that count give them. The share of other programs shows best with one client, who never
+most clients give them. The share of other programs shows best with one client, who never
 waits for itself: the share of the time for which its processes could run that they did run.
 
 Invariant: points with a line, a quota or several servers count for the line alone.
@@ -14,7 +14,7 @@ models*, ACM Computing Surveys 10 (1978).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import msgspec
 
@@ -45,10 +45,7 @@ _TWO_FLUSHES = 1.5
 
 
 class ServiceOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[experiment.fit.options]` of the method `catalogue.service`."""
-
-    most_clients: Annotated[int, msgspec.Meta(ge=1)] = 4
-    """Points with more clients do not count."""
+    """`[experiment.fit.options]` of the method `catalogue.service`: there are none."""
 
 
 class CatalogueService:
@@ -84,8 +81,8 @@ class CatalogueService:
         FitError
             A case, an operation or a point with one client is missing.
         """
-        wanted = options_as(ServiceOptions, options)
-        plain = [one for one in points if _is_plain(one, wanted.most_clients)]
+        options_as(ServiceOptions, options)
+        plain = [one for one in points if _is_plain(one)]
         queries, insertions = _by_case(plain, "query"), _by_case(plain, "insert")
         _need_one_client(queries)
         cpus = float(target.config["machine_cpus"]) if target.is_replicate else _cpus(plain)
@@ -121,12 +118,11 @@ def _parameters(cpus: int, found: Mapping[str, float], target: Target) -> Iterat
             yield FittedParameter(name=name, value=0.0, unit="s", note=note, is_determined=False)
 
 
-def _is_plain(point: SourcePoint, most_clients: int) -> bool:
-    """Return whether few clients, one server and the database work at a point, and no others."""
+def _is_plain(point: SourcePoint) -> bool:
+    """Return whether nothing but clients, one server and the database work at a point."""
     config = point.config
     return (
-        int(config["clients"]) <= most_clients
-        and config["servers"] == 1
+        config["servers"] == 1
         and not config["server_cpus"]
         and not config["rtt_s"]
         and not config["rate_per_s"]
