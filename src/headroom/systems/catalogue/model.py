@@ -1,81 +1,29 @@
-"""A metadata catalogue as a queueing model: clients, a line, servers with workers, a database.
-
-The sources of the constants are Ahn, Lee, Kim and Hwang (KISTI, about 2008), in this module "the
-paper"; the layer's README names it.
-"""
+"""A metadata catalogue as a queueing model: clients, a line, servers with workers, databases."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.model_parameters import parameter, parameters_of
 from headroom.experiment.protocol.system import Value
-from headroom.simulation import (
-    Distribution,
-    Expression,
-    Model,
-    Pool,
-    Program,
-    Station,
-    constant,
-    exponential,
-    maximum,
+from headroom.simulation import Model, exponential
+from headroom.systems.catalogue.operation import (
+    MS_PER_S,
+    Balancing,
+    Site,
+    Sizes,
+    Work,
+    highest_per_s,
 )
 
 _ASSUMED = "assumed: a round number, until it is measured"
 _PAPER = "Ahn et al., about 2008"
 _PAIRS = f"{_PAPER}, section II.3, counts 7 or more for a new connection with TLS; others assumed"
-_MS_PER_S = 1e3
 
 TLS, TCP, LASTING, DIRECT = 1, 2, 3, 4
 """The paper's cases: a new connection with or without TLS, a lasting one, the database itself."""
 
-_DATABASE_S = 0.00117
-_LAN: dict[str, Value] = {
-    "case": TLS,
-    "clients": 16,  # paper, section II.1: at most 16 threads on a client node
-    "think_s": 0.0,  # paper, section II.1: threads repeat operations continuously
-    "pause_s": 0.0,  # paper, section II.1: no emulated line
-    "rtt_s": 0.0001,  # paper, section II.3: 0.1 ms between machines of KISTI
-    "pairs_tls": 7,  # paper, section II.3: 7 or more, by tcpdump
-    "pairs_tcp": 6,  # assumed: one pair for TLS; invisible at 0.1 ms
-    "pairs_lasting": 3,  # paper, section II.1: transaction, command, commit
-    "pairs_direct": 4,  # paper, section II.1: the command is two statements
-    "transaction_pairs": 1,  # has no effect without a pool
-    "servers": 1,  # paper, section II.1; 1 to 4 in section II.2
-    "server_cpus": 2,  # paper, section II.1: a Pentium D has two cores
-    "database_cpus": 2,  # paper, section II.1: the same machine
-    "workers": 130,  # paper, section II.1: MaxProcesses
-    "pool": 0,  # paper, section II.3: a process keeps a connection of its own
-    "balancing": "shortest_queue",  # assumed: the fewest connections, the default of LVS
-    # Calibrated: the only two numbers that are. This one makes case 1 on one server saturate at
-    # 2 / (8 x 1.17 ms) = 214/s; section II.3 says "some 200/s".
-    "database_s": _DATABASE_S,
-    # Calibrated: from 160/s with 512 processes in the WAN (section II.3).
-    "switch_s": 0.88e-6,
-    # Paper, section II.1: overheads of 80, 270 and 350% of direct access. As the database and a
-    # server are equal machines, these are ratios of demands.
-    "service_s": 1.8 * _DATABASE_S,
-    "connect_s": 2.7 * _DATABASE_S,
-    "tls_s": 3.5 * _DATABASE_S,
-}
-PAPER: Mapping[str, Value] = MappingProxyType(_LAN)
-"""Parameters of the paper's measurements in the LAN (figures 1 and 3)."""
-
-PAPER_WAN: Mapping[str, Value] = MappingProxyType(
-    {
-        **_LAN,
-        "clients": 512,  # paper, section II.3: threads of one client node
-        "workers": 512,  # paper, section II.3: MaxProcesses; 16 to 512 in figure 4
-        "pause_s": 2.0,  # paper, section II.3: sleep(2) stands for 7 round trips of 300 ms
-    }
-)
-"""Parameters of the paper's emulated WAN (figure 4): only load, processes and the sleep differ."""
-
-Balancing = Literal["round_robin", "shortest_queue", "two_choices"]
+Operation = Literal["query", "insert"]
 
 
 def _time(description: str, source: str = _ASSUMED, *, low: float = 0) -> object:
@@ -110,13 +58,44 @@ def catalogue_model(
         int, _count("Those of the pairs during which a connection of the pool is held", low=0)
     ] = 1,
     servers: Annotated[int, _count("Catalogue servers behind the balancer", high=1000)] = 1,
-    server_cpus: Annotated[int, _count("Processors of a catalogue server", high=1024)] = 2,
-    database_cpus: Annotated[int, _count("Processors of the database", high=1024)] = 2,
+    server_cpus: Annotated[
+        float,
+        parameter(
+            unit="1",
+            low=0,
+            high=1024,
+            source=_ASSUMED,
+            description="Processors of a catalogue server; a part of one is a limit, "
+            "0: those of the common machine",
+        ),
+    ] = 2,
+    databases: Annotated[
+        int, _count("Database servers, among which directories are spread evenly", high=100)
+    ] = 1,
+    database_cpus: Annotated[int, _count("Processors of a database server", high=1024)] = 2,
+    machine_cpus: Annotated[
+        int,
+        _count(
+            "Processors that clients, servers and databases share; 0: machines of their own",
+            low=0,
+            high=1024,
+        ),
+    ] = 0,
+    machine_share: Annotated[
+        float,
+        parameter(
+            unit="1",
+            low=0.001,
+            high=1,
+            source=_ASSUMED,
+            description="Share of the common machine that other programs leave",
+        ),
+    ] = 1.0,
     workers: Annotated[
         int, _count("Operations that a server holds at once; 0: all", low=0, high=1_000_000)
     ] = 0,
     pool: Annotated[
-        int, _count("Database connections of a server; 0: one for each worker", low=0)
+        int, _count("Connections of a server to each database; 0: one for each worker", low=0)
     ] = 0,
     balancing: Annotated[
         Balancing,
@@ -134,8 +113,30 @@ def catalogue_model(
         float,
         _time("Processor time that a message pair costs more for each worker beyond processors"),
     ] = 0.0,
+    operation: Annotated[
+        Operation,
+        parameter(unit="", source=_PAPER, description="Look up a pair, or insert one"),
+    ] = "query",
+    client_s: Annotated[float, _time("Processor time of the client for an operation")] = 0.0,
+    client_connect_s: Annotated[float, _time("The same for a new connection")] = 0.0,
+    client_tls_s: Annotated[float, _time("The same for a TLS handshake")] = 0.0,
+    login_s: Annotated[
+        float, _time("Processor time of the database for a login by certificate, case 1")
+    ] = 0.0,
+    direct_s: Annotated[
+        float, _time("Processor time of the database that case 4 needs more than case 3")
+    ] = 0.0,
+    insert_s: Annotated[
+        float, _time("Processor time of the database that an insertion needs more than a query")
+    ] = 0.0,
+    log_s: Annotated[
+        float, _time("Flush of the database's log, for all insertions that wait; 0: none")
+    ] = 0.0,
+    line_s: Annotated[
+        float, _time("Processor time that an operation costs a delaying proxy, with a line")
+    ] = 0.0,
 ) -> Model:
-    """Return clients of a metadata catalogue: a line, balanced servers with workers, a database.
+    """Return clients of a metadata catalogue: a line, balanced servers with workers, databases.
 
     An operation takes a worker of one server and keeps it to the end: for the handshakes
     (`connect_s`, `tls_s`), all round trips, the pause, the work (`service_s`) and the database
@@ -143,9 +144,15 @@ def catalogue_model(
 
     With M = message pairs x `rtt_s` + `pause_s`, D_s the processor time at a server and D_d that at
     the database, the throughput X is at most the least of clients / (think_s + M + D_s + D_d),
-    servers x workers / (M + D_s + D_d), servers x server_cpus / D_s and database_cpus / D_d; with
-    a pool also servers x pool / (service_s + database_s + transaction_pairs x rtt_s). Without
-    workers, pool and switches, one server is product form, and mean value analysis is exact.
+    servers x workers / (M + D_s + D_d), servers x server_cpus / D_s and databases x database_cpus /
+    D_d; with a pool also databases x servers x pool / (service_s + database_s + transaction_pairs x
+    rtt_s + log_s). Without workers, pool, log and switches, one server is product form, and mean
+    value analysis is exact.
+
+    With `machine_cpus`, clients, servers and databases share one machine: X is at most machine_cpus
+    x machine_share / (all processor times). Servers with `server_cpus` then have a limit, and the
+    others what those limits leave. An insertion waits for a flush of the log after its commit: a
+    flush takes all that wait, and those that come meanwhile wait for the next.
 
     Notes
     -----
@@ -174,36 +181,54 @@ def catalogue_model(
     """
     _check(dict(locals()))
     pairs = {TLS: pairs_tls, TCP: pairs_tcp, LASTING: pairs_lasting, DIRECT: pairs_direct}[case]
+    if not (server_cpus or machine_cpus or case == DIRECT):
+        raise StudyError(
+            "server_cpus = 0 means those of a common machine, but there is none",
+            cure="give `server_cpus`, or `machine_cpus`",
+        )
     if transaction_pairs > pairs:
         raise StudyError(
             f"a transaction has {transaction_pairs} message pairs, its operation only {pairs}",
             cure="lower 'transaction_pairs', or raise the message pairs of the case",
         )
-    model = Model("catalogue", time_unit="ms")
-    work = _Work(
-        opening_s=(connect_s if case in {TLS, TCP} else 0.0) + (tls_s if case == TLS else 0.0),
+    is_new, is_tls, is_insertion = case in {TLS, TCP}, case == TLS, operation == "insert"
+    work = Work(
+        client_s=client_s
+        + is_new * client_connect_s
+        + is_tls * client_tls_s
+        + (line_s if rtt_s and machine_cpus else 0.0),
+        opening_s=is_new * connect_s + is_tls * tls_s,
         travel_s=(pairs - transaction_pairs) * rtt_s + pause_s,
-        service_s=service_s,
+        service_s=service_s if case != DIRECT else 0.0,
         switch_s=pairs * switch_s,
-        database_s=database_s,
+        database_s=database_s
+        + is_tls * login_s
+        + (case == DIRECT) * direct_s
+        + is_insertion * insert_s,
         commit_s=transaction_pairs * rtt_s,
-        database=model.station("database", servers=database_cpus, discipline="ps"),
+        log_s=is_insertion * log_s,
     )
-    operation = model.program("operation")
-    if case == DIRECT:
-        _direct(operation, work)
-    else:
-        # Without any of these nobody asks who holds a worker, and the model stays product form.
-        tokens = workers or (clients if switch_s or servers > 1 else 0)
-        made = [_server(model, number, server_cpus, tokens, pool) for number in range(servers)]
-        _balanced(model, operation, made, balancing, work)
-        if switch_s:
-            model.counted_by_hand(
-                highest_throughput=_highest_per_s(made, work, clients, think_s) / _MS_PER_S,
-                why="the work takes longer the more workers are held, which formulas do not know",
-            )
-    think = exponential(_MS_PER_S * think_s) if think_s else None
-    model.closed_class("clients", operation, population=clients, think=think)
+    sizes = Sizes(
+        servers=servers if case != DIRECT else 0,
+        server_cpus=server_cpus,
+        databases=databases,
+        database_cpus=database_cpus,
+        machine_cpus=machine_cpus,
+        machine_share=machine_share,
+        # Without any of these no caller asks who holds a worker: the model stays product form.
+        workers=workers or (clients if switch_s or servers > 1 else 0),
+        pool=pool,
+    )
+    model = Model("catalogue", time_unit="ms")
+    program = model.program("operation")
+    Site.of(model, sizes, has_log=work.log_s > 0).write(model, program, balancing, work)
+    if switch_s and case != DIRECT:
+        model.counted_by_hand(
+            highest_throughput=highest_per_s(sizes, work, clients, think_s) / MS_PER_S,
+            why="the work takes longer the more workers are held, which formulas do not know",
+        )
+    think = exponential(MS_PER_S * think_s) if think_s else None
+    model.closed_class("clients", program, population=clients, think=think)
     return model
 
 
@@ -211,93 +236,3 @@ def _check(config: Mapping[str, Value]) -> None:
     """Refuse values out of range; studies do it before, direct callers rely on this."""
     for declared in parameters_of(catalogue_model):
         declared.check(config[declared.name])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Work:
-    """What an operation needs (s), in its order; `switch_s` is for each other worker held."""
-
-    opening_s: float
-    travel_s: float
-    service_s: float
-    switch_s: float
-    database_s: float
-    commit_s: float
-    database: Station
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Server:
-    cpu: Station
-    workers: Pool | None
-    connections: Pool | None
-
-
-def _server(model: Model, number: int, cpus: int, workers: int, connections: int) -> _Server:
-    with model.inside(f"server {number + 1}"):
-        return _Server(
-            cpu=model.station("cpu", servers=cpus, discipline="ps"),
-            workers=model.pool("workers", tokens=workers) if workers else None,
-            connections=model.pool("connections", tokens=connections) if connections else None,
-        )
-
-
-def _direct(operation: Program, work: _Work) -> None:
-    _pass(operation, work.travel_s)
-    operation.use(work.database, exponential(_MS_PER_S * work.database_s))
-    _pass(operation, work.commit_s)
-
-
-def _balanced(
-    model: Model, operation: Program, servers: list[_Server], balancing: Balancing, work: _Work
-) -> None:
-    """Let a server do the operation, the one with the fewest connections unless in turn."""
-    if len(servers) == 1:
-        _served(model, operation, servers[0], work)
-        return
-    with operation.branch(balancing) as branch:
-        for server in servers:
-            with branch.case(of=None if balancing == "round_robin" else server.workers):
-                _served(model, operation, server, work)
-
-
-def _served(model: Model, operation: Program, server: _Server, work: _Work) -> None:
-    """Write the operation at one server, which holds a worker from beginning to end."""
-    with _held(operation, server.workers):
-        if work.opening_s:
-            operation.use(server.cpu, exponential(_MS_PER_S * work.opening_s))
-        _pass(operation, work.travel_s)
-        with _held(operation, server.connections):
-            operation.use(server.cpu, _service(model, server, work))
-            operation.use(work.database, exponential(_MS_PER_S * work.database_s))
-            _pass(operation, work.commit_s)
-
-
-def _service(model: Model, server: _Server, work: _Work) -> Distribution | Expression:
-    """Return the time (ms) of the work, with what it costs that others hold workers too."""
-    service = exponential(_MS_PER_S * work.service_s)
-    if not work.switch_s or server.workers is None:
-        return service
-    held = model.tokens(server.workers) - model.free(server.workers)
-    return service + _MS_PER_S * work.switch_s * maximum(0, held - server.cpu.servers)
-
-
-def _highest_per_s(servers: list[_Server], work: _Work, clients: int, think_s: float) -> float:
-    """Return the bound of the throughput (1/s) if switches were free; they only lower it."""
-    cpu_s = work.opening_s + work.service_s
-    open_s = work.service_s + work.database_s + work.commit_s
-    hold_s = work.opening_s + work.travel_s + open_s
-    limits = [clients / (think_s + hold_s), work.database.servers / work.database_s]
-    for pool, time_s in ((servers[0].workers, hold_s), (servers[0].connections, open_s)):
-        if pool:
-            limits.append(len(servers) * pool.tokens / time_s)
-    return min(*limits, len(servers) * servers[0].cpu.servers / cpu_s)
-
-
-def _held(operation: Program, pool: Pool | None) -> AbstractContextManager[object]:
-    return operation.holding(pool) if pool else nullcontext()
-
-
-def _pass(operation: Program, time_s: float) -> None:
-    if time_s:
-        operation.delay(constant(_MS_PER_S * time_s))
