@@ -1,11 +1,12 @@
 """One replication: services up, database filled, load and observers on, result converted."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from headroom.experiment.protocol.run import Run
@@ -17,12 +18,19 @@ from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.keeper import Keeper
 from headroom.recording.services.service import Service
+from headroom.recording.services.table import FaultTable
 from headroom.systems.catalogue.command import companion
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT
 from headroom.systems.catalogue.measured.client import AmgaClient
 from headroom.systems.catalogue.measured.conversion import completions, run_of
 from headroom.systems.catalogue.measured.database import commit_count, make_database
 from headroom.systems.catalogue.measured.direct import statements_of
+from headroom.systems.catalogue.measured.faults import (
+    faults_of,
+    journaled,
+    names_in,
+    read_journal,
+)
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
 from headroom.systems.catalogue.measured.parameters import groups_for, has_service
 from headroom.systems.catalogue.measured.services import (
@@ -70,9 +78,9 @@ class Measuring:
             make_database(connection)
         return self.keeper.ensure(tables, fill)
 
-    def database_process(self) -> int:
-        """Return the process of the database: another one has lost its entries."""
-        return self._service("db").pid
+    def database_folder(self) -> Path:
+        """Return the folder of the database: another one has lost its entries."""
+        return self._service("db").place.folder
 
     def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
         """Make directory, user and known entries; return the SQL of each operation."""
@@ -119,6 +127,8 @@ class Measuring:
                 new_prefix=new_prefix,
             )
         ]
+        if faults := faults_of(config, seconds):
+            return self._disturbed(config, words, jobs, faults, new_prefix)
         with _connected(words) as connection:
             before = commit_count(connection)
             with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
@@ -134,6 +144,27 @@ class Measuring:
         groups, _ = groups_for(config)
         total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)
         return replace(run, values={**run.values, "cpu_s_per_op": total_s})
+
+    def _disturbed(
+        self,
+        config: Mapping[str, Value],
+        words: Mapping[str, str],
+        jobs: Sequence[Mapping[str, object]],
+        faults: Mapping[str, FaultTable],
+        new_prefix: str,
+    ) -> Run:
+        """Put the load on while faults come; the database and its counts may be among the victims."""
+        with TemporaryDirectory() as name:
+            jobs = [*journaled(jobs, Path(name), config)]
+            with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+                with self.keeper.faults(faults):
+                    result = programs.run()
+            journal = read_journal(Path(name))
+        self.keeper.check()
+        run = run_of(result, config, commit_count=None)
+        with _connected(words, DATABASE) as connection:
+            found = journal.values(names_in(connection, new_prefix))
+        return replace(run, values={**run.values, **found})
 
     def _observer(
         self, config: Mapping[str, Value], words: Mapping[str, str], programs: LoadPrograms
