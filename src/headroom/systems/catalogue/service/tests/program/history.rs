@@ -108,12 +108,15 @@ impl History {
     }
 }
 
-/// Run commands until one is refused. An error ends a transaction, so the rest has no meaning.
+/// Run commands until one is refused; then leave the transaction, which has failed.
 fn follow(client: &mut Client, commands: &[String]) -> io::Result<Ended> {
-    for command in commands {
+    for (index, command) in commands.iter().enumerate() {
         let reply = client.run(command)?;
         if reply == "0\n" {
             continue;
+        }
+        if index > 0 && command != "commit" {
+            client.run("abort")?;
         }
         if reply.contains(UNKNOWN) {
             return Ok(Ended::Unknown);
