@@ -371,7 +371,7 @@ def test_a_signal_ends_the_service_during_the_run_without_failing_it(
 
 def test_a_killed_service_starts_again_with_its_files_and_its_port(make: Make) -> None:
     """The program returns only once a new server answers at the port of the killed one."""
-    asked = f"{sys.executable} -c \"{ASK}\" 2>/dev/null"
+    asked = f'{sys.executable} -c "{ASK}" 2>/dev/null'
     other = f"until n=$({asked}) && [ $n != $(cat {{db.folder}}/pid) ]; do :; done; echo $n"
     note = ["sh", "-c", '[ -e pid ] || echo $$ > pid; exec "$@"', "sh", sys.executable, SERVER,
             "{db.port}"]  # fmt: skip

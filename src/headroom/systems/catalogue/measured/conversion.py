@@ -80,9 +80,7 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
     return TimeSamples(times_s=raw["times_s"], tables=(table_of("class", raw["classes"]),))
 
 
-def _values(
-    result: Mapping[str, Any], done: int, commit_count: float | None
-) -> dict[str, float]:
+def _values(result: Mapping[str, Any], done: int, commit_count: float | None) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
     ended = done + sum(one["failure_count"] for one in classes)
     processes = float(result["facts"].get("processes", 1))

@@ -4,14 +4,17 @@ A journal of the load names each operation with its outcome; the database names 
 there. Nothing is inferred from counts.
 """
 
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Metric, Parameter, Value
-from headroom.recording.observers.postgres import Connection
+from headroom.recording.observers.postgres import Connection, ServerError
 from headroom.recording.services.table import FaultTable
 from headroom.systems.catalogue.measured.parameters import server_names
 
@@ -20,6 +23,8 @@ _FAULTS = (NONE, "server_killed", "server_stopped", "servers_reload", "database_
 AFTER = 0.25
 """Share of the load's length after which the fault comes."""
 _NS_PER_S = 1e9
+_LOOK_S = 0.02
+HOST = "127.0.0.1"
 
 FAULT_PARAMETERS = (
     Parameter(
@@ -43,6 +48,8 @@ _METRICS = (
            description="Time from the first to the last error that a client saw"),
     Metric(name="gap_s", unit="s", better="low",
            description="Longest time without a successful operation"),
+    Metric(name="recovery_s", unit="s", better="low",
+           description="Time from a killed database's return to the next successful operation"),
     Metric(name="lost_count", unit="1", better="low",
            description="Insertions that were acknowledged, but are not in the database"),
     Metric(name="undone_count", unit="1", better="low",
@@ -56,7 +63,14 @@ _METRICS = (
 
 def fault_metrics(config: Mapping[str, Value]) -> Sequence[Metric]:
     """Return the metrics of a run with a fault; none without."""
-    return () if config["fault"] == NONE else _METRICS
+    if config["fault"] == NONE:
+        return ()
+    return [one for one in _METRICS if one.name != "recovery_s" or hits_database(config)]
+
+
+def hits_database(config: Mapping[str, Value]) -> bool:
+    """Return whether the fault ends the database."""
+    return config["fault"] == "database_killed"
 
 
 def faults_of(config: Mapping[str, Value], seconds: float) -> dict[str, FaultTable]:
@@ -118,6 +132,8 @@ class Journal:
     def values(self, there: frozenset[str]) -> dict[str, float]:
         """Return the metrics, given the names that are in the database.
 
+        The longest time without a success may be at the begin or at the end.
+
         Examples
         --------
         >>> journal = Journal.of(["+ 1000000000 a", "? 2000000000 b", "+ 4500000000 c"])
@@ -125,15 +141,20 @@ class Journal:
         >>> values["lost_count"], values["unknown_kept_count"], values["gap_s"]
         (1.0, 1.0, 3.5)
         """
-        errors, good = sorted(self.error_s), sorted(self.good_s)
+        errors, ends = sorted(self.error_s), sorted(self.good_s + self.error_s)
+        good = [ends[0], *sorted(self.good_s), ends[-1]]
         return {
             "errors_s": errors[-1] - errors[0] if errors else 0.0,
-            "gap_s": max((b - a for a, b in pairwise(good)), default=0.0),
+            "gap_s": max(b - a for a, b in pairwise(good)),
             "lost_count": float(len(self.kept - there)),
             "undone_count": float(len(self.refused & there)),
             "unknown_count": float(len(self.unknown)),
             "unknown_kept_count": float(len(self.unknown & there)),
         }
+
+    def recovery_s(self, back_s: float) -> float | None:
+        """Return the time (s) from `back_s` to the next success; None if none came."""
+        return min((one - back_s for one in self.good_s if one >= back_s), default=None)
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> "Journal":
@@ -151,6 +172,44 @@ class Journal:
             good_s=[time_s for sign, time_s in times_s if sign == "+"],
             error_s=[time_s for sign, time_s in times_s if sign != "+"],
         )
+
+
+@dataclass(slots=True)
+class Return:
+    """Watches a database: when it answers again, after it did not.
+
+    Attributes
+    ----------
+    time_s
+        Time (s) since 1970 of its first answer; None if it was never away, or is away still.
+    """
+
+    port: int
+    time_s: float | None = None
+    _is_over: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Watch it during a block."""
+        thread = threading.Thread(target=self._watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        was_away = False
+        while not self._is_over.wait(_LOOK_S):
+            try:
+                Connection(HOST, self.port).close()
+            except (OSError, ServerError):
+                was_away = True
+            else:
+                if was_away:
+                    self.time_s = time.time()
+                    return
 
 
 def read_journal(folder: Path) -> Journal:

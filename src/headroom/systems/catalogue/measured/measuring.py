@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.group import Group
@@ -26,7 +27,10 @@ from headroom.systems.catalogue.measured.conversion import completions, run_of
 from headroom.systems.catalogue.measured.database import commit_count, make_database
 from headroom.systems.catalogue.measured.direct import statements_of
 from headroom.systems.catalogue.measured.faults import (
+    HOST,
+    Return,
     faults_of,
+    hits_database,
     journaled,
     names_in,
     read_journal,
@@ -42,7 +46,6 @@ from headroom.systems.catalogue.measured.services import (
     service_tables,
 )
 
-_HOST = "127.0.0.1"
 _OPERATIONS = ("query", "insert")
 _PROBE = "probe-"
 _EXISTS = (0, 15, 16)
@@ -85,11 +88,11 @@ class Measuring:
     def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
         """Make directory, user and known entries; return the SQL of each operation."""
         port = int(words["amga1.port"])
-        with AmgaClient(_HOST, port, login=USER) as client:
+        with AmgaClient(HOST, port, login=USER) as client:
             client.command("createdir /bench", accepted=_EXISTS)
             client.command("addattr /bench guid varchar(36)", accepted=_EXISTS)
             client.command(f"user_subject_add {USER} '{CLIENT_SUBJECT}'", accepted=_EXISTS)
-        address = f"{_HOST}:{port}"
+        address = f"{HOST}:{port}"
         _load([fill_job(address=address, known=self.known)])
         log = self._service("db").place.log
         with _connected(words) as connection:
@@ -119,7 +122,7 @@ class Measuring:
             *load_jobs(
                 config,
                 seed=seed,
-                address=f"{_HOST}:{words[f'{enters}.port']}",
+                address=f"{HOST}:{words[f'{enters}.port']}",
                 certificates=self.certificates,
                 statements=statements,
                 known=self.known,
@@ -153,17 +156,26 @@ class Measuring:
         faults: Mapping[str, FaultTable],
         new_prefix: str,
     ) -> Run:
-        """Put the load on while faults come; the database and its counts may be among the victims."""
+        """Put the load on while faults come; the database may lose its counts by one."""
         with TemporaryDirectory() as name:
             jobs = [*journaled(jobs, Path(name), config)]
             with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
-                with self.keeper.faults(faults):
+                back = Return(int(words["db.port"]))
+                with self.keeper.faults(faults), back.watched():
                     result = programs.run()
             journal = read_journal(Path(name))
         self.keeper.check()
         run = run_of(result, config, commit_count=None)
         with _connected(words, DATABASE) as connection:
             found = journal.values(names_in(connection, new_prefix))
+        if hits_database(config):
+            recovery_s = None if back.time_s is None else journal.recovery_s(back.time_s)
+            if recovery_s is None:
+                raise EnvironmentUnfitError(
+                    "no operation succeeded after the database had been killed",
+                    cure="set longer `seconds`: its recovery may take longer than the load",
+                )
+            found["recovery_s"] = recovery_s
         return replace(run, values={**run.values, **found})
 
     def _observer(
@@ -182,7 +194,7 @@ class Measuring:
                 PROGRAM: Group(programs.processes),
                 **{name: service.group for name, service in services.items()},
             },
-            servers={"service.db": PostgresWatch(_HOST, int(words["db.port"]))},
+            servers={"service.db": PostgresWatch(HOST, int(words["db.port"]))},
             limits=limits,
         )
 
@@ -197,7 +209,7 @@ def _load(jobs: list[dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _connected(words: Mapping[str, str], database: str = "postgres") -> Iterator[Connection]:
-    connection = Connection(_HOST, int(words["db.port"]), database)
+    connection = Connection(HOST, int(words["db.port"]), database)
     try:
         yield connection
     finally:

@@ -61,7 +61,7 @@ backend servers
   tcp-check expect string Protocol
   default-server check inter 1s fastinter 200ms downinter 500ms fall 2 rise 2
 """
-"""A server that refuses a connection costs another try, elsewhere and at once. A server that is marked
+"""A server that refuses a connection costs another try, elsewhere and at once. A server that counts
 as down keeps its sessions: one that drains lets transactions end."""
 
 

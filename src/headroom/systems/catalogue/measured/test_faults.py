@@ -1,8 +1,11 @@
 """Faults under load, with four servers behind HAProxy and a database that can be killed.
 
-Shared machines are noisy, so that no test asserts an absolute time; each prints what it measured.
+Shared machines are noisy, so that no test asserts an absolute time; the log says what was measured.
+The database flushes nothing: what it has written survives the end of its processes, and its
+recovery is short.
 """
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.faults import Journal
 from headroom.systems.catalogue.system import CatalogueSetup, CatalogueSystem
 
-SETUP = CatalogueSetup(seconds=4.0, known=100, database={"autovacuum": "off"})
+SETUP = CatalogueSetup(seconds=4.0, known=100, database={"autovacuum": "off", "fsync": "off"})
 LEVELS: dict[str, Value] = {
     "case": 3, "operation": "insert", "servers": 4, "clients": 16, "rate_per_s": 100.0,
 }  # fmt: skip
@@ -47,8 +50,9 @@ def disturbed(system: CatalogueSystem, **levels: Value) -> Run:
     assert set(run.values) <= {metric.name for metric in system.metrics(config)}
     assert run.values["lost_count"] == 0.0
     assert run.values["undone_count"] == 0.0
-    seen = ("error_count", "errors_s", "gap_s", "unknown_count", "unknown_kept_count")
-    print(levels, {name: round(run.values[name], 3) for name in seen}, run.remarks)
+    seen = {"error_count", "errors_s", "gap_s", "unknown_count", "unknown_kept_count", "recovery_s"}
+    found = {name: round(value, 3) for name, value in run.values.items() if name in seen}
+    logging.getLogger(__name__).info("%s: %s %s", levels, found, run.remarks)
     return run
 
 
@@ -78,8 +82,8 @@ def test_certificates_are_read_again_without_an_error(system: CatalogueSystem) -
 def test_a_killed_database_loses_nothing_and_clients_go_on(system: CatalogueSystem) -> None:
     run = disturbed(system, fault="database_killed")
     assert run.values["error_count"] > 0.0
-    (histogram,) = run.histograms
-    assert histogram.counts[-1].sum() > 0, "no operation succeeded after the fault"
+    assert run.values["gap_s"] >= 0.9, "the database was away for less than `down_s`"
+    assert run.values["recovery_s"] >= 0.0
 
 
 def test_a_checker_finds_what_was_lost_or_came_back() -> None:
