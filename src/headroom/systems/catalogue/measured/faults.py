@@ -24,6 +24,7 @@ AFTER = 0.25
 """Share of the load's length after which the fault comes."""
 _NS_PER_S = 1e9
 _LOOK_S = 0.02
+_SAMPLE_S = 0.1
 HOST = "127.0.0.1"
 
 FAULT_PARAMETERS = (
@@ -221,10 +222,10 @@ def read_journal(folder: Path) -> Journal:
 def journaled(
     jobs: Sequence[Mapping[str, object]], folder: Path, config: Mapping[str, Value]
 ) -> Iterator[dict[str, object]]:
-    """Yield jobs that keep journals, and do not end at a row of failures."""
+    """Yield jobs that keep journals, show throughput over time, and outlast a row of failures."""
     for number, job in enumerate(jobs):
         own = {"journal": str(folder / str(number)), "reopens": config["reopens"]}
-        yield {**job, **own, "failure_limit": 1_000_000_000}
+        yield {**job, **own, "failure_limit": 1_000_000_000, "sample_every_s": _SAMPLE_S}
 
 
 def names_in(connection: Connection, prefix: str) -> frozenset[str]:

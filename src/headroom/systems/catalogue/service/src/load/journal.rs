@@ -21,7 +21,9 @@ impl Journal {
     ///
     /// If it cannot be written.
     pub fn begin(path: Option<&Path>) -> io::Result<Self> {
-        Ok(Self(path.map(File::create).transpose()?.map(BufWriter::new)))
+        Ok(Self(
+            path.map(File::create).transpose()?.map(BufWriter::new),
+        ))
     }
 
     /// Note the end of an operation.

@@ -46,7 +46,11 @@ fn work(mut client: Client, history: &mut History, counts: &Counts) {
         if let Ended::Refused(code) = ended
             && !CODES.contains(&code)
         {
-            counts.strange.lock().unwrap().push(format!("{name}: {ended:?}"));
+            counts
+                .strange
+                .lock()
+                .unwrap()
+                .push(format!("{name}: {ended:?}"));
         }
         let there = loop {
             if let Some(there) = entries(&mut client) {

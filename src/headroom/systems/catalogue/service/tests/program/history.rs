@@ -121,8 +121,13 @@ fn follow(client: &mut Client, commands: &[String]) -> io::Result<Ended> {
         if reply.contains(UNKNOWN) {
             return Ok(Ended::Unknown);
         }
-        let code = reply.split_whitespace().next().and_then(|word| word.parse().ok());
-        return Ok(Ended::Refused(code.unwrap_or_else(|| panic!("{command}: {reply}"))));
+        let code = reply
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse().ok());
+        return Ok(Ended::Refused(
+            code.unwrap_or_else(|| panic!("{command}: {reply}")),
+        ));
     }
     Ok(Ended::Done)
 }

@@ -43,7 +43,10 @@ fn wait_until_quiet(place: &Place) {
     runtime.block_on(async {
         let store = Store::open(place.settings.clone()).await.unwrap();
         loop {
-            let ran = store.run(0, vec![Step::new(Sql::new(others))]).await.unwrap();
+            let ran = store
+                .run(0, vec![Step::new(Sql::new(others))])
+                .await
+                .unwrap();
             if ran.outcomes[0].rows == [[Value::Integer(0)]] {
                 break;
             }
@@ -95,7 +98,10 @@ fn kill_the_server(place: &Place) {
             .unzip();
         let acknowledged: u64 = acknowledged.iter().sum();
         eprintln!("{}: {acknowledged} changes, then a kill", place.name);
-        assert!(acknowledged > 0, "nothing was acknowledged in round {round}");
+        assert!(
+            acknowledged > 0,
+            "nothing was acknowledged in round {round}"
+        );
         histories = ended;
         wait_until_quiet(place);
         let server = Server::start(&config);
