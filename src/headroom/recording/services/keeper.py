@@ -30,7 +30,7 @@ from headroom.recording.services.service import (
     free_ports,
     start,
 )
-from headroom.recording.services.table import ServiceTable
+from headroom.recording.services.table import FaultTable, ServiceTable
 
 Fill = Callable[[str, Mapping[str, str]], str]
 """Fills the placeholders of a text, given those of the services."""
@@ -102,9 +102,15 @@ class Keeper:
                 service.check()
 
     @contextmanager
-    def faults(self) -> Iterator[None]:
-        """Send the signals of all faults at their moments after the beginning of the block."""
-        timers = [timer for service in self.services() for timer in _timers(service)]
+    def faults(self, more: Mapping[str, FaultTable] = MappingProxyType({})) -> Iterator[None]:
+        """Send the signals of all faults at their moments after the beginning of the block.
+
+        `more` are faults of services by name, in place of those of their tables. A service that
+        starts again has done so at the end of the block.
+        """
+        found = [(one, more.get(one.table.name, one.table.fault)) for one in self.services()]
+        disturbed = [(service, fault) for service, fault in found if fault is not None]
+        timers = [timer for service, fault in disturbed for timer in _timers(service, fault)]
         for timer in timers:
             timer.start()
         try:
@@ -113,9 +119,13 @@ class Keeper:
             for timer in timers:
                 timer.cancel()
                 timer.join()
-            for service in self.services():
-                if service.table.fault is not None:
-                    service.send(signal.SIGCONT)
+            for service, _ in disturbed:
+                service.send(signal.SIGCONT)
+        for service, fault in disturbed:
+            if fault.starts_again_after_s is not None:
+                if not service.is_alive():
+                    service.start_again()
+                service.wait_until_ready()
 
     def end_of_run(self) -> None:
         """End the services that each replication starts again."""
@@ -318,13 +328,12 @@ def _run(table: ServiceTable, argv: Sequence[str], environment: Mapping[str, str
     raise ServiceFailedError(f"service {table.name!r}: `{command}` {reason}", cure="run it by hand")
 
 
-def _timers(service: Service) -> Iterator[threading.Timer]:
-    fault = service.table.fault
-    if fault is None:
-        return
+def _timers(service: Service, fault: FaultTable) -> Iterator[threading.Timer]:
     number = signal.Signals[f"SIG{fault.signal}"]
     to_all = fault.to == "all"
     yield threading.Timer(fault.after_s, service.send, [number], {"to_all": to_all})
     if fault.signal == "STOP" and fault.for_s:
         end_s = fault.after_s + fault.for_s
         yield threading.Timer(end_s, service.send, [signal.SIGCONT], {"to_all": to_all})
+    if fault.starts_again_after_s is not None:
+        yield threading.Timer(fault.after_s + fault.starts_again_after_s, service.start_again)

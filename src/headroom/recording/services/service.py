@@ -100,6 +100,7 @@ class Service:
 
     table: ServiceTable
     place: Place
+    launch: Launch
     launcher: Launcher
     pid: int
     groups: Mapping[str, Path]
@@ -149,6 +150,13 @@ class Service:
             self.launcher.has_answered(self.table.stop_within_s)
         self.launcher.close()
         remove_groups(self.groups)
+
+    def start_again(self) -> None:
+        """Start it again with its files and ports, unless it does not end within its limit."""
+        if self.launcher.has_answered(self.table.stop_within_s):
+            self.launcher.close()
+            self.launcher = Launcher()
+            self.pid = self.launcher.begin(self.launch)
 
     def wait_until_ready(self) -> None:
         """Return once it is ready; raise `ServiceFailedError` if it ends or its time is over."""
@@ -204,19 +212,18 @@ def start(
     argv = ["sh", "-c", _SHELL, "sh", str(place.log), *entered, "--", *table.argv]
     with ExitStack() as undo:
         undo.callback(remove_groups, groups)
-        launcher = undo.enter_context(Launcher())
-        pid = launcher.begin(
-            Launch(
-                program=shutil.which("sh") or "/bin/sh",
-                argv=argv,
-                environment={**environment, **table.env, MARK: token},
-                folder=place.folder,
-                stdout=Path(os.devnull),
-                stderr=Path(os.devnull),
-            )
+        launch = Launch(
+            program=shutil.which("sh") or "/bin/sh",
+            argv=argv,
+            environment={**environment, **table.env, MARK: token},
+            folder=place.folder,
+            stdout=Path(os.devnull),
+            stderr=Path(os.devnull),
         )
+        launcher = undo.enter_context(Launcher())
+        pid = launcher.begin(launch)
         service = Service(
-            table=table, place=place, launcher=launcher, pid=pid, groups=groups,
+            table=table, place=place, launch=launch, launcher=launcher, pid=pid, groups=groups,
             remarks=[f"service {table.name!r} {remark}" for remark in remarks],
         )  # fmt: skip
         service.wait_until_ready()

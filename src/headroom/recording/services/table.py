@@ -48,6 +48,9 @@ class FaultTable(_Table, frozen=True):
     """Length (s) of a pause; 0 for the rest of the run."""
     to: Literal["all", "first"] = "all"
     """Processes that receive it: all of the service, or only the first."""
+    starts_again_after_s: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    """Time (s) after the signal at which the service is started again, with the same files and
+    ports; by default it stays away for the rest of the run."""
 
 
 class ServiceTable(_Table, frozen=True):

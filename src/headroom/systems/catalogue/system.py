@@ -22,6 +22,11 @@ from headroom.recording.services.keeper import Keeper, remove_leftovers, service
 from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.certificates import make_certificates
+from headroom.systems.catalogue.measured.faults import (
+    FAULT_PARAMETERS,
+    check_fault,
+    fault_metrics,
+)
 from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.overheads import overheads
 from headroom.systems.catalogue.measured.parameters import PARAMETERS, metrics_for
@@ -51,8 +56,8 @@ class _Session:
 
     keeper: Keeper = field(default_factory=Keeper)
     folder: OwnFolder | None = None
-    filled: int = 0
-    """Process of the database that holds the entries."""
+    filled: Path | None = None
+    """Folder of the database that holds the entries."""
     statements: Mapping[str, list[str]] = field(default_factory=dict)
     runs: int = 0
 
@@ -81,12 +86,12 @@ class CatalogueSystem:
         return cls(msgspec.convert(msgspec.to_builtins(setup), CatalogueSetup))
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Return the paper's cases, the clients, and the servers."""
-        return PARAMETERS
+        """Return the paper's cases, the clients, the servers and their faults."""
+        return (*PARAMETERS, *FAULT_PARAMETERS)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of clients, of the services and of the database."""
-        return tuple(metrics_for(config))
+        return (*metrics_for(config), *fault_metrics(config))
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return what an operation costs over direct access, where all four cases were measured."""
@@ -131,6 +136,7 @@ class CatalogueSystem:
             raise StudyError(
                 f"resumes = true, but case {config['case']} has no TLS", cure="set resumes = false"
             )
+        check_fault(config, self.setup.seconds)
 
     def check_files(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose programs are missing."""
@@ -149,7 +155,7 @@ class CatalogueSystem:
             observe=ObserveTable(interval_s=self.setup.observe_s),
         )
         words = measuring.start(config)
-        filled = measuring.database_process()
+        filled = measuring.database_folder()
         if filled != session.filled:
             session.statements = measuring.fill(words)
             session.filled = filled

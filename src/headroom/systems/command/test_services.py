@@ -369,6 +369,20 @@ def test_a_signal_ends_the_service_during_the_run_without_failing_it(
     assert system.keeper.services()[0].pid != first
 
 
+def test_a_killed_service_starts_again_with_its_files_and_its_port(make: Make) -> None:
+    """The program returns only once a new server answers at the port of the killed one."""
+    asked = f'{sys.executable} -c "{ASK}" 2>/dev/null'
+    other = f"until n=$({asked}) && [ $n != $(cat {{db.folder}}/pid) ]; do :; done; echo $n"
+    note = ["sh", "-c", '[ -e pid ] || echo $$ > pid; exec "$@"', "sh", sys.executable, SERVER,
+            "{db.port}"]  # fmt: skip
+    fault = {"signal": "KILL", "after_s": 0.1, "starts_again_after_s": 0.1}
+    system = make(argv=note, program=["sh", "-c", other], fault=fault)
+    new = pid_of(system)
+    (service,) = system.keeper.services()
+    assert service.pid == new
+    assert int((service.place.folder / "pid").read_text()) != new
+
+
 def test_a_log_that_grows_too_large_keeps_its_last_part(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("ab", buffering=0) as writer:

@@ -21,7 +21,9 @@ def completions(result: Mapping[str, Any]) -> int:
     return int(sum(one["completion_count"] for one in result["classes"].values()))
 
 
-def run_of(result: Mapping[str, Any], config: Mapping[str, Value], *, commit_count: float) -> Run:
+def run_of(
+    result: Mapping[str, Any], config: Mapping[str, Value], *, commit_count: float | None
+) -> Run:
     """Return the run that the result of a load describes.
 
     Parameters
@@ -29,7 +31,7 @@ def run_of(result: Mapping[str, Any], config: Mapping[str, Value], *, commit_cou
     result
         Of `LoadPrograms.run`.
     commit_count
-        Transactions that the database committed meanwhile.
+        Transactions that the database committed meanwhile; None if it lost its counts.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
     return TimeSamples(times_s=raw["times_s"], tables=(table_of("class", raw["classes"]),))
 
 
-def _values(result: Mapping[str, Any], done: int, commit_count: float) -> dict[str, float]:
+def _values(result: Mapping[str, Any], done: int, commit_count: float | None) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
     ended = done + sum(one["failure_count"] for one in classes)
     processes = float(result["facts"].get("processes", 1))
@@ -89,7 +91,7 @@ def _values(result: Mapping[str, Any], done: int, commit_count: float) -> dict[s
         "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),
         "message_pairs_per_op": counts["message_pair_count"] / ended,
         "connections_per_op": counts["connection_count"] / ended,
-        "commits_per_op": commit_count / done,
+        **({} if commit_count is None else {"commits_per_op": commit_count / done}),
         "load_busy": min(cpu_s / (processes * max(result["load_s"], 1e-9)), 1.0),
         "run_s": result["end_s"],
     }

@@ -1,13 +1,15 @@
 """One replication: services up, database filled, load and observers on, result converted."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.group import Group
@@ -17,12 +19,22 @@ from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.keeper import Keeper
 from headroom.recording.services.service import Service
+from headroom.recording.services.table import FaultTable
 from headroom.systems.catalogue.command import companion
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT
 from headroom.systems.catalogue.measured.client import AmgaClient
 from headroom.systems.catalogue.measured.conversion import completions, run_of
 from headroom.systems.catalogue.measured.database import commit_count, make_database
 from headroom.systems.catalogue.measured.direct import statements_of
+from headroom.systems.catalogue.measured.faults import (
+    HOST,
+    Return,
+    faults_of,
+    hits_database,
+    journaled,
+    names_in,
+    read_journal,
+)
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
 from headroom.systems.catalogue.measured.parameters import groups_for, has_service
 from headroom.systems.catalogue.measured.services import (
@@ -34,7 +46,6 @@ from headroom.systems.catalogue.measured.services import (
     service_tables,
 )
 
-_HOST = "127.0.0.1"
 _OPERATIONS = ("query", "insert")
 _PROBE = "probe-"
 _EXISTS = (0, 15, 16)
@@ -70,18 +81,18 @@ class Measuring:
             make_database(connection)
         return self.keeper.ensure(tables, fill)
 
-    def database_process(self) -> int:
-        """Return the process of the database: another one has lost its entries."""
-        return self._service("db").pid
+    def database_folder(self) -> Path:
+        """Return the folder of the database: another one has lost its entries."""
+        return self._service("db").place.folder
 
     def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
         """Make directory, user and known entries; return the SQL of each operation."""
         port = int(words["amga1.port"])
-        with AmgaClient(_HOST, port, login=USER) as client:
+        with AmgaClient(HOST, port, login=USER) as client:
             client.command("createdir /bench", accepted=_EXISTS)
             client.command("addattr /bench guid varchar(36)", accepted=_EXISTS)
             client.command(f"user_subject_add {USER} '{CLIENT_SUBJECT}'", accepted=_EXISTS)
-        address = f"{_HOST}:{port}"
+        address = f"{HOST}:{port}"
         _load([fill_job(address=address, known=self.known)])
         log = self._service("db").place.log
         with _connected(words) as connection:
@@ -111,7 +122,7 @@ class Measuring:
             *load_jobs(
                 config,
                 seed=seed,
-                address=f"{_HOST}:{words[f'{enters}.port']}",
+                address=f"{HOST}:{words[f'{enters}.port']}",
                 certificates=self.certificates,
                 statements=statements,
                 known=self.known,
@@ -119,6 +130,8 @@ class Measuring:
                 new_prefix=new_prefix,
             )
         ]
+        if faults := faults_of(config, seconds):
+            return self._disturbed(config, words, jobs, faults, new_prefix)
         with _connected(words) as connection:
             before = commit_count(connection)
             with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
@@ -134,6 +147,36 @@ class Measuring:
         groups, _ = groups_for(config)
         total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)
         return replace(run, values={**run.values, "cpu_s_per_op": total_s})
+
+    def _disturbed(
+        self,
+        config: Mapping[str, Value],
+        words: Mapping[str, str],
+        jobs: Sequence[Mapping[str, object]],
+        faults: Mapping[str, FaultTable],
+        new_prefix: str,
+    ) -> Run:
+        """Put the load on while faults come; the database may lose its counts by one."""
+        with TemporaryDirectory() as name:
+            jobs = [*journaled(jobs, Path(name), config)]
+            with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+                back = Return(int(words["db.port"]))
+                with self.keeper.faults(faults), back.watched():
+                    result = programs.run()
+            journal = read_journal(Path(name))
+        self.keeper.check()
+        run = run_of(result, config, commit_count=None)
+        with _connected(words, DATABASE) as connection:
+            found = journal.values(names_in(connection, new_prefix))
+        if hits_database(config):
+            recovery_s = None if back.time_s is None else journal.recovery_s(back.time_s)
+            if recovery_s is None:
+                raise EnvironmentUnfitError(
+                    "no operation succeeded after the database had been killed",
+                    cure="set longer `seconds`: its recovery may take longer than the load",
+                )
+            found["recovery_s"] = recovery_s
+        return replace(run, values={**run.values, **found})
 
     def _observer(
         self, config: Mapping[str, Value], words: Mapping[str, str], programs: LoadPrograms
@@ -151,7 +194,7 @@ class Measuring:
                 PROGRAM: Group(programs.processes),
                 **{name: service.group for name, service in services.items()},
             },
-            servers={"service.db": PostgresWatch(_HOST, int(words["db.port"]))},
+            servers={"service.db": PostgresWatch(HOST, int(words["db.port"]))},
             limits=limits,
         )
 
@@ -166,7 +209,7 @@ def _load(jobs: list[dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _connected(words: Mapping[str, str], database: str = "postgres") -> Iterator[Connection]:
-    connection = Connection(_HOST, int(words["db.port"]), database)
+    connection = Connection(HOST, int(words["db.port"]), database)
     try:
         yield connection
     finally:

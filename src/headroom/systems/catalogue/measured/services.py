@@ -46,15 +46,23 @@ global
   nbthread 1
 defaults
   mode tcp
-  timeout connect 5s
+  timeout connect 2s
   timeout client 600s
   timeout server 600s
+  timeout check 2s
+  retries 3
+  option redispatch 1
 frontend front
   bind 127.0.0.1:{{balancer.port}}
   default_backend servers
 backend servers
   balance roundrobin
+  option tcp-check
+  tcp-check expect string Protocol
+  default-server check inter 1s fastinter 200ms downinter 500ms fall 2 rise 2
 """
+"""A server that refuses a connection costs another try, elsewhere and at once. A server that counts
+as down keeps its sessions: one that drains lets transactions end."""
 
 
 def fill(text: str, words: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::amga::{self, Access};
 use super::failure::Failure;
 use super::job::{Connections, Entries};
+use super::journal::Journal;
 use super::meter::Meter;
 use super::postgres;
 use super::reactor::{Ends, Mailbox, Work};
@@ -23,10 +24,14 @@ pub struct Plan {
     pub scripts: Option<Scripts>,
     /// How long a connection lives.
     pub connections: Connections,
+    /// Whether an operation is begun again if its connection was closed before the first reply.
+    pub reopens: bool,
     /// Names of entries.
     pub entries: Entries,
     /// Successes and failures.
     pub notes: RefCell<Notes>,
+    /// The end of each operation.
+    pub journal: RefCell<Journal>,
 }
 
 /// A server.
@@ -133,10 +138,23 @@ impl Client {
             Kind::Query => (&plan.entries.known_prefix, &scripts.query),
         };
         self.entry.set(prefix, operation.number);
-        if self.connection.is_none() {
-            self.connect(&plan).await?;
-        }
-        let result = self.follow(script, operation.kind).await;
+        let changes_at_once = script.text_count() == 1 && operation.kind != Kind::Query;
+        let mut may_reopen = plan.reopens;
+        let result = loop {
+            let mut is_answered = false;
+            let result = self.attempt(&plan, script, operation.kind, &mut is_answered);
+            let result = result.await;
+            if !is_fatal(&result) || is_answered || !may_reopen {
+                break result;
+            }
+            // The first text of a transaction changes nothing, nor does a query, nor an opening.
+            if changes_at_once && self.connection.is_some() {
+                break result;
+            }
+            may_reopen = false;
+            self.close(&plan).await;
+        };
+        plan.journal.borrow_mut().note(&result, &self.entry.name);
         if result.is_err() {
             // The refusal may mean that the server has forgotten the session.
             self.session = None;
@@ -147,8 +165,26 @@ impl Client {
         result
     }
 
-    /// Send the texts of `script` one after the other.
-    async fn follow(&mut self, script: &Script, kind: Kind) -> Result<(), Failure> {
+    async fn attempt(
+        &mut self,
+        plan: &Plan,
+        script: &Script,
+        kind: Kind,
+        is_answered: &mut bool,
+    ) -> Result<(), Failure> {
+        if self.connection.is_none() {
+            self.connect(plan).await?;
+        }
+        self.follow(script, kind, is_answered).await
+    }
+
+    /// Send the texts of `script` one after the other; note whether the first one had a reply.
+    async fn follow(
+        &mut self,
+        script: &Script,
+        kind: Kind,
+        is_answered: &mut bool,
+    ) -> Result<(), Failure> {
         let Some(connection) = &mut self.connection else {
             return Err(Failure::Closed);
         };
@@ -157,7 +193,10 @@ impl Client {
             self.text.clear();
             script.fill(index, &self.entry, &mut self.text);
             match connection.exchange(&self.text, &self.entry.guid).await {
-                Ok(is_there) => has_found |= is_there,
+                Ok(is_there) => {
+                    *is_answered = true;
+                    has_found |= is_there;
+                }
                 Err(failure) => {
                     let undo = script.undo_after(index).filter(|_| !failure.is_fatal());
                     if let Some(undo) = undo {

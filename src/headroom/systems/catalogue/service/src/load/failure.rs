@@ -80,6 +80,14 @@ impl Failure {
         )
     }
 
+    /// Return whether nothing was changed, for sure.
+    pub fn is_certain(&self) -> bool {
+        match self {
+            Self::Refused { message, .. } => !message.contains("may or may not"),
+            _ => !self.is_fatal(),
+        }
+    }
+
     /// Return the failure of a call.
     pub fn of_call(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::UnexpectedEof {

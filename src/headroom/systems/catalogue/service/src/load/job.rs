@@ -1,5 +1,7 @@
 //! The job: what one process of a load does, as JSON.
 
+use std::path::PathBuf;
+
 use headroom::recording::load::due::Law;
 use headroom::simulation::kernel::random::distribution::Distribution;
 use serde::Deserialize;
@@ -41,6 +43,13 @@ pub struct Job {
     /// Maximum time (s) without any end of an operation while some are outstanding.
     #[serde(default = "silence_s")]
     pub silence_s: f64,
+    /// Whether a client opens another connection if one is closed before the first reply of an operation,
+    /// and begins the operation again. It does so once, and only if nothing can have been changed.
+    #[serde(default)]
+    pub reopens: bool,
+    /// File for the end of each operation, see `load/journal.rs`.
+    #[serde(default)]
+    pub journal: Option<PathBuf>,
     /// Time (s) between two samples of the statistics.
     #[serde(default)]
     pub sample_every_s: Option<f64>,

@@ -19,6 +19,7 @@ pub mod delay;
 pub mod error;
 pub mod failure;
 pub mod job;
+mod journal;
 mod limits;
 mod meter;
 mod postgres;

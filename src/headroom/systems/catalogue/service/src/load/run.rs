@@ -16,6 +16,7 @@ use super::carrier::Carrier;
 use super::client::{Client, Notes, Plan, Server};
 use super::error::LoadError;
 use super::job::{Connections, Job};
+use super::journal::Journal;
 use super::limits::allow_files;
 use super::meter::Meter;
 use super::problem::problem;
@@ -49,7 +50,9 @@ impl Ready {
         let client_count = job.load.client_count();
         allow_files(u64::from(client_count) + OTHER_FILES)?;
         let shared = tls_of(&job.target).map(tls::Shared::new).transpose()?;
-        let plan = Rc::new(plan(&job));
+        let journal = Journal::begin(job.journal.as_deref());
+        let journal = journal.map_err(LoadError::system("beginning the journal"))?;
+        let plan = Rc::new(plan(&job, journal));
         let mut reactor = Reactor::new()?;
         let mut meters = Vec::new();
         for client in 0..client_count {
@@ -102,6 +105,8 @@ impl Ready {
             }
         };
         let usage = Usage::now().since(&before);
+        let written = self.plan.journal.borrow_mut().end();
+        written.map_err(LoadError::system("writing the journal"))?;
         let notes = self.plan.notes.take();
         let problem = breakage.or_else(|| problem(&drive.load, &notes, end_ns));
         Ok(Report {
@@ -114,7 +119,7 @@ impl Ready {
     }
 }
 
-fn plan(job: &Job) -> Plan {
+fn plan(job: &Job, journal: Journal) -> Plan {
     let (server, scripts) = match &job.target {
         Target::Amga(target) => (
             Server::Amga(target.clone()),
@@ -134,8 +139,10 @@ fn plan(job: &Job) -> Plan {
         server,
         scripts,
         connections,
+        reopens: job.reopens,
         entries: job.entries.clone(),
         notes: RefCell::new(Notes::default()),
+        journal: RefCell::new(journal),
     }
 }
 

@@ -223,9 +223,10 @@ impl<S: Service> Client<'_, S> {
             return line.await?.map(Some);
         }
         tokio::select! {
+            // A command that has arrived is answered even then.
             biased;
-            _ = self.opening.is_draining.wait_for(|is_draining| *is_draining) => Ok(None),
             line = line => line?.map(Some),
+            _ = self.opening.is_draining.wait_for(|is_draining| *is_draining) => Ok(None),
         }
     }
 

@@ -7,6 +7,7 @@ mod command;
 mod far;
 mod keys;
 mod postgres;
+mod reopen;
 mod stub;
 
 use headroom_catalogue::load::job::Job;

@@ -3,6 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a failure ends a test")]
 
 mod client;
+#[cfg(feature = "testing")]
+mod database;
+#[cfg(feature = "testing")]
+mod history;
+#[cfg(feature = "testing")]
 mod killed;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -59,7 +64,17 @@ impl Server {
         Client::connect(&self.address, "").unwrap()
     }
 
+    /// Make the directory `/d` with the attribute `n`.
+    #[cfg(feature = "testing")]
+    fn make_directory(&self) {
+        let mut client = self.client();
+        for line in ["createdir /d", "addattr /d n int"] {
+            assert_eq!(client.run(line).unwrap(), "0\n");
+        }
+    }
+
     /// End it as `kill -9` does.
+    #[cfg(feature = "testing")]
     fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

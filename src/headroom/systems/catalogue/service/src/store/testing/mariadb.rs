@@ -14,7 +14,17 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Return the URL of a fresh database.
 pub fn fresh() -> Option<String> {
-    let server = SERVER.get_or_init(start).as_ref()?;
+    Some(fresh_in(SERVER.get_or_init(start).as_ref()?))
+}
+
+/// Return a server of its own, to be killed, and the URL of a database in it.
+pub fn own() -> Option<(Server, String)> {
+    let server = start()?;
+    let url = fresh_in(&server);
+    Some((server, url))
+}
+
+fn fresh_in(server: &Server) -> String {
     let name = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
     let url = format!("mysql://root@127.0.0.1:{}", server.port);
     wait(async {
@@ -23,7 +33,7 @@ pub fn fresh() -> Option<String> {
         created.expect("a database can be made");
         let _ = conn.disconnect().await;
     });
-    Some(format!("{url}/{name}"))
+    format!("{url}/{name}")
 }
 
 async fn connect(url: &str) -> Result<Conn, mysql_async::Error> {
@@ -60,7 +70,8 @@ fn start() -> Option<Server> {
         ];
         let limits = [
             "--max-connections=300",
-            "--innodb-flush-log-at-trx-commit=0",
+            // Written at each commit, but not flushed: it survives a kill.
+            "--innodb-flush-log-at-trx-commit=2",
         ];
         let mut argv = vec![server.display().to_string()];
         argv.extend(words.iter().chain(&limits).map(|word| (*word).to_owned()));

@@ -16,6 +16,8 @@ use super::sql::Dialect;
 pub struct Place {
     /// The kind of database.
     pub name: &'static str,
+    /// Its URL.
+    pub url: String,
     /// Settings with this database alone.
     pub settings: Settings,
     /// A folder that must stay until the database is not used any more.
@@ -48,12 +50,50 @@ pub fn database(dialect: Dialect) -> Option<Place> {
     let databases = vec![url.parse().expect("the URL names a database")];
     Some(Place {
         name,
+        url,
         settings: Settings {
             databases,
             ..Settings::default()
         },
         _folder: folder,
     })
+}
+
+/// A database server that a test kills and starts again.
+pub struct Killable {
+    /// URL of a fresh database.
+    pub url: String,
+    server: server::Server,
+}
+
+impl Killable {
+    /// Return one of each kind that this machine has.
+    ///
+    /// # Panics
+    ///
+    /// As [`database`].
+    pub fn each() -> impl Iterator<Item = Self> {
+        let found = [postgres::own(), mariadb::own()].into_iter().flatten();
+        found.map(|(server, url)| Self { url, server })
+    }
+
+    /// End all its processes as `kill -9` does.
+    ///
+    /// # Panics
+    ///
+    /// If it does not run.
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Start it again; it answers a moment later.
+    ///
+    /// # Panics
+    ///
+    /// If there is no shell.
+    pub fn start(&mut self) {
+        self.server.start_again();
+    }
 }
 
 /// Report a server that this machine does not have.

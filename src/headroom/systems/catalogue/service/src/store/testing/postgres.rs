@@ -24,7 +24,17 @@ const OPTIONS: [&str; 6] = [
 
 /// Return the URL of a fresh database.
 pub fn fresh() -> Option<String> {
-    let server = SERVER.get_or_init(start).as_ref()?;
+    Some(fresh_in(SERVER.get_or_init(start).as_ref()?))
+}
+
+/// Return a server of its own, to be killed, and the URL of a database in it.
+pub fn own() -> Option<(Server, String)> {
+    let server = start()?;
+    let url = fresh_in(&server);
+    Some((server, url))
+}
+
+fn fresh_in(server: &Server) -> String {
     let name = format!("test{}", COUNT.fetch_add(1, Ordering::Relaxed));
     wait(async {
         let client = answered(|| connect(server.port)).await;
@@ -33,10 +43,7 @@ pub fn fresh() -> Option<String> {
             .await;
         created.expect("a database can be made");
     });
-    Some(format!(
-        "postgres://headroom@127.0.0.1:{}/{name}",
-        server.port
-    ))
+    format!("postgres://headroom@127.0.0.1:{}/{name}", server.port)
 }
 
 async fn connect(port: u16) -> Result<Client, tokio_postgres::Error> {

@@ -1,20 +1,23 @@
 //! A database server that ends with this process.
 
 use std::future::Future;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Run the server `"$@"`; when this process is gone, stop it and remove its folder.
+/// Run the server `"$@"`; when this process is gone, stop it and remove its folder. A line on the input
+/// says that the folder is still needed.
 const GUARD: &str = r#"
 signal=$1 folder=$2; shift 2
-"$@" >"$folder/log" 2>&1 </dev/null &
+"$@" >>"$folder/log" 2>&1 </dev/null &
 server=$!
-cat >/dev/null
+echo $server >"$folder/server"
+said=$(cat)
 kill -$signal $server 2>/dev/null; wait $server
-rm -rf "$folder"
+[ "$said" ] || rm -rf "$folder"
 "#;
 
 /// How often a server that starts is asked.
@@ -24,28 +27,63 @@ const QUESTIONS: u32 = 600;
 pub struct Server {
     /// The port on the loopback address.
     pub port: u16,
+    folder: PathBuf,
+    guarded: Command,
     /// Its standard input is the pipe that keeps the server running.
-    _guard: Child,
+    guard: Child,
 }
 
 impl Server {
     /// Start the program of `argv`, which gets the port; the signal stops it without delay.
     pub fn start(signal: &str, folder: &Path, argv: impl FnOnce(u16) -> Vec<String>) -> Self {
         let port = free_port();
-        let guard = Command::new("sh")
+        let mut guarded = Command::new("sh");
+        guarded
             .args(["-c", GUARD, "sh", signal])
             .arg(folder)
             .args(argv(port))
             .stdin(Stdio::piped())
             // A user who stops the tests with a signal to their group must not stop the guard.
-            .process_group(0)
-            .spawn()
-            .expect("there is a shell");
+            .process_group(0);
         Self {
             port,
-            _guard: guard,
+            folder: folder.to_owned(),
+            guard: guarded.spawn().expect("there is a shell"),
+            guarded,
         }
     }
+
+    /// Start it again after [`Server::kill`], with the same data at the same port.
+    pub fn start_again(&mut self) {
+        self.guard = self.guarded.spawn().expect("there is a shell");
+    }
+
+    /// End the server and all its processes as `kill -9` does; its folder stays.
+    pub fn kill(&mut self) {
+        let first = std::fs::read_to_string(self.folder.join("server"));
+        let first = first.expect("a server has started").trim().to_owned();
+        // A first process that is stopped neither notices the end of others nor starts some.
+        send("-STOP", std::slice::from_ref(&first));
+        let mut all = children(&first);
+        all.push(first);
+        send("-KILL", &all);
+        let mut input = self.guard.stdin.take().expect("the guard has an input");
+        input.write_all(b"keep\n").expect("the guard reads");
+        drop(input);
+        self.guard.wait().expect("the guard ends");
+    }
+}
+
+fn send(signal: &str, processes: &[String]) {
+    let sent = Command::new("kill").arg(signal).args(processes).status();
+    assert!(sent.expect("there is `kill`").success(), "{processes:?}");
+}
+
+fn children(process: &str) -> Vec<String> {
+    let found = Command::new("pgrep").args(["-P", process]).output();
+    let found = found.expect("there is `pgrep`").stdout;
+    let found = String::from_utf8_lossy(&found);
+    found.lines().map(str::to_owned).collect()
 }
 
 /// Return a folder that the guard of a server removes.

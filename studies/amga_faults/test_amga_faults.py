@@ -1,0 +1,15 @@
+"""The quick form of `amga_faults`, with servers and load of this build."""
+
+import pytest
+
+from studies.quick_form import ClaimRows, QuickForm
+
+pytestmark = pytest.mark.usefixtures("catalogue_programs")
+
+
+class TestClaims(ClaimRows):
+    """Each claim has a row."""
+
+
+class TestQuickForm(QuickForm):
+    """The quick variant."""
