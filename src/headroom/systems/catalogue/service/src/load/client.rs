@@ -127,12 +127,17 @@ impl Client {
         let Some(scripts) = &plan.scripts else {
             return Ok(());
         };
-        let (prefix, script) = match operation.kind {
-            Kind::Insert => (&plan.entries.new_prefix, &scripts.insert),
-            Kind::Fill => (&plan.entries.known_prefix, &scripts.insert),
-            Kind::Query => (&plan.entries.known_prefix, &scripts.query),
+        let entries = &plan.entries;
+        let (prefix, divided, script) = match operation.kind {
+            Kind::Insert => (&entries.new_prefix, None, &scripts.insert),
+            Kind::Fill => (
+                &entries.known_prefix,
+                entries.per_directory,
+                &scripts.insert,
+            ),
+            Kind::Query => (&entries.known_prefix, entries.per_directory, &scripts.query),
         };
-        self.entry.set(prefix, operation.number);
+        self.entry.set(prefix, operation.number, divided);
         if self.connection.is_none() {
             self.connect(&plan).await?;
         }
