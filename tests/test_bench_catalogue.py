@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from benches import catalogue as part
-from benches import harness
 from benches.harness import Row, measure_case, read_rows
 from benches.metadata import bills, crowd, volume
 from benches.metadata.bills import WAYS, Bill, Contender
@@ -110,7 +109,7 @@ def given_rows(monkeypatch: pytest.MonkeyPatch, *absent: str) -> list[Row]:
         for name, way in WAYS.items()
     }
     monkeypatch.setattr(part, "WAYS", ways)
-    monkeypatch.setattr(harness.gc, "collect", lambda: 0)
+    monkeypatch.setattr("benches.harness.gc.collect", lambda: 0)
     numbers = iter(range(1, 1000))
 
     def contender(*_: object) -> Contender:
