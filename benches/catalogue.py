@@ -17,6 +17,7 @@ measuring anything.
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,6 +40,9 @@ from benches.metadata.bills import (
 from benches.metadata.crowd import Crowd, crowd, too_few_files
 from benches.metadata.site import site
 from benches.metadata.volume import Volume
+from headroom.errors import EnvironmentUnfitError
+from headroom.systems.catalogue.command import companion
+from headroom.systems.catalogue.measured.services import LOAD
 
 RESULTS = Path(__file__).resolve().parent / "results" / "catalogue.json"
 COST, RATE, GOAL = "processor time of an operation", "operations", "ratio that is asked for"
@@ -52,6 +56,7 @@ PARTS: dict[str, Callable[[Bill], float]] = {
 OPERATIONS = ("query", "insert")
 ONE_SHOT, PAPERS = FORMS
 SCALE = float(os.environ.get("HEADROOM_BENCH_SCALE", "1"))
+PREFERENCE = -5
 CLIENTS = round(10_000 * SCALE)
 FEW, MANY = round(100_000 * SCALE), round(10_000_000 * SCALE)
 TOUR_S = {FEW: 5.0, MANY: 45.0}
@@ -107,7 +112,19 @@ MOST_KIB, MOST_CONNECTIONS, MOST_GROWTH = 64.0, 32.0, 1.5
 
 
 def cases() -> list[Case]:
-    """Return all cases."""
+    """Return all cases; from then on this process and the services have preference, if possible.
+
+    Raises
+    ------
+    EnvironmentUnfitError
+        The programs are missing, or built without optimisation.
+    """
+    if companion(LOAD).parent.name == "debug":
+        raise EnvironmentUnfitError(
+            "the catalogue is built without optimisation", cure="build it with `--release`"
+        )
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, PREFERENCE)
     found = [case for operation in OPERATIONS for case in operations(operation)]
     return [*found, *crowds(), *volumes()]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,8 +11,9 @@ from benches.harness import Row, measure_case, read_rows
 from benches.metadata import bills, crowd, volume
 from benches.metadata.bills import WAYS, Bill, Contender
 from benches.metadata.site import BOUNCER, SERVER, Site, site
+from headroom.errors import EnvironmentUnfitError
 from headroom.recording.programs import LoadPrograms
-from headroom.systems.catalogue.command import companion
+from headroom.systems.catalogue.command import PROGRAM, companion
 from headroom.systems.catalogue.measured.conversion import completions
 from headroom.systems.catalogue.measured.services import LOAD
 from tests.support.catalogue_programs import catalogue_programs
@@ -92,6 +94,15 @@ def test_a_crowd_is_connected_at_once(place: Site, monkeypatch: pytest.MonkeyPat
 def test_more_clients_than_open_files_are_refused_before_the_run() -> None:
     assert "ulimit" in crowd.too_few_files(1 << 40)
     assert crowd.too_few_files(1) == ""
+
+
+def test_a_debug_build_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in (PROGRAM, LOAD):
+        (tmp_path / "debug").mkdir(exist_ok=True)
+        (tmp_path / "debug" / name).touch(mode=0o755)
+    monkeypatch.setenv("HEADROOM_CATALOGUE", str(tmp_path / "debug" / PROGRAM))
+    with pytest.raises(EnvironmentUnfitError, match="without optimisation"):
+        part.cases()
 
 
 def test_the_same_runs_are_asked_again() -> None:
