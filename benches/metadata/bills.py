@@ -18,7 +18,7 @@ from headroom.systems.catalogue.measured.services import LOAD
 from headroom.systems.catalogue.model import DIRECT, LASTING, TCP, TLS
 
 CLIENTS = 8
-SECONDS = 1.0
+SECONDS = 1.5
 FORMS = {"one-shot": "single", "paper's form": "transaction"}
 """The command alone; begin, command and commit, each sent after the answer to the one before."""
 
