@@ -139,7 +139,7 @@ def lines(pattern: dict[str, Any], first: int, count: int) -> Iterator[str]:
     Examples
     --------
     >>> list(lines({"dir": 7, "name": "pattern", "owner": "root", "t0": _MARK}, 200, 1))
-    ['9\tknown-c8\troot\t48b218e3b721810d5f8f2f21dbfbe77d\n']
+    ['9\tknown-c8\troot\tb485f15a1b61e3281f4d52da3acd36aa\n']
     """
     guids = guids_of(first, count)
     texts = {name: str(value) for name, value in pattern.items()}
