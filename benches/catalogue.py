@@ -17,7 +17,6 @@ measuring anything.
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,7 +55,6 @@ PARTS: dict[str, Callable[[Bill], float]] = {
 OPERATIONS = ("query", "insert")
 ONE_SHOT, PAPERS = FORMS
 SCALE = float(os.environ.get("HEADROOM_BENCH_SCALE", "1"))
-PREFERENCE = -5
 CLIENTS = round(10_000 * SCALE)
 FEW, MANY = round(100_000 * SCALE), round(10_000_000 * SCALE)
 TOUR_S = {FEW: 5.0, MANY: 45.0}
@@ -112,7 +110,7 @@ MOST_KIB, MOST_CONNECTIONS, MOST_GROWTH = 64.0, 32.0, 1.5
 
 
 def cases() -> list[Case]:
-    """Return all cases; from then on this process and the services have preference, if possible.
+    """Return all cases.
 
     Raises
     ------
@@ -123,8 +121,6 @@ def cases() -> list[Case]:
         raise EnvironmentUnfitError(
             "the catalogue is built without optimisation", cure="build it with `--release`"
         )
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, PREFERENCE)
     found = [case for operation in OPERATIONS for case in operations(operation)]
     return [*found, *crowds(), *volumes()]
 
