@@ -1,7 +1,8 @@
 """Take the pictures of the documents from a real report: `make pictures`.
 
 Runs the quickstart study in a temporary copy and takes screenshots of part of its page in headless
-Chromium, in both colour schemes. Needs Chromium; everything else is in `.venv/`.
+Chromium, in both colour schemes, and draws the stored results of a benchmark. Needs Chromium;
+everything else is in `.venv/`.
 """
 
 import shutil
@@ -10,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benches.metadata.picture import write_picture
 from headroom.report.browser import Scheme, open_browser
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +52,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         page = report_page(Path(folder).resolve())
         pictures = [photograph(page, scheme) for scheme in SCHEMES]
+    pictures.append(write_picture())
     for picture in pictures:
         print(f"{picture.relative_to(ROOT)}: {picture.stat().st_size} bytes")
     return int(any(picture.stat().st_size > LARGEST_BYTES for picture in pictures))

@@ -63,7 +63,7 @@ def test_a_log_gives_statements_with_values() -> None:
     log = (
         "1 [7] LOG:  statement: BEGIN\n"
         "1 [7] LOG:  execute s3: SELECT a\n\tFROM t WHERE n = $1 AND v = $2\n"
-        "1 [7] DETAIL:  Parameters: $1 = 'it''s $2', $2 = NULL\n"
+        "1 [7] DETAIL:  parameters: $1 = 'it''s $2', $2 = NULL\n"
         "1 [7] ERROR:  nothing\n"
         "1 [7] LOG:  execute <unnamed>: COMMIT\n"
     )

@@ -132,12 +132,17 @@ impl Client {
         let Some(scripts) = &plan.scripts else {
             return Ok(());
         };
-        let (prefix, script) = match operation.kind {
-            Kind::Insert => (&plan.entries.new_prefix, &scripts.insert),
-            Kind::Fill => (&plan.entries.known_prefix, &scripts.insert),
-            Kind::Query => (&plan.entries.known_prefix, &scripts.query),
+        let entries = &plan.entries;
+        let (prefix, divided, script) = match operation.kind {
+            Kind::Insert => (&entries.new_prefix, None, &scripts.insert),
+            Kind::Fill => (
+                &entries.known_prefix,
+                entries.per_directory,
+                &scripts.insert,
+            ),
+            Kind::Query => (&entries.known_prefix, entries.per_directory, &scripts.query),
         };
-        self.entry.set(prefix, operation.number);
+        self.entry.set(prefix, operation.number, divided);
         let changes_at_once = script.text_count() == 1 && operation.kind != Kind::Query;
         let mut may_reopen = plan.reopens;
         let result = loop {

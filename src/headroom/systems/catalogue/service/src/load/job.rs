@@ -1,5 +1,6 @@
 //! The job: what one process of a load does, as JSON.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use headroom::recording::load::due::Law;
@@ -142,6 +143,9 @@ pub struct Entries {
     pub known: u64,
     /// Beginning of the names of known entries.
     pub known_prefix: String,
+    /// Known entries of a directory: entry n is in the directory `n / per_directory` (hexadecimal)
+    /// below that of the target. None: all are in that of the target.
+    pub per_directory: Option<NonZeroU64>,
     /// Beginning of the names of inserted entries: another one for each run on the same target.
     pub new_prefix: String,
     /// Number of the first client of this process: clients of all processes have different numbers.
@@ -154,6 +158,7 @@ impl Default for Entries {
             insert_share: 0.0,
             known: 10_000,
             known_prefix: "known-".to_owned(),
+            per_directory: None,
             new_prefix: "new-".to_owned(),
             first_client: 0,
         }

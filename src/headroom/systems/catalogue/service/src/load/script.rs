@@ -2,6 +2,7 @@
 //! before has been answered.
 
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 
 use headroom::simulation::kernel::random::stream::mix;
 
@@ -63,10 +64,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Become the entry `number` of those whose names begin with `prefix`.
-    pub fn set(&mut self, prefix: &str, number: u64) {
+    /// Become the entry `number` of those whose names begin with `prefix`; with `per_directory`
+    /// the name begins with that of the entry's directory.
+    pub fn set(&mut self, prefix: &str, number: u64, per_directory: Option<NonZeroU64>) {
         self.name.clear();
         self.guid.clear();
+        if let Some(per_directory) = per_directory {
+            let _ = write!(self.name, "{:x}/", number / per_directory);
+        }
         let _ = write!(self.name, "{prefix}{number:x}");
         let _ = write!(self.guid, "{:016x}{:016x}", mix(number), mix(!number));
     }
@@ -195,12 +200,14 @@ mod tests {
     #[test]
     fn an_entry_is_known_by_its_number() {
         let mut entries = [Entry::default(), Entry::default(), Entry::default()];
-        entries[0].set("k-", 10);
-        entries[1].set("k-", 11);
-        entries[2].set("k-", 10);
+        entries[0].set("k-", 10, None);
+        entries[1].set("k-", 11, None);
+        entries[2].set("k-", 10, None);
         assert_eq!(entries[0], entries[2]);
         assert_eq!(entries[0].name, "k-a");
         assert_eq!(entries[0].guid.len(), 32);
         assert_ne!(entries[0].guid, entries[1].guid);
+        entries[1].set("k-", 1000, NonZeroU64::new(50));
+        assert_eq!(entries[1].name, "14/k-3e8");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{SupportedProtocolVersion, version};
+use rustls::{CipherSuite, SupportedProtocolVersion, version};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -116,6 +116,18 @@ async fn a_certificate_logs_in() {
         let nobody = proof(&server, &client(&ca, None, version)).await;
         assert_eq!(nobody.as_deref(), Some("5 wrong password\n\x04\x04"));
     }
+}
+
+#[tokio::test]
+async fn the_server_chooses_the_suite_with_the_quickest_hash() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca = Ca::new("CA");
+    let server = start_with(Settings::default(), trust(folder.path(), &ca, |_| {})).await;
+    // By itself this client would take AES-256 with SHA-384.
+    let client = client(&ca, None, &version::TLS13);
+    let stream = encrypt(&server, &client).await.unwrap();
+    let suite = stream.get_ref().1.negotiated_cipher_suite().unwrap();
+    assert_eq!(suite.suite(), CipherSuite::TLS13_AES_128_GCM_SHA256);
 }
 
 #[tokio::test]
