@@ -16,7 +16,7 @@ use headroom_catalogue::catalogue::{Catalogue, Shared};
 use headroom_catalogue::http::Http;
 use headroom_catalogue::security::Trust;
 use headroom_catalogue::server::Server;
-use headroom_catalogue::store::Store;
+use headroom_catalogue::store::{self, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
@@ -62,6 +62,12 @@ enum Command {
     },
     /// Print all settings with their defaults.
     ShowConfig,
+    /// Print the statements that make the tables, in the SQL of the settings' database.
+    ShowSchema {
+        /// The settings, a TOML file; without one, the defaults.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -78,6 +84,7 @@ fn main() -> ExitCode {
         Command::Serve { config } => serve(config.as_deref()),
         Command::SetPassword { config, user } => set_password(config.as_deref(), &user),
         Command::ShowConfig => show_config(),
+        Command::ShowSchema { config } => show_schema(config.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -189,6 +196,15 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
         store.close().await;
         Ok(())
     })
+}
+
+fn show_schema(path: Option<&Path>) -> Done {
+    let dialect = Configuration::read(path)?.store()?.dialect()?;
+    let mut out = std::io::stdout();
+    for statement in store::schema(dialect) {
+        writeln!(out, "{statement};")?;
+    }
+    Ok(())
 }
 
 fn show_config() -> Done {

@@ -88,6 +88,11 @@ impl Shared {
     }
 }
 
+/// Return the statements that make all tables. A store whose tables were made so takes them as they are.
+pub fn schema(dialect: Dialect) -> Vec<String> {
+    migration::statements(dialect)
+}
+
 impl Store {
     /// Connect to all databases and make or change their tables. Several programs may do so at once.
     ///
