@@ -80,9 +80,7 @@ impl Metrics {
     /// Return counts for these commands. Those that take longer than `slow_after` are remembered.
     pub fn new(commands: impl Iterator<Item = &'static str>, slow_after: Duration) -> Self {
         Self {
-            operations: commands
-                .map(|name| (name, Operation::default()))
-                .collect(),
+            operations: commands.map(|name| (name, Operation::default())).collect(),
             slow_after,
             slow: Mutex::default(),
         }
@@ -146,7 +144,11 @@ impl Drop for Watch<'_> {
         if let Some(operation) = self.metrics.operations.get(self.command) {
             operation.note(took, self.code);
         }
-        let Some(shape) = self.shape.take().filter(|_| took >= self.metrics.slow_after) else {
+        let Some(shape) = self
+            .shape
+            .take()
+            .filter(|_| took >= self.metrics.slow_after)
+        else {
             return;
         };
         let one = Slow {

@@ -294,7 +294,9 @@ async fn update(client: &mut Client, path: &str, changed: &Entry) -> Answer<Ende
         return Err(Refusal::new(Code::IllegalCommand, message));
     }
     let values = changed.values.iter();
-    let values: Vec<_> = values.map(|(name, text)| (&**name, text.as_deref())).collect();
+    let values: Vec<_> = values
+        .map(|(name, text)| (&**name, text.as_deref()))
+        .collect();
     let pattern = Pattern::parse(&escaped(&changed.name))?;
     entries::set(client, &path, &pattern, &values).await
 }

@@ -550,11 +550,7 @@ pub(super) async fn attempts(
     result
 }
 
-async fn plans(
-    client: &mut Client,
-    request: Request<'_>,
-    reply: &mut Reply<'_>,
-) -> Answer<()> {
+async fn plans(client: &mut Client, request: Request<'_>, reply: &mut Reply<'_>) -> Answer<()> {
     for _ in 0..ATTEMPTS {
         client.begin_plan();
         let ended = match request {

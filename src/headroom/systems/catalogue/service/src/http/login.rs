@@ -57,7 +57,10 @@ impl Asker {
         if self.client.is_root() {
             return Ok(());
         }
-        Err(Refusal::new(Code::PermissionDenied, "only root may see this"))
+        Err(Refusal::new(
+            Code::PermissionDenied,
+            "only root may see this",
+        ))
     }
 }
 
@@ -138,7 +141,9 @@ fn credentials(header: Option<&str>) -> Answer<(String, Option<String>, Option<S
         return Ok((String::new(), None, Some(rest.to_owned())));
     }
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(refused("the header Authorization needs `Bearer` or `Basic`"));
+        return Err(refused(
+            "the header Authorization needs `Bearer` or `Basic`",
+        ));
     }
     let pair = BASE64.decode(rest.as_bytes()).ok();
     let pair = pair.and_then(|bytes| String::from_utf8(bytes).ok());

@@ -35,17 +35,33 @@ fn text(http: &Http) -> String {
     let responses = http.responses().clone();
     page.family("http_responses_total", "counter", "Responses by status.");
     for (status, count) in responses {
-        page.sample("http_responses_total", &[("status", &status.to_string())], count);
+        page.sample(
+            "http_responses_total",
+            &[("status", &status.to_string())],
+            count,
+        );
     }
     let began = http.began.1.duration_since(UNIX_EPOCH).unwrap_or_default();
-    page.alone("start_time_seconds", "When the program began.", began.as_secs_f64());
-    page.alone("draining", "Whether connections end.", u8::from(http.is_draining()));
+    page.alone(
+        "start_time_seconds",
+        "When the program began.",
+        began.as_secs_f64(),
+    );
+    page.alone(
+        "draining",
+        "Whether connections end.",
+        u8::from(http.is_draining()),
+    );
     page.0
 }
 
 fn operations(http: &Http, page: &mut Page) {
     let metrics = http.catalogue().metrics();
-    page.family("operations_total", "counter", "Operations by command and code, 0: success.");
+    page.family(
+        "operations_total",
+        "counter",
+        "Operations by command and code, 0: success.",
+    );
     let mut errors: BTreeMap<usize, u64> = BTreeMap::new();
     for (command, operation) in metrics.operations() {
         for (code, count) in operation.codes() {
@@ -60,7 +76,11 @@ fn operations(http: &Http, page: &mut Page) {
     for (code, count) in errors {
         page.sample("errors_total", &[("code", &code.to_string())], count);
     }
-    page.family("operation_seconds", "histogram", "Time of operations by command.");
+    page.family(
+        "operation_seconds",
+        "histogram",
+        "Time of operations by command.",
+    );
     for (command, operation) in metrics.operations() {
         let mut count = 0;
         let bounds = BOUNDS_US.map(|bound| Duration::from_micros(bound).as_secs_f64().to_string());
@@ -89,7 +109,11 @@ fn connections(http: &Http, page: &mut Page) {
     page.alone("http_connections", "Open connections of HTTP.", open);
     let persons = server.persons.counts();
     let sessions: usize = persons.iter().map(|(_, count)| count).sum();
-    page.alone("sessions", "Connections and requests that logged in.", sessions);
+    page.alone(
+        "sessions",
+        "Connections and requests that logged in.",
+        sessions,
+    );
     page.alone("persons", "Persons who are there.", persons.len());
     page.family("handshakes_total", "counter", "TLS handshakes by kind.");
     for (kind, count) in server.handshakes.counts() {
@@ -108,18 +132,32 @@ fn databases(http: &Http, page: &mut Page) {
         }
     };
     let gauge = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    each("pool_size", "gauge", "Connections at most.", &|at| gauge(pools[at].size));
-    each("pool_open", "gauge", "Open connections.", &|at| gauge(pools[at].open));
+    each("pool_size", "gauge", "Connections at most.", &|at| {
+        gauge(pools[at].size)
+    });
+    each("pool_open", "gauge", "Open connections.", &|at| {
+        gauge(pools[at].open)
+    });
     each("pool_in_use", "gauge", "Connections in use.", &|at| {
         gauge(pools[at].open.saturating_sub(pools[at].idle))
     });
-    each("pool_waiting", "gauge", "Tasks that wait for a connection.", &|at| {
-        gauge(pools[at].waiting)
-    });
-    each("statements_total", "counter", "Statements that were sent.", &|at| {
-        pools[at].statements
-    });
-    page.family("repeated_total", "counter", "Repetitions after a conflict or a loss.");
+    each(
+        "pool_waiting",
+        "gauge",
+        "Tasks that wait for a connection.",
+        &|at| gauge(pools[at].waiting),
+    );
+    each(
+        "statements_total",
+        "counter",
+        "Statements that were sent.",
+        &|at| pools[at].statements,
+    );
+    page.family(
+        "repeated_total",
+        "counter",
+        "Repetitions after a conflict or a loss.",
+    );
     page.sample("repeated_total", &[], store.repeated());
 }
 

@@ -88,7 +88,11 @@ impl Http {
 
     /// Serve until `stop` is ready, then let running requests end. While the server drains, requests
     /// are still answered, but only those about its state succeed.
-    pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) {
         let router = router(Arc::clone(&self));
         let (ending, is_ending) = watch::channel(false);
         let places = Arc::clone(&self.server.places);

@@ -48,7 +48,10 @@ async fn start(place: Place, options: Options) -> Running {
         ..catalogue::Settings::default()
     };
     let catalogue = Catalogue::open(store, users).await.unwrap();
-    catalogue.set_password("root", "secret".to_owned()).await.unwrap();
+    catalogue
+        .set_password("root", "secret".to_owned())
+        .await
+        .unwrap();
     let sessions = Arc::new(MemorySessions::new(Duration::from_secs(60)));
     let server = Server::new(Shared(catalogue), options.server, sessions, options.trust);
     let server = Arc::new(server);
@@ -129,9 +132,19 @@ impl Running {
 
     /// Make `/d` with attributes of each type.
     async fn fill(&self) {
-        self.hears("POST /v1/directories", json!({"path": "/d"}), 201, json!(""))
-            .await;
-        for (name, of) in [("n", "int"), ("x", "float"), ("t", "text"), ("p", "numeric(6,2)")] {
+        self.hears(
+            "POST /v1/directories",
+            json!({"path": "/d"}),
+            201,
+            json!(""),
+        )
+        .await;
+        for (name, of) in [
+            ("n", "int"),
+            ("x", "float"),
+            ("t", "text"),
+            ("p", "numeric(6,2)"),
+        ] {
             let new = json!({"path": "/d", "name": name, "type": of});
             self.hears("POST /v1/attributes", new, 201, json!("")).await;
         }
@@ -145,24 +158,42 @@ async fn entries_are_put_changed_read_and_removed_in_every_database() {
         server.fill().await;
         let entry = "/v1/entry?path=/d/a";
         let values = json!({"values": {"n": 7, "x": 1.5, "t": "", "p": "1.10"}});
-        server.hears(&format!("PUT {entry}"), values, 201, json!("")).await;
+        server
+            .hears(&format!("PUT {entry}"), values, 201, json!(""))
+            .await;
         let read = json!({"name": "a", "values": {"n": 7, "x": 1.5, "t": "", "p": "1.10"}});
         server.hears(&format!("GET {entry}"), None, 200, read).await;
         let changed = json!({"values": {"n": 8, "x": null}});
-        server.hears(&format!("PATCH {entry}"), changed, 204, json!("")).await;
+        server
+            .hears(&format!("PATCH {entry}"), changed, 204, json!(""))
+            .await;
         let read = json!({"name": "a", "values": {"n": 8, "x": null}});
-        server.hears(&format!("GET {entry}&attributes=n,x"), None, 200, read).await;
+        server
+            .hears(&format!("GET {entry}&attributes=n,x"), None, 200, read)
+            .await;
         // Put replaces: what is not given goes.
         let values = json!({"values": {"t": "new"}});
-        server.hears(&format!("PUT {entry}"), values.clone(), 204, json!("")).await;
+        server
+            .hears(&format!("PUT {entry}"), values.clone(), 204, json!(""))
+            .await;
         let read = json!({"name": "a", "values": {"n": null, "x": null, "t": "new", "p": null}});
         server.hears(&format!("GET {entry}"), None, 200, read).await;
-        let only = server.ask_as("If-None-Match: *\r\n", &format!("PUT {entry}"), values).await;
+        let only = server
+            .ask_as("If-None-Match: *\r\n", &format!("PUT {entry}"), values)
+            .await;
         assert_eq!((only.status, &only.body["code"]), (412, &json!(15)));
-        server.hears(&format!("HEAD {entry}"), None, 200, json!("")).await;
-        server.hears(&format!("DELETE {entry}"), None, 204, json!("")).await;
-        server.hears(&format!("HEAD {entry}"), None, 404, json!("")).await;
-        server.hears(&format!("DELETE {entry}"), None, 404, json!(1)).await;
+        server
+            .hears(&format!("HEAD {entry}"), None, 200, json!(""))
+            .await;
+        server
+            .hears(&format!("DELETE {entry}"), None, 204, json!(""))
+            .await;
+        server
+            .hears(&format!("HEAD {entry}"), None, 404, json!(""))
+            .await;
+        server
+            .hears(&format!("DELETE {entry}"), None, 404, json!(1))
+            .await;
     }
 }
 
@@ -181,12 +212,18 @@ async fn many_entries_are_inserted_together_and_found() {
         };
         let names = ["a", "b*", "c", "d e", "é"];
         let done = json!({"inserted": 5});
-        server.hears("POST /v1/entries", new(&names), 201, done).await;
+        server
+            .hears("POST /v1/entries", new(&names), 201, done)
+            .await;
         // All or none.
-        server.hears("POST /v1/entries", new(&["new", "a"]), 409, json!(15)).await;
+        server
+            .hears("POST /v1/entries", new(&["new", "a"]), 409, json!(15))
+            .await;
         let asked = json!({"path": "/d", "names": ["new", "b*", "é"]});
         let told = json!({"present": ["b*", "é"], "missing": ["new"]});
-        server.hears("POST /v1/entries/exist", asked.clone(), 200, told).await;
+        server
+            .hears("POST /v1/entries/exist", asked.clone(), 200, told)
+            .await;
         let asked = json!({"path": "/d", "names": ["c", "new"], "select": ["n"]});
         let told = json!({"entries": [{"name": "c", "values": {"n": 3}}], "missing": ["new"]});
         server.hears("POST /v1/entries/get", asked, 200, told).await;
@@ -196,7 +233,9 @@ async fn many_entries_are_inserted_together_and_found() {
         // Another directory in the condition: each entry appears once.
         for (name, k) in [("one", 1), ("two", 2), ("zwei", 2)] {
             if k == 1 {
-                server.ask("POST /v1/directories", json!({"path": "/k"})).await;
+                server
+                    .ask("POST /v1/directories", json!({"path": "/k"}))
+                    .await;
                 let new = json!({"path": "/k", "name": "k", "type": "int"});
                 server.ask("POST /v1/attributes", new).await;
             }
@@ -207,8 +246,13 @@ async fn many_entries_are_inserted_together_and_found() {
         let found = server.ask("POST /v1/query", asked).await.body;
         assert_eq!(found["entries"].as_array().unwrap().len(), 2, "{found}");
         // `b*` is a name, no pattern.
-        server.hears("DELETE /v1/entry?path=/d/b*", None, 204, json!("")).await;
-        let names = server.ask("GET /v1/entries?path=/d&attributes=", None).await.body;
+        server
+            .hears("DELETE /v1/entry?path=/d/b*", None, 204, json!(""))
+            .await;
+        let names = server
+            .ask("GET /v1/entries?path=/d&attributes=", None)
+            .await
+            .body;
         assert_eq!(names["entries"].as_array().unwrap().len(), 4, "{names}");
     }
 }
@@ -226,22 +270,34 @@ async fn pages_miss_nothing_while_others_insert() {
             put(name).await;
         }
         let (mut seen, mut page) = (Vec::new(), String::new());
-        for new in ["a", "e", "i"] {
+        for new in [["a", "e"], ["c", "i"], ["g", "k"], ["x", "y"]] {
             let line = format!("GET /v1/entries?path=/d&limit=2&attributes=n{page}");
             let body = server.ask(&line, None).await.body;
             let entries = body["entries"].as_array().unwrap().clone();
-            seen.extend(entries.iter().map(|entry| entry["name"].as_str().unwrap().to_owned()));
+            seen.extend(
+                entries
+                    .iter()
+                    .map(|entry| entry["name"].as_str().unwrap().to_owned()),
+            );
             match body["next"].as_str() {
                 Some(next) => page = format!("&page={next}"),
                 None => break,
             }
-            put(new).await;
+            // One behind the page, one before it.
+            for name in new {
+                put(name).await;
+            }
         }
-        assert_eq!(seen, ["b", "d", "e", "f", "h", "i"]);
+        assert_eq!(seen, ["b", "d", "e", "f", "h", "i", "j", "k"]);
         for name in ["/d/x", "/d/y", "/d/z"] {
-            server.ask("POST /v1/directories", json!({"path": name})).await;
+            server
+                .ask("POST /v1/directories", json!({"path": name}))
+                .await;
         }
-        let first = server.ask("GET /v1/directories?path=/d&limit=2", None).await.body;
+        let first = server
+            .ask("GET /v1/directories?path=/d&limit=2", None)
+            .await
+            .body;
         let next = first["next"].as_str().unwrap();
         let line = format!("GET /v1/directories?path=/d&limit=2&page={next}");
         let last = json!({"directories": [{"name": "z", "owner": "root"}], "next": null});
@@ -255,7 +311,11 @@ async fn a_page_ends_where_its_bytes_do() {
         max_body_bytes: 2000,
         ..Settings::default()
     };
-    let server = started(Options { http, ..Options::default() }).await;
+    let server = started(Options {
+        http,
+        ..Options::default()
+    })
+    .await;
     server.fill().await;
     for name in ["a", "b", "c"] {
         let line = format!("PUT /v1/entry?path=/d/{name}");
@@ -264,14 +324,21 @@ async fn a_page_ends_where_its_bytes_do() {
     }
     let page = server.ask("GET /v1/entries?path=/d", None).await.body;
     assert_eq!(page["entries"].as_array().unwrap().len(), 2);
-    let line = format!("GET /v1/entries?path=/d&page={}", page["next"].as_str().unwrap());
+    let line = format!(
+        "GET /v1/entries?path=/d&page={}",
+        page["next"].as_str().unwrap()
+    );
     let page = server.ask(&line, None).await.body;
     assert_eq!(page["entries"][0]["name"], "c");
     assert_eq!(page["next"], Value::Null);
     let names = json!({"path": "/d", "names": ["a", "b", "c"]});
-    server.hears("POST /v1/entries/get", names, 413, json!(3)).await;
+    server
+        .hears("POST /v1/entries/get", names, 413, json!(3))
+        .await;
     let long = json!({"values": {"t": "x".repeat(3000)}});
-    server.hears("PUT /v1/entry?path=/d/d", long, 413, json!(3)).await;
+    server
+        .hears("PUT /v1/entry?path=/d/d", long, 413, json!(3))
+        .await;
 }
 
 #[tokio::test]
@@ -288,17 +355,61 @@ async fn refusals_are_problems_with_the_code_of_amga() {
         ("GET /v1/entry?path=/", None, 404, 1),
         ("DELETE /v1/directories?path=/", None, 403, 4),
         ("POST /v1/directories", Some(json!({"path": "/d"})), 409, 16),
-        ("POST /v1/directories", Some(json!({"path": "/e", "what": 1})), 400, 3),
-        ("PUT /v1/entry?path=/d/a", Some(json!({"values": {"n": "x"}})), 400, 8),
-        ("PUT /v1/entry?path=/d/a", Some(json!({"values": {"n": true}})), 400, 3),
-        ("PATCH /v1/entry?path=/d/a", Some(json!({"values": {"n": 1}})), 404, 1),
-        ("PATCH /v1/entry?path=/d/a", Some(json!({"values": {}})), 400, 3),
-        ("POST /v1/query", Some(json!({"path": "/d", "select": ["count(n)"]})), 400, 8),
-        ("POST /v1/query", Some(json!({"path": "/d", "select": ["/k:n"]})), 400, 8),
-        ("POST /v1/entries", Some(json!({"path": "/d", "entries": []})), 400, 3),
+        (
+            "POST /v1/directories",
+            Some(json!({"path": "/e", "what": 1})),
+            400,
+            3,
+        ),
+        (
+            "PUT /v1/entry?path=/d/a",
+            Some(json!({"values": {"n": "x"}})),
+            400,
+            8,
+        ),
+        (
+            "PUT /v1/entry?path=/d/a",
+            Some(json!({"values": {"n": true}})),
+            400,
+            3,
+        ),
+        (
+            "PATCH /v1/entry?path=/d/a",
+            Some(json!({"values": {"n": 1}})),
+            404,
+            1,
+        ),
+        (
+            "PATCH /v1/entry?path=/d/a",
+            Some(json!({"values": {}})),
+            400,
+            3,
+        ),
+        (
+            "POST /v1/query",
+            Some(json!({"path": "/d", "select": ["count(n)"]})),
+            400,
+            8,
+        ),
+        (
+            "POST /v1/query",
+            Some(json!({"path": "/d", "select": ["/k:n"]})),
+            400,
+            8,
+        ),
+        (
+            "POST /v1/entries",
+            Some(json!({"path": "/d", "entries": []})),
+            400,
+            3,
+        ),
     ] {
         let answer = server.ask(line, body).await;
-        assert_eq!((answer.status, &answer.body["code"]), (status, &json!(code)), "{line}");
+        assert_eq!(
+            (answer.status, &answer.body["code"]),
+            (status, &json!(code)),
+            "{line}"
+        );
         assert_eq!(answer.body["status"], status, "{line}");
         assert!(answer.head.contains("application/problem+json"), "{line}");
     }
@@ -324,23 +435,38 @@ async fn persons_prove_who_they_are_and_have_their_rights() {
     let nobody = server.ask(line, None).await;
     assert_eq!((nobody.status, &nobody.body["code"]), (401, &json!(5)));
     assert!(nobody.head.contains("www-authenticate: bearer"));
-    for wrong in [basic("root:guess"), "Authorization: Bearer a.b.c\r\n".to_owned()] {
-        assert_eq!(server.ask_as(&wrong, line, None).await.status, 401, "{wrong}");
+    for wrong in [
+        basic("root:guess"),
+        "Authorization: Bearer a.b.c\r\n".to_owned(),
+    ] {
+        assert_eq!(
+            server.ask_as(&wrong, line, None).await.status,
+            401,
+            "{wrong}"
+        );
     }
     assert_eq!(server.ask_as(&root, line, None).await.status, 200);
     let catalogue = &server.server.service.0;
     let mut client = catalogue.client("root").await.unwrap();
     let words = vec!["ann".to_owned(), "hush".to_owned()];
-    client.call(&catalogue::call::Call::Command("user_create", words), 100).await.unwrap();
+    client
+        .call(&catalogue::call::Call::Command("user_create", words), 100)
+        .await
+        .unwrap();
     let ann = basic("ann:hush");
     let new = json!({"path": "/d"});
-    let refused = server.ask_as(&ann, "POST /v1/directories", new.clone()).await;
+    let refused = server
+        .ask_as(&ann, "POST /v1/directories", new.clone())
+        .await;
     assert_eq!((refused.status, &refused.body["code"]), (403, &json!(4)));
     assert_eq!(server.ask_as(&ann, "GET /v1/admin", None).await.status, 403);
     let state = server.ask_as(&root, "GET /v1/admin", None).await;
     assert_eq!(state.body["persons"], json!([{"name": "root", "count": 1}]));
     let shown = state.body["slow"].to_string();
-    assert!(shown.contains("user_create") && !shown.contains("hush"), "{shown}");
+    assert!(
+        shown.contains("user_create") && !shown.contains("hush"),
+        "{shown}"
+    );
 }
 
 /// Files of a server that trusts a CA and an issuer of tokens.
@@ -402,7 +528,10 @@ async fn tokens_and_certificates_let_in_over_tls_only() {
     let claims = json!({
         "iss": "https://issuer", "aud": "catalogue", "sub": "root", "exp": 4_000_000_000_u64,
     });
-    let bearer = format!("Authorization: Bearer {}\r\n", signer.sign(&header, &claims));
+    let bearer = format!(
+        "Authorization: Bearer {}\r\n",
+        signer.sign(&header, &claims)
+    );
     let ask = async |holder: Option<&Holder>, headers: &str| {
         let stream = TcpStream::connect(server.address).await.unwrap();
         let name = "localhost".try_into().unwrap();
@@ -412,7 +541,11 @@ async fn tokens_and_certificates_let_in_over_tls_only() {
     assert_eq!(ask(None, "").await.status, 401);
     assert_eq!(ask(None, &bearer).await.status, 200);
     let holder = ca.issue("root", 2);
-    assert_eq!(ask(Some(&holder), "").await.status, 401, "no one has its subject");
+    assert_eq!(
+        ask(Some(&holder), "").await.status,
+        401,
+        "no one has its subject"
+    );
     let catalogue = &server.server.service.0;
     let mut root = catalogue.client("root").await.unwrap();
     let words = vec!["root".to_owned(), "/O=Grid/CN=root".to_owned()];
@@ -426,7 +559,9 @@ async fn tokens_and_certificates_let_in_over_tls_only() {
         ..Options::default()
     })
     .await;
-    let refused = plain.ask_as(&bearer, "GET /v1/directories?path=/", None).await;
+    let refused = plain
+        .ask_as(&bearer, "GET /v1/directories?path=/", None)
+        .await;
     assert_eq!(refused.status, 401);
     let detail = refused.body["detail"].as_str().unwrap().to_owned();
     assert!(detail.contains("must be encrypted"), "{detail}");
@@ -449,10 +584,17 @@ async fn limits_count_requests_and_connections() {
         tokio::task::yield_now().await;
     }
     let mut first = TcpStream::connect(server.address).await.unwrap();
-    first.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    first
+        .write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        .await
+        .unwrap();
     first.read_u8().await.unwrap();
     let mut second = TcpStream::connect(server.address).await.unwrap();
-    assert_eq!(second.read(&mut [0]).await.unwrap_or(0), 0, "the second is closed");
+    assert_eq!(
+        second.read(&mut [0]).await.unwrap_or(0),
+        0,
+        "the second is closed"
+    );
 }
 
 #[tokio::test]

@@ -20,8 +20,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 
 use crate::refusal::Answer;
 use crate::security::{Reload, Trust, Who};
@@ -104,7 +104,11 @@ impl<S: Service> Server<S> {
     }
 
     /// Serve until `stop` is ready, then let running commands and open transactions end.
-    pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) {
         let connection = |stream, address| {
             let server = Arc::clone(&self);
             async move { connection::run(&server, stream, address).await }

@@ -21,8 +21,7 @@ const MIGRATIONS: [fn(Dialect) -> Vec<String>; 1] = [definitions::all];
 #[allow(clippy::cast_possible_wrap, reason = "there are few migrations")]
 const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-const TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS migration (version BIGINT NOT NULL PRIMARY KEY)";
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (version BIGINT NOT NULL PRIMARY KEY)";
 
 /// The lock that all programs use: "headroom" as a number.
 const LOCK: i64 = 7_522_525_836_636_811_117;
