@@ -70,7 +70,7 @@ pub(super) async fn run(
     match &trust.tls {
         None => converse(http, router, socket, line, is_ending).await,
         Some(tls) => {
-            let handshake = server.handshakes.count(tls.accept(socket));
+            let handshake = Box::pin(server.handshakes.count(tls.accept(socket)));
             let (stream, identity) = opening.within(handshake).await?;
             line.identity = identity;
             converse(http, router, stream, line, is_ending).await

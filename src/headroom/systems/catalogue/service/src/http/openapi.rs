@@ -1,4 +1,4 @@
-//! The description of all this for programs: OpenAPI 3.1.
+//! The description of all this for programs: `OpenAPI` 3.1.
 
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};

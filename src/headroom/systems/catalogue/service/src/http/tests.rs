@@ -580,7 +580,7 @@ async fn limits_count_requests_and_connections() {
     .await;
     let many = server.ask("GET /v1/directories?path=/", None).await;
     assert_eq!((many.status, &many.body["code"]), (429, &json!(2)));
-    while server.server.addresses.counts() != [] {
+    while !server.server.addresses.counts().is_empty() {
         tokio::task::yield_now().await;
     }
     let mut first = TcpStream::connect(server.address).await.unwrap();

@@ -58,7 +58,8 @@ pub(super) async fn run<S: Service>(
                 return Err(io::Error::other("bytes before the TLS handshake"));
             }
             socket.ignore_urgent()?;
-            let handshake = server.handshakes.count(tls.accept(socket));
+            // Its size should not be that of each connection.
+            let handshake = Box::pin(server.handshakes.count(tls.accept(socket)));
             client.encrypted(handshake, choice).await
         }
         _ => client.converse(socket, choice, rest).await,
