@@ -4,7 +4,8 @@ The tests of the page use it, and so does the script that takes the screenshots 
 documentation. It speaks the DevTools protocol over a pair of pipes, so it needs no package, no port
 and no driver program.
 
-Invariant: the browser gets its own empty profile and a network that answers nothing.
+Invariant: the browser gets its own empty profile and a network that answers nothing, except, if
+wanted, this machine.
 """
 
 import base64
@@ -40,9 +41,9 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-extensions",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
     "--remote-debugging-pipe",
 )
+_NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
 _LOWEST_FREE_FD = 10
 # Chromium reads commands on descriptor 3 and answers on 4.
 _STARTER = (
@@ -173,6 +174,27 @@ class Browser:
         if picture:
             self._take_picture(picture, width=width, zoom=zoom, session=tab)
         return replace(self._visit_of(page, seen, session=tab), ready_s=ready_s, busy_s=busy_s)
+
+    def ask(
+        self,
+        address: str,
+        script: str,
+        *,
+        scheme: Scheme = "light",
+        width: int = 1280,
+        picture: Path | None = None,
+    ) -> tuple[Any, list[str]]:
+        """Open `address`, run `script` there, and return its result and what the console said."""
+        tab = self._open_tab()
+        self._show(scheme=scheme, width=width, height=900, session=tab)
+        self._events.clear()
+        self._call("Page.navigate", {"url": address}, session=tab)
+        self._wait_for("Page.loadEventFired", session=tab)
+        result = self._evaluate(script, session=tab)
+        if picture:
+            self._take_picture(picture, width=width, zoom=1.0, session=tab)
+        events = [event for event in self._events if event.get("sessionId") == tab]
+        return result, [text for event in events if (text := _console_text(event))]
 
     def visit_screens(
         self, page: Path, screens: Sequence[tuple[int, Scheme]], *, height: int, action: str
@@ -327,8 +349,13 @@ def _blocked(event: Message) -> str:
 
 
 @contextmanager
-def open_browser() -> Iterator[Browser]:
+def open_browser(*, reaches_here: bool = False) -> Iterator[Browser]:
     """Start Chromium with an empty profile and end it afterwards.
+
+    Parameters
+    ----------
+    reaches_here
+        Whether servers at 127.0.0.1 answer.
 
     Raises
     ------
@@ -344,7 +371,9 @@ def open_browser() -> Iterator[Browser]:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-I", "-c", _STARTER, str(command_read), str(answer_write)),
-                *(program, *_SWITCHES, f"--user-data-dir={profile}", "about:blank"),
+                *(program, *_SWITCHES, f"--user-data-dir={profile}"),
+                _NO_NETWORK + (", EXCLUDE 127.0.0.1" if reaches_here else ""),
+                "about:blank",
             ],
             pass_fds=(command_read, answer_write),
             stdout=subprocess.DEVNULL,

@@ -101,6 +101,12 @@ def set_password(
     _become("set-password", config, "--", user)
 
 
+@app.command("show-schema")
+def show_schema(*, config: Settings = None) -> None:
+    """Print the statements that make the tables, in the SQL of the settings' database."""
+    _become("show-schema", config)
+
+
 @app.command("show-config")
 def show_config() -> None:
     """Print all settings with their defaults."""

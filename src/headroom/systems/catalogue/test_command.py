@@ -20,6 +20,7 @@ def run(*arguments: str, program: Path) -> subprocess.CompletedProcess[str]:
         (["serve"], "serve"),
         (["serve", "--config", "a b.toml"], "serve --config a b.toml"),
         (["set-password", "--config", "c.toml", "ann"], "set-password --config c.toml -- ann"),
+        (["show-schema", "--config", "c.toml"], "show-schema --config c.toml"),
         (["show-config"], "show-config"),
     ],
 )

@@ -70,7 +70,7 @@ async fn a_server_without_free_file_descriptors_recovers() {
     let address = listener.local_addr().unwrap();
     let sessions = Arc::new(MemorySessions::new(Duration::from_secs(60)));
     let server = Server::new(Open, Settings::default(), sessions, Trust::default());
-    let serving = tokio::spawn(server.serve(listener, std::future::pending()));
+    let serving = tokio::spawn(Arc::new(server).serve(listener, std::future::pending()));
     let mut early = TcpStream::connect(address).await.unwrap();
     early.write_all(b"plain\n\n\n").await.unwrap();
     read_until(&mut early, b"OK\n").await;

@@ -364,9 +364,15 @@ async fn write_rows(
     show: &(dyn Fn(usize, &Value) -> String + Sync),
 ) -> Answer<u64> {
     let mut count = 0;
-    while let Some(row) = rows.next().await? {
+    while reply.has_room()
+        && let Some(row) = rows.next().await?
+    {
         for (number, value) in row.iter().enumerate() {
-            reply.line(&show(number, value)).await.map_err(gone)?;
+            let written = match value {
+                Value::Null => reply.missing().await,
+                value => reply.line(&show(number, value)).await,
+            };
+            written.map_err(gone)?;
         }
         count += 1;
     }

@@ -1,5 +1,8 @@
 //! The commands: names, arguments, help; and planning again when a plan was old.
 
+use std::sync::Arc;
+
+use super::call::{self, Call};
 use super::client::{Client, Ended, gone};
 use super::rights::Rights;
 use super::tree::Change;
@@ -7,6 +10,7 @@ use super::{
     constraints, dump, entries, native, people, reading, schema, sequences, sites, tree, upload,
 };
 use crate::language::native::Statement;
+use crate::language::shape::shape as shaped;
 use crate::language::words::words;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::wire::reply::Reply;
@@ -476,8 +480,60 @@ pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'
 pub(super) enum Request<'a> {
     /// Its name and arguments.
     Words(&'a str, &'a [String]),
-    /// Native SQL.
-    Native(&'a Statement),
+    /// Native SQL, read and as it was written.
+    Native(&'a Statement, &'a str),
+    /// A typed command.
+    Call(&'a Call),
+}
+
+impl Request<'_> {
+    /// The name of all statements in native SQL.
+    const NATIVE: &'static str = "sql";
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Words(name, _) => {
+                let known = COMMANDS.iter().find(|command| command.name == *name);
+                known.map_or("", |command| command.name)
+            }
+            Self::Native(..) => Self::NATIVE,
+            Self::Call(call) => call.name(),
+        }
+    }
+
+    fn shape(&self) -> String {
+        match self {
+            Self::Words(name, words) => shape(name, words),
+            Self::Native(_, text) => shaped(text),
+            Self::Call(call) => call.shape(),
+        }
+    }
+}
+
+/// Return the names that requests have.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let names = COMMANDS.iter().map(|command| command.name);
+    names.chain([Request::NATIVE]).chain(Call::NAMES)
+}
+
+/// Return the path and the expressions of a command, without numbers and texts. Other arguments may
+/// be values or passwords.
+pub(super) fn shape(name: &str, words: &[String]) -> String {
+    let all_of = |words: &[String]| {
+        let shapes: Vec<_> = words.iter().map(|word| shaped(word)).collect();
+        shapes.join(" | ")
+    };
+    match name {
+        "selectattr" => all_of(words),
+        "find" | "updateattr" | "updateattr_single" => match words.split_first() {
+            Some((path, rest)) => format!("{path} | {}", all_of(rest)),
+            None => String::new(),
+        },
+        "createdir" | "rmdir" | "dir" | "listentries" | "stat" | "chmod" | "dump" | "addattr"
+        | "removeattr" | "clearattr" | "listattr" | "getattr" | "setattr" | "addentry"
+        | "addentries" | "rm" | "upload" => words.first().cloned().unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 /// Run a command; plan it again as long as its plan was old.
@@ -486,11 +542,21 @@ pub(super) async fn attempts(
     request: Request<'_>,
     reply: &mut Reply<'_>,
 ) -> Answer<()> {
+    let catalogue = Arc::clone(&client.catalogue);
+    let metrics = &catalogue.metrics;
+    let watch = metrics.begin(request.name(), &client.name, move || request.shape());
+    let result = plans(client, request, reply).await;
+    watch.end(&result);
+    result
+}
+
+async fn plans(client: &mut Client, request: Request<'_>, reply: &mut Reply<'_>) -> Answer<()> {
     for _ in 0..ATTEMPTS {
         client.begin_plan();
         let ended = match request {
             Request::Words(name, arguments) => run(client, name, arguments, reply).await,
-            Request::Native(statement) => native::run(client, statement, reply).await,
+            Request::Native(statement, _) => native::run(client, statement, reply).await,
+            Request::Call(call) => call::run(client, call, reply).await,
         };
         match ended {
             Ok(Ended::Done) => return Ok(()),

@@ -23,7 +23,7 @@ use crate::value::Value;
 use crate::wire::reply::Reply;
 
 /// Entries that one `addentries` takes.
-const MAX_AT_ONCE: usize = 10_000;
+pub(super) const MAX_AT_ONCE: usize = 10_000;
 
 /// A new entry.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Row {
         }
         let values = pairs
             .iter()
-            .map(|(attribute, text)| encoded(directory, attribute, text));
+            .map(|(attribute, text)| encoded(directory, attribute, Some(text)));
         Ok(Self {
             name: name.to_owned(),
             values: values.collect::<Answer<_>>()?,
@@ -75,11 +75,11 @@ impl Row {
     }
 }
 
-fn encoded(directory: &Directory, name: &str, text: &str) -> Answer<(Slot, Value)> {
+/// Return the column and the value of an attribute; a text that is missing gives none.
+fn encoded(directory: &Directory, name: &str, text: Option<&str>) -> Answer<(Slot, Value)> {
     let attribute = directory.layout.attribute(name)?;
-    let value = attribute
-        .of
-        .encode(text)
+    let value = text
+        .map_or(Ok(Value::Null), |text| attribute.of.encode(text))
         .map_err(|refusal| Refusal::new(refusal.code, format!("`{name}`: {}", refusal.message)))?;
     if value == Value::Null && attribute.is_required {
         return Err(required(name));
@@ -217,11 +217,23 @@ pub(super) fn delete(scope: &Scope) -> Sql {
 pub(super) async fn setattr(client: &mut Client, pattern: &str, words: &[String]) -> Answer<Ended> {
     let (path, last) = split_last(&client.here, pattern)?;
     let pattern = Pattern::parse(last)?;
-    let scope = Scope::of(client, &path, true, &[]).await?;
+    let values = pairs(words)?.into_iter();
+    let values: Vec<_> = values.map(|(name, text)| (name, Some(text))).collect();
+    set(client, &path, &pattern, &values).await
+}
+
+/// Set attributes of entries; a text that is missing removes the value.
+pub(super) async fn set(
+    client: &mut Client,
+    path: &Path,
+    pattern: &Pattern,
+    values: &[(&str, Option<&str>)],
+) -> Answer<Ended> {
+    let scope = Scope::of(client, path, true, &[]).await?;
     let mut sql = update(&scope);
-    for (number, (name, text)) in pairs(words)?.into_iter().enumerate() {
+    for (number, (name, text)) in values.iter().enumerate() {
         refuse_file(name)?;
-        let (slot, value) = encoded(scope.first(), name, text)?;
+        let (slot, value) = encoded(scope.first(), name, *text)?;
         sql.text(if number == 0 { " SET " } else { ", " });
         sql.slot(slot).text(" = ").bind_as(value, slot.kind);
     }
@@ -229,7 +241,7 @@ pub(super) async fn setattr(client: &mut Client, pattern: &str, words: &[String]
         client,
         &scope,
         sql,
-        Some(&pattern),
+        Some(pattern),
         None,
         false,
         Touched::Changed,
@@ -353,7 +365,7 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
 }
 
 /// Return the pattern that only this name fits.
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     let mut pattern = String::new();
     for letter in name.chars() {
         if matches!(letter, '*' | '?' | '\\') {

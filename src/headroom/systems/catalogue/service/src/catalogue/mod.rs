@@ -5,6 +5,7 @@
 //! again. Inside a transaction of the client, directories are read again.
 
 mod cache;
+pub mod call;
 mod client;
 mod commands;
 mod constraints;
@@ -30,9 +31,11 @@ mod upload;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::crypto::ring;
 
+use crate::metrics::Metrics;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::security::password::Passwords;
 use crate::security::{Proof, Who};
@@ -59,6 +62,8 @@ pub struct Settings {
     pub max_directories: usize,
     /// Passwords that are checked at once.
     pub max_password_checks: usize,
+    /// Commands that take longer are remembered.
+    pub slow_after: Duration,
 }
 
 impl Default for Settings {
@@ -69,6 +74,7 @@ impl Default for Settings {
             allows_limited_proxies: false,
             max_directories: 100_000,
             max_password_checks: 2,
+            slow_after: Duration::from_millis(100),
         }
     }
 }
@@ -78,6 +84,7 @@ pub struct Catalogue {
     store: Store,
     cache: Cache,
     passwords: Passwords,
+    metrics: Metrics,
     settings: Settings,
 }
 
@@ -92,6 +99,7 @@ impl Catalogue {
         let catalogue = Self {
             cache: Cache::new(settings.max_directories),
             passwords: Passwords::new(settings.max_password_checks),
+            metrics: Metrics::new(commands::names(), settings.slow_after),
             store,
             settings,
         };
@@ -130,6 +138,16 @@ impl Catalogue {
     pub async fn client(self: &Arc<Self>, person: &str) -> Answer<Client> {
         self.person(person).await?;
         Ok(Client::new(Arc::clone(self), person.to_owned()))
+    }
+
+    /// Return the counts of commands.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Return the databases.
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Return the number of the database that holds a directory and all that is below it.

@@ -33,7 +33,7 @@ pub(super) fn is_statement(line: &str) -> bool {
 /// Run a line of native SQL.
 pub(super) async fn execute(client: &mut Client, line: &str, reply: &mut Reply<'_>) -> Answer<()> {
     let statement = native::parse(line)?;
-    attempts(client, Request::Native(&statement), reply).await
+    attempts(client, Request::Native(&statement, line), reply).await
 }
 
 pub(super) async fn run(

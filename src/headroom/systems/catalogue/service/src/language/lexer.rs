@@ -167,7 +167,7 @@ pub fn is_in_word(c: char) -> bool {
 }
 
 /// Return the length of digits, a point and an exponent.
-fn number_length(bytes: &[u8]) -> usize {
+pub(super) fn number_length(bytes: &[u8]) -> usize {
     let digits_from = |at: usize| {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.iter().take_while(|byte| byte.is_ascii_digit()).count()

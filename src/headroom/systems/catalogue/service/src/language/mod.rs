@@ -12,6 +12,7 @@ mod lexer;
 pub mod native;
 pub mod parser;
 pub mod pattern;
+pub mod shape;
 #[cfg(test)]
 mod sqlite;
 pub mod words;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use headroom_catalogue::security::{self, proxy, tls, tokens};
 use headroom_catalogue::server::sessions::Sessions;
 use headroom_catalogue::wire::lines::Limits;
-use headroom_catalogue::{catalogue, server, store};
+use headroom_catalogue::{catalogue, http, server, store};
 use serde::{Deserialize, Serialize};
 
 /// Tables without defaults, as comments below the others.
@@ -21,6 +21,14 @@ pub const OPTIONAL: &str = "
 # allows_proxies = false
 # ticket_keys = 'tickets'
 
+# [http]
+# listen = '127.0.0.1:8880'
+# allows_plain = false
+# are_metrics_open = true
+# max_body_bytes = 8388608
+# max_page = 1000
+# request_timeout_s = 60
+
 # [[token]]
 # issuer = 'https://issuer.example'
 # audiences = ['https://catalogue.example']
@@ -28,6 +36,9 @@ pub const OPTIONAL: &str = "
 # scope = 'catalogue'
 # person_claim = 'sub'
 ";
+
+/// Rows of a page at most: their names are parameters of a statement, and databases limit those.
+const MAX_PAGE: usize = 30_000;
 
 /// Why the program cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +74,9 @@ pub struct Configuration {
     /// Encryption; without it only plain connections are offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsTable>,
+    /// HTTP; without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpTable>,
     /// Issuers of bearer tokens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token: Vec<TokenTable>,
@@ -185,6 +199,8 @@ pub struct CatalogueTable {
     pub max_directories: usize,
     /// Passwords that are checked at once.
     pub max_password_checks: usize,
+    /// Commands that take longer are shown on the admin page (ms).
+    pub slow_after_ms: u64,
 }
 
 impl Default for CatalogueTable {
@@ -196,6 +212,7 @@ impl Default for CatalogueTable {
             allows_limited_proxies: known.allows_limited_proxies,
             max_directories: known.max_directories,
             max_password_checks: known.max_password_checks,
+            slow_after_ms: u64::try_from(known.slow_after.as_millis()).unwrap_or(u64::MAX),
         }
     }
 }
@@ -220,6 +237,25 @@ pub struct TlsTable {
     pub allows_proxies: bool,
     /// Keys of session tickets that servers share.
     pub ticket_keys: Option<PathBuf>,
+}
+
+/// The table `http`.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpTable {
+    /// Where the server listens; port 0: a free one, which is printed.
+    pub listen: SocketAddr,
+    /// Whether others than this machine may be served without TLS.
+    #[serde(default)]
+    pub allows_plain: bool,
+    /// Whether everyone gets `/metrics`, not root alone.
+    pub are_metrics_open: Option<bool>,
+    /// Longest body of a request, and of a page of entries (B).
+    pub max_body_bytes: Option<usize>,
+    /// Entries of a page.
+    pub max_page: Option<usize>,
+    /// Time for a request (s).
+    pub request_timeout_s: Option<u64>,
 }
 
 /// A table `token`: an issuer.
@@ -329,7 +365,33 @@ impl Configuration {
             allows_limited_proxies: table.allows_limited_proxies,
             max_directories: table.max_directories,
             max_password_checks: table.max_password_checks,
+            slow_after: Duration::from_millis(table.slow_after_ms),
         }
+    }
+
+    /// Return where and how HTTP is served, if it is.
+    ///
+    /// # Errors
+    ///
+    /// If requests of other machines would come without TLS.
+    pub fn http(&self) -> Result<Option<(SocketAddr, http::Settings)>, ConfigurationError> {
+        let Some(table) = &self.http else {
+            return Ok(None);
+        };
+        if self.tls.is_none() && !table.allows_plain && !table.listen.ip().is_loopback() {
+            let reason = "other machines would be served without TLS: add a table `tls`, listen on \
+                127.0.0.1, or set `http.allows_plain`";
+            return Err(unusable("http.listen", reason));
+        }
+        let known = http::Settings::default();
+        let timeout = table.request_timeout_s.map(Duration::from_secs);
+        let settings = http::Settings {
+            max_body_bytes: table.max_body_bytes.unwrap_or(known.max_body_bytes),
+            max_page: table.max_page.unwrap_or(known.max_page).clamp(1, MAX_PAGE),
+            request_timeout: timeout.unwrap_or(known.request_timeout),
+            are_metrics_open: table.are_metrics_open.unwrap_or(known.are_metrics_open),
+        };
+        Ok(Some((table.listen, settings)))
     }
 
     /// Return whom the server trusts.
@@ -386,6 +448,7 @@ mod tests {
     fn the_optional_tables_can_be_read_without_their_marks() {
         let text = OPTIONAL.replace("# ", "");
         let read: Configuration = toml::from_str(&text).unwrap();
+        assert!(read.http().unwrap().is_some());
         let trust = read.trust();
         assert_eq!(trust.tls.unwrap().key.to_str(), Some("server.key"));
         assert_eq!(trust.tokens.issuers.len(), 1);

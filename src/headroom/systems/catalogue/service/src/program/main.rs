@@ -4,6 +4,7 @@ mod configuration;
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use headroom_catalogue::catalogue::sessions::StoredSessions;
 use headroom_catalogue::catalogue::{Catalogue, Shared};
+use headroom_catalogue::http::Http;
 use headroom_catalogue::security::Trust;
 use headroom_catalogue::server::Server;
-use headroom_catalogue::store::Store;
+use headroom_catalogue::store::{self, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tracing_subscriber::EnvFilter;
 
 use configuration::Configuration;
 
@@ -24,8 +28,20 @@ use configuration::Configuration;
 #[derive(Parser)]
 #[command(name = "headroom-catalogue", version, about)]
 struct Arguments {
+    /// How log lines look on the standard error.
+    #[arg(long, global = true, value_enum, default_value = "text")]
+    log: Log,
     #[command(subcommand)]
     command: Command,
+}
+
+/// A form of log lines.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Log {
+    /// For people.
+    Text,
+    /// An object of JSON in each line.
+    Json,
 }
 
 #[derive(Subcommand)]
@@ -46,20 +62,29 @@ enum Command {
     },
     /// Print all settings with their defaults.
     ShowConfig,
+    /// Print the statements that make the tables, in the SQL of the settings' database.
+    ShowSchema {
+        /// The settings, a TOML file; without one, the defaults.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_default_env()
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info")),
-        )
-        .with_writer(std::io::stderr)
-        .init();
-    let done = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match arguments.log {
+        Log::Text => log.init(),
+        Log::Json => log.json().flatten_event(true).init(),
+    }
+    let done = match arguments.command {
         Command::Serve { config } => serve(config.as_deref()),
         Command::SetPassword { config, user } => set_password(config.as_deref(), &user),
         Command::ShowConfig => show_config(),
+        Command::ShowSchema { config } => show_schema(config.as_deref()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,14 +120,21 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
     let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
     let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
-    let server = Server::new(Shared(catalogue), settings, sessions, trust);
+    let server = Arc::new(Server::new(Shared(catalogue), settings, sessions, trust));
     let reload = server.reload();
-    let address = configuration.server.listen;
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        format!("cannot listen on {address}: {error}; `server.listen` names another address")
-    })?;
+    let listener = bind(configuration.server.listen, "server.listen").await?;
+    let http = match configuration.http()? {
+        None => None,
+        Some((address, settings)) => {
+            let listener = bind(address, "http.listen").await?;
+            Some((listener, Http::new(Arc::clone(&server), settings)))
+        }
+    };
     let mut out = std::io::stdout();
     writeln!(out, "listening on {}", listener.local_addr()?)?;
+    if let Some((listener, _)) = &http {
+        writeln!(out, "listening for HTTP on {}", listener.local_addr()?)?;
+    }
     out.flush()?;
     let path = path.map(Path::to_path_buf);
     let reloading = tokio::spawn(async move {
@@ -122,10 +154,28 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
         }
         tracing::info!("stopping: running commands and open transactions may end");
     };
-    server.serve(listener, stop).await;
+    match http {
+        None => server.serve(listener, stop).await,
+        Some((http_listener, http)) => {
+            let (drained, is_drained) = oneshot::channel::<()>();
+            let serving = async {
+                server.serve(listener, stop).await;
+                drop(drained);
+            };
+            let stop_http = async { drop(is_drained.await) };
+            tokio::join!(serving, http.serve(http_listener, stop_http));
+        }
+    }
     reloading.abort();
     store.close().await;
     Ok(())
+}
+
+async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Box<dyn Error>> {
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| {
+        format!("cannot listen on {address}: {error}; `{key}` names another address").into()
+    })
 }
 
 fn set_password(path: Option<&Path>, user: &str) -> Done {
@@ -146,6 +196,15 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
         store.close().await;
         Ok(())
     })
+}
+
+fn show_schema(path: Option<&Path>) -> Done {
+    let dialect = Configuration::read(path)?.store()?.dialect()?;
+    let mut out = std::io::stdout();
+    for statement in store::schema(dialect) {
+        writeln!(out, "{statement};")?;
+    }
+    Ok(())
 }
 
 fn show_config() -> Done {

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::Proof;
+use super::certificate::Identity;
 use super::tls::{self, Tls};
 use super::tokens::{self, Tokens};
+use crate::refusal::{Answer, Code, Refusal};
 
 /// Files and rules of security.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +64,35 @@ impl Trust {
             tls: settings.tls.as_ref().map(Tls::load).transpose()?,
             tokens: Tokens::load(&settings.tokens)?,
         })
+    }
+
+    /// Return what a client offers as a proof. A token or a password counts before a certificate: its
+    /// sender wants it to be checked.
+    ///
+    /// # Errors
+    ///
+    /// If it is a token that is not encrypted or not valid.
+    pub fn proof(
+        &self,
+        is_encrypted: bool,
+        password: Option<String>,
+        token: Option<String>,
+        identity: Option<&Identity>,
+    ) -> Answer<Proof> {
+        match (token, password, identity) {
+            (Some(_), _, _) if !is_encrypted => {
+                let message = "a token must be encrypted; choose `ssl`";
+                Err(Refusal::new(Code::LoginRefused, message))
+            }
+            (Some(token), _, _) => self.tokens.check(&token).map(Proof::Token),
+            (None, Some(password), _) => Ok(Proof::Password(password)),
+            (None, None, Some(identity)) => Ok(Proof::Certificate {
+                subject: identity.subject.clone(),
+                is_proxy: identity.is_proxy,
+                is_limited: identity.is_limited,
+            }),
+            (None, None, None) => Ok(Proof::Anonymous),
+        }
     }
 }
 

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-
-use super::{Server, Service, connection};
 
 /// Time until the next try without free file descriptors or memory.
 const RETRY_TIME: Duration = Duration::from_millis(50);
@@ -36,13 +34,12 @@ impl Refused {
 }
 
 /// Accept connections until `stop` is ready; return those that are open.
-pub(super) async fn until<S: Service>(
+pub(crate) async fn until<F: Future<Output = io::Result<()>> + Send + 'static>(
     stop: impl Future<Output = ()> + Send,
-    server: Arc<Server<S>>,
+    places: &Arc<Semaphore>,
     listener: TcpListener,
-    is_draining: &watch::Receiver<bool>,
+    connection: impl Fn(TcpStream, SocketAddr) -> F,
 ) -> JoinSet<()> {
-    let places = Arc::new(Semaphore::new(server.settings.max_connections));
     let mut connections = JoinSet::new();
     let mut refused = Refused::default();
     tokio::pin!(stop);
@@ -51,13 +48,15 @@ pub(super) async fn until<S: Service>(
             () = &mut stop => return connections,
             true = next_ended(&mut connections) => {}
             (stream, address) = accept(&listener) => {
-                let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                let Ok(place) = Arc::clone(places).try_acquire_owned() else {
                     refused.add(address);
                     continue;
                 };
-                let (server, is_draining) = (Arc::clone(&server), is_draining.clone());
+                let running = connection(stream, address);
                 connections.spawn(async move {
-                    run(&server, stream, address, is_draining).await;
+                    if let Err(error) = running.await {
+                        tracing::debug!(%address, %error, "connection lost");
+                    }
                     drop(place);
                 });
             }
@@ -74,17 +73,6 @@ pub(super) async fn next_ended(connections: &mut JoinSet<()>) -> bool {
         tracing::error!("a connection ended by a fault of the server");
     }
     ended.is_some()
-}
-
-async fn run<S: Service>(
-    server: &Server<S>,
-    stream: TcpStream,
-    address: SocketAddr,
-    is_draining: watch::Receiver<bool>,
-) {
-    if let Err(error) = connection::run(server, stream, address, is_draining).await {
-        tracing::debug!(%address, %error, "connection lost");
-    }
 }
 
 /// Return the next connection. Without free file descriptors `accept` fails at once, again and

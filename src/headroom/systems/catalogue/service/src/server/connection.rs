@@ -1,7 +1,7 @@
 //! One connection, from greeting to end.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::limits::Place;
 use super::opening::{self, Opened};
 use super::sessions::Sessions;
 use super::socket::Socket;
@@ -29,21 +30,14 @@ pub(super) async fn run<S: Service>(
     server: &Server<S>,
     stream: TcpStream,
     peer: SocketAddr,
-    is_draining: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    let settings = &server.settings;
-    let mut socket = Socket::new(stream, settings.keepalive_time)?;
-    let mut opening = Opening {
-        deadline: Instant::now() + settings.opening_timeout,
-        is_draining,
-    };
-    let address = opening
-        .within(opening::address(settings, &mut socket, peer))
-        .await?;
-    let Some(_place) = server.addresses.take(limits::client(address.ip())) else {
-        return Err(io::Error::other("too many connections of this address"));
-    };
-    let trust = server.trust.current();
+    let Admitted {
+        socket,
+        address,
+        mut opening,
+        trust,
+        place: _place,
+    } = admit(server, stream, peer, server.is_draining()).await?;
     let opened = opening::open(server, socket, trust.tls.is_some());
     let Opened {
         socket,
@@ -64,20 +58,61 @@ pub(super) async fn run<S: Service>(
                 return Err(io::Error::other("bytes before the TLS handshake"));
             }
             socket.ignore_urgent()?;
-            client.encrypted(tls.accept(socket), choice).await
+            // Its size should not be that of each connection.
+            let handshake = Box::pin(server.handshakes.count(tls.accept(socket)));
+            client.encrypted(handshake, choice).await
         }
         _ => client.converse(socket, choice, rest).await,
     }
 }
 
+/// A connection whose client may be here.
+pub(crate) struct Admitted {
+    pub(crate) socket: Socket,
+    /// Of the client, not of a balancer.
+    pub(crate) address: SocketAddr,
+    pub(crate) opening: Opening,
+    pub(crate) trust: Arc<Trust>,
+    /// Among the connections of the address.
+    pub(crate) place: Place<IpAddr>,
+}
+
+/// Find out whose connection it is, and whether the client may have another one.
+pub(crate) async fn admit<S: Service>(
+    server: &Server<S>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    is_draining: watch::Receiver<bool>,
+) -> io::Result<Admitted> {
+    let settings = &server.settings;
+    let mut socket = Socket::new(stream, settings.keepalive_time)?;
+    let mut opening = Opening {
+        deadline: Instant::now() + settings.opening_timeout,
+        is_draining,
+    };
+    let address = opening
+        .within(opening::address(settings, &mut socket, peer))
+        .await?;
+    let Some(place) = server.addresses.take(limits::client(address.ip())) else {
+        return Err(io::Error::other("too many connections of this address"));
+    };
+    Ok(Admitted {
+        socket,
+        address,
+        opening,
+        trust: server.trust.current(),
+        place,
+    })
+}
+
 /// The time until the login is done. When the server drains, nothing was promised yet.
-pub(super) struct Opening {
+pub(crate) struct Opening {
     deadline: Instant,
     is_draining: watch::Receiver<bool>,
 }
 
 impl Opening {
-    pub(super) async fn within<T>(
+    pub(crate) async fn within<T>(
         &mut self,
         work: impl Future<Output = io::Result<T>>,
     ) -> io::Result<T> {

@@ -6,26 +6,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts holders of places by key.
 #[derive(Debug)]
-pub(super) struct Places<K> {
+pub(crate) struct Places<K> {
     max_per_key: usize,
     taken: Arc<Mutex<BTreeMap<K, usize>>>,
 }
 
 /// A place, free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place<K: Ord> {
+pub(crate) struct Place<K: Ord> {
     key: K,
     taken: Arc<Mutex<BTreeMap<K, usize>>>,
 }
 
 impl<K: Ord + Clone> Places<K> {
-    pub(super) fn new(max_per_key: usize) -> Self {
+    pub(crate) fn new(max_per_key: usize) -> Self {
         let taken = Arc::default();
         Self { max_per_key, taken }
     }
 
+    /// Return how many places each key has taken.
+    pub(crate) fn counts(&self) -> Vec<(K, usize)> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = taken.iter().map(|(key, count)| (key.clone(), *count));
+        counts.collect()
+    }
+
     /// Take a place; nothing if this key has all it may have.
-    pub(super) fn take(&self, key: K) -> Option<Place<K>> {
+    pub(crate) fn take(&self, key: K) -> Option<Place<K>> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let count = taken.entry(key.clone()).or_default();
         if *count >= self.max_per_key {
@@ -55,7 +62,7 @@ impl<K: Ord> Drop for Place<K> {
 
 /// Return the key of a client: an address of IPv4, a /64 network of IPv6, as a single host
 /// has all addresses of one.
-pub(super) fn client(address: IpAddr) -> IpAddr {
+pub(crate) fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() & !u128::from(u64::MAX);

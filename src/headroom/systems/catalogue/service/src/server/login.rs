@@ -29,7 +29,9 @@ impl<S: Service> Client<'_, S> {
             Choice::Plain | Choice::Tls => {
                 let block = read_block(lines, self.server.settings.token_number);
                 let login = self.opening.within(block).await?;
-                self.proof(login.password, login.token)
+                let identity = self.identity.as_ref();
+                self.trust
+                    .proof(self.is_encrypted, login.password, login.token, identity)
                     .map(|proof| (login.name, proof))
             }
         };
@@ -46,24 +48,6 @@ impl<S: Service> Client<'_, S> {
         };
         let session = async { Ok(server.service.login(who).await) };
         self.opening.within(session).await
-    }
-
-    /// A token or a password counts before a certificate: its sender wants it to be checked.
-    fn proof(&self, password: Option<String>, token: Option<String>) -> Answer<Proof> {
-        match (token, password, &self.identity) {
-            (Some(_), _, _) if !self.is_encrypted => {
-                let message = "a token must be encrypted; choose `ssl`";
-                Err(Refusal::new(Code::LoginRefused, message))
-            }
-            (Some(token), _, _) => self.trust.tokens.check(&token).map(Proof::Token),
-            (None, Some(password), _) => Ok(Proof::Password(password)),
-            (None, None, Some(identity)) => Ok(Proof::Certificate {
-                subject: identity.subject.clone(),
-                is_proxy: identity.is_proxy,
-                is_limited: identity.is_limited,
-            }),
-            (None, None, None) => Ok(Proof::Anonymous),
-        }
     }
 }
 

@@ -3,14 +3,15 @@
 //! The invariant: a connection belongs to one task; whatever ends that task (a time limit, a lost
 //! client, the drain of the server) rolls back the session's transaction.
 
-mod accept;
-mod connection;
-mod limits;
+pub(crate) mod accept;
+pub(crate) mod connection;
+mod handshakes;
+pub(crate) mod limits;
 mod login;
 mod opening;
 pub mod sessions;
 mod settings;
-mod socket;
+pub(crate) mod socket;
 #[cfg(test)]
 mod tests;
 
@@ -19,11 +20,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 
 use crate::refusal::Answer;
 use crate::security::{Reload, Trust, Who};
 use crate::wire::reply::Reply;
+use handshakes::Handshakes;
 use limits::Places;
 use sessions::SessionStore;
 
@@ -57,12 +60,16 @@ pub trait Session: Send {
 
 /// A server around a service.
 pub struct Server<S> {
-    service: S,
-    settings: Settings,
+    pub(crate) service: S,
+    pub(crate) settings: Settings,
     sessions: Arc<dyn SessionStore>,
     trust: Reload,
-    addresses: Places<IpAddr>,
-    persons: Places<String>,
+    /// Free places of connections.
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) addresses: Places<IpAddr>,
+    pub(crate) persons: Places<String>,
+    pub(crate) handshakes: Handshakes,
+    draining: watch::Sender<bool>,
 }
 
 impl<S: Service> Server<S> {
@@ -76,7 +83,10 @@ impl<S: Service> Server<S> {
         Self {
             addresses: Places::new(settings.max_connections_per_address),
             persons: Places::new(settings.max_connections_per_person),
+            places: Arc::new(Semaphore::new(settings.max_connections)),
             trust: Reload::new(trust),
+            handshakes: Handshakes::default(),
+            draining: watch::Sender::new(false),
             service,
             settings,
             sessions,
@@ -88,12 +98,29 @@ impl<S: Service> Server<S> {
         self.trust.clone()
     }
 
+    /// Return whether the server lets connections end.
+    pub fn is_draining(&self) -> watch::Receiver<bool> {
+        self.draining.subscribe()
+    }
+
     /// Serve until `stop` is ready, then let running commands and open transactions end.
-    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send) {
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        let connection = |stream, address| {
+            let server = Arc::clone(&self);
+            async move { connection::run(&server, stream, address).await }
+        };
+        let connections = accept::until(stop, &self.places, listener, connection).await;
+        self.draining.send_replace(true);
+        self.drain(connections).await;
+    }
+
+    /// Wait for connections to end, and end the others after a time.
+    pub(crate) async fn drain(&self, mut connections: JoinSet<()>) {
         let drain_timeout = self.settings.drain_timeout;
-        let (draining, is_draining) = watch::channel(false);
-        let mut connections = accept::until(stop, Arc::new(self), listener, &is_draining).await;
-        draining.send_replace(true);
         let all_ended = async { while accept::next_ended(&mut connections).await {} };
         if tokio::time::timeout(drain_timeout, all_ended)
             .await

@@ -15,11 +15,11 @@ use tokio::net::TcpStream;
 
 /// A connected socket.
 #[derive(Debug)]
-pub(super) struct Socket(TcpStream);
+pub(crate) struct Socket(TcpStream);
 
 impl Socket {
     /// Set a socket up. An urgent byte is part of the stream, where a cancellation is expected.
-    pub(super) fn new(stream: TcpStream, keepalive_time: Duration) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream, keepalive_time: Duration) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         let options = SockRef::from(&stream);
         options.set_out_of_band_inline(true)?;
@@ -28,7 +28,7 @@ impl Socket {
     }
 
     /// Drop urgent bytes from now on: in TLS they are not part of the stream.
-    pub(super) fn ignore_urgent(&self) -> io::Result<()> {
+    pub(crate) fn ignore_urgent(&self) -> io::Result<()> {
         SockRef::from(&self.0).set_out_of_band_inline(false)
     }
 }

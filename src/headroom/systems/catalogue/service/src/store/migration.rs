@@ -21,8 +21,24 @@ const MIGRATIONS: [fn(Dialect) -> Vec<String>; 1] = [definitions::all];
 #[allow(clippy::cast_possible_wrap, reason = "there are few migrations")]
 const NEWEST: i64 = MIGRATIONS.len() as i64;
 
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS migration (version BIGINT NOT NULL PRIMARY KEY)";
+
 /// The lock that all programs use: "headroom" as a number.
 const LOCK: i64 = 7_522_525_836_636_811_117;
+
+/// Return the statements that make all tables, for who makes them without this program.
+pub(super) fn statements(dialect: Dialect) -> Vec<String> {
+    let mut found = vec![TABLE.to_owned()];
+    for (number, definitions) in (1..).zip(MIGRATIONS) {
+        found.extend(definitions(dialect));
+        found.push(note(number));
+    }
+    found
+}
+
+fn note(version: i64) -> String {
+    format!("INSERT INTO migration (version) VALUES ({version})")
+}
 
 /// Bring the tables to the version of this program.
 pub(super) async fn migrate(
@@ -79,17 +95,14 @@ async fn attempt(lease: &mut Lease, dialect: Dialect) -> Result<(), Failure> {
 }
 
 async fn change(lease: &mut Lease, dialect: Dialect) -> Result<(), Failure> {
-    let table = "CREATE TABLE IF NOT EXISTS migration (version BIGINT NOT NULL PRIMARY KEY)";
-    lease.batch(table.to_owned()).await?;
+    lease.batch(TABLE.to_owned()).await?;
     let version = version(lease, dialect).await?;
     for (number, definitions) in (1..).zip(MIGRATIONS) {
         if number > version {
             for definition in definitions(dialect) {
                 lease.batch(definition).await?;
             }
-            lease
-                .batch(format!("INSERT INTO migration (version) VALUES ({number})"))
-                .await?;
+            lease.batch(note(number)).await?;
         }
     }
     Ok(())

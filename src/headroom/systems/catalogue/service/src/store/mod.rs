@@ -72,6 +72,10 @@ pub struct PoolState {
     pub idle: usize,
     /// Tasks that wait for one.
     pub waiting: usize,
+    /// Connections at most.
+    pub size: usize,
+    /// Statements that were sent, since the start.
+    pub statements: u64,
 }
 
 impl Shared {
@@ -82,6 +86,11 @@ impl Shared {
             _ => limit + GRACE,
         }
     }
+}
+
+/// Return the statements that make all tables. A store whose tables were made so takes them as they are.
+pub fn schema(dialect: Dialect) -> Vec<String> {
+    migration::statements(dialect)
 }
 
 impl Store {
@@ -237,15 +246,20 @@ fn shard(database: &Database, settings: &Arc<Settings>) -> Shard {
 
 fn state(Shard { reads, writes }: &Shard, database: &Database) -> PoolState {
     let (mut open, mut idle, mut waiting) = writes.counts();
+    let (mut size, mut statements) = writes.size_and_statements();
     if !Arc::ptr_eq(reads, writes) {
         let more = reads.counts();
         (open, idle, waiting) = (open + more.0, idle + more.1, waiting + more.2);
+        let more = reads.size_and_statements();
+        (size, statements) = (size + more.0, statements + more.1);
     }
     PoolState {
         database: database.to_string(),
         open,
         idle,
         waiting,
+        size,
+        statements,
     }
 }
 

@@ -4,7 +4,7 @@
 //! and an idle connection has neither a transaction nor a running statement. A lease that is dropped
 //! in the middle of something is cleaned up by a task, which keeps its place until that is done.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ pub(super) struct Pool {
     idle: Mutex<Idles>,
     open: Arc<AtomicUsize>,
     waiting: Arc<AtomicUsize>,
+    statements: AtomicU64,
 }
 
 /// Idle connections.
@@ -58,6 +59,7 @@ impl Pool {
             }),
             open: Arc::default(),
             waiting: Arc::default(),
+            statements: AtomicU64::new(0),
         })
     }
 
@@ -133,6 +135,11 @@ impl Pool {
         (open, self.idle().links.len(), waiting)
     }
 
+    /// Return the number of connections at most, and of statements that were sent.
+    pub fn size_and_statements(&self) -> (usize, u64) {
+        (self.size, self.statements.load(Ordering::Relaxed))
+    }
+
     /// Wait for leases to end, as long as for a connection, and close all connections.
     pub async fn close(&self) {
         let all = u32::try_from(self.size).unwrap_or(u32::MAX);
@@ -196,6 +203,11 @@ impl Lease {
         link
     }
 
+    fn count(&self, statements: usize) {
+        let count = &self.pool.statements;
+        count.fetch_add(statements as u64, Ordering::Relaxed);
+    }
+
     /// Note how an operation ended.
     pub fn end<T>(
         &mut self,
@@ -216,6 +228,7 @@ impl Lease {
 
     /// Run a transaction or, with one step, a statement.
     pub async fn run(&mut self, steps: &Arc<[Rendered]>) -> Result<Ran, Failure> {
+        self.count(steps.len());
         let result = self.start().run(steps).await;
         self.end(result, Stage::Free, Stage::Free)
     }
@@ -235,6 +248,7 @@ impl Lease {
     /// Run a statement of a transaction, or a reading one outside of it.
     pub async fn step(&mut self, step: &Arc<Rendered>) -> Result<Outcome, Failure> {
         let stage = self.stage;
+        self.count(1);
         let result = self.start().step(step).await;
         self.end(result, stage, failed(stage))
     }
@@ -242,6 +256,7 @@ impl Lease {
     /// Start a query; it runs until the caller ends it.
     pub async fn rows(&mut self, step: &Arc<Rendered>) -> Result<Stream, Failure> {
         let stage = self.stage;
+        self.count(1);
         let result = self.start().rows(step).await;
         self.end(result, Stage::Running, failed(stage))
     }

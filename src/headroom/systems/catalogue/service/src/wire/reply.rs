@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::{CAN, EOT};
 use crate::refusal::Refusal;
+use crate::value::Type;
 
 /// Bytes that are collected before they are sent.
 const BLOCK_BYTES: usize = 16 * 1024;
@@ -19,9 +20,43 @@ const BLOCK_BYTES: usize = 16 * 1024;
 /// The output of a connection.
 pub type Output<'a> = &'a mut (dyn AsyncWrite + Send + Unpin);
 
+/// Rows of a command for a caller that is no connection.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Names of the columns, if the command states them.
+    pub names: Vec<String>,
+    /// Types of the columns, if the command states them.
+    pub types: Vec<Type>,
+    /// The values, row after row; nothing for a missing one.
+    pub cells: Vec<Option<String>>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Table {
+    /// Return an empty table. A row that begins behind `max_bytes` is left out, with all after it.
+    pub fn new(max_bytes: usize) -> Self {
+        Self {
+            max_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// Return whether rows were left out, or would be.
+    pub fn is_full(&self) -> bool {
+        self.bytes >= self.max_bytes
+    }
+}
+
+/// Where a reply goes.
+enum Target<'a> {
+    Connection(Output<'a>),
+    Table(&'a mut Table),
+}
+
 /// A reply that a command writes line by line.
 pub struct Reply<'a> {
-    output: Output<'a>,
+    target: Target<'a>,
     buffer: Vec<u8>,
     columns: Option<usize>,
     protocol: u8,
@@ -37,8 +72,17 @@ pub struct Reply<'a> {
 impl<'a> Reply<'a> {
     /// Return an empty reply in the protocol with this number.
     pub fn new(output: Output<'a>, protocol: u8, write_timeout: Duration) -> Self {
+        Self::to(Target::Connection(output), protocol, write_timeout)
+    }
+
+    /// Return a reply whose values a table collects.
+    pub fn of_table(table: &'a mut Table) -> Self {
+        Self::to(Target::Table(table), 2, Duration::MAX)
+    }
+
+    fn to(target: Target<'a>, protocol: u8, write_timeout: Duration) -> Self {
         Self {
-            output,
+            target,
             buffer: Vec::new(),
             columns: None,
             protocol,
@@ -71,12 +115,47 @@ impl<'a> Reply<'a> {
         self.columns = Some(count);
     }
 
+    /// State names and types of the columns; a connection hears their number.
+    pub fn describe(&mut self, names: &[String], types: &[Type]) {
+        self.columns(types.len());
+        if let Target::Table(table) = &mut self.target {
+            (table.names, table.types) = (names.to_vec(), types.to_vec());
+        }
+    }
+
+    /// Return whether another row can be taken.
+    pub fn has_room(&self) -> bool {
+        !matches!(&self.target, Target::Table(table) if table.is_full())
+    }
+
+    /// Write a missing value: for a connection, an empty line.
+    ///
+    /// # Errors
+    ///
+    /// If the client is gone.
+    pub async fn missing(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Table(table) => {
+                self.has_begun = true;
+                table.cells.push(None);
+                Ok(())
+            }
+            Target::Connection(_) => self.line("").await,
+        }
+    }
+
     /// Write a value as a line. Control bytes of the protocol are written as `\ooo`.
     ///
     /// # Errors
     ///
     /// If the client is gone.
     pub async fn line(&mut self, text: &str) -> io::Result<()> {
+        if let Target::Table(table) = &mut self.target {
+            self.has_begun = true;
+            table.bytes += text.len();
+            table.cells.push(Some(text.to_owned()));
+            return Ok(());
+        }
         self.begin();
         escape(text, &mut self.buffer);
         self.buffer.push(b'\n');
@@ -164,13 +243,19 @@ impl<'a> Reply<'a> {
         self.buffer.clear();
         self.sent_bytes = 0;
         // An encrypted connection takes bytes in at once and waits for the client here.
-        timeout(self.write_timeout, self.output.flush()).await?
+        match &mut self.target {
+            Target::Connection(output) => timeout(self.write_timeout, output.flush()).await?,
+            Target::Table(_) => Ok(()),
+        }
     }
 
     async fn send_to(&mut self, end: usize) -> io::Result<()> {
+        let Target::Connection(output) = &mut self.target else {
+            return Ok(());
+        };
         while self.sent_bytes < end {
             let rest = &self.buffer[self.sent_bytes..end];
-            let count = self.output.write(rest).await?;
+            let count = output.write(rest).await?;
             if count == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }

@@ -46,7 +46,6 @@ fn conversation(random: &mut Random) -> Vec<u8> {
 
 /// Serve one client in this task, so that a panic fails the test.
 async fn serve(server: &Server<Fake>, listener: &TcpListener, sent: &[u8]) {
-    let (_draining, is_draining) = watch::channel(false);
     let client = async {
         let mut stream = TcpStream::connect(listener.local_addr().unwrap())
             .await
@@ -58,7 +57,7 @@ async fn serve(server: &Server<Fake>, listener: &TcpListener, sent: &[u8]) {
     };
     let serving = async {
         let (stream, address) = listener.accept().await.unwrap();
-        let _ = connection::run(server, stream, address, is_draining).await;
+        let _ = connection::run(server, stream, address).await;
     };
     let both = async { tokio::join!(client, serving) };
     tokio::time::timeout(Duration::from_secs(20), both)

@@ -130,7 +130,7 @@ async fn run(server: Server<Fake>) -> Running {
         reload: server.reload(),
         paused: Arc::clone(&server.service.paused),
         resume: Arc::clone(&server.service.resume),
-        task: tokio::spawn(server.serve(listener, async { drop(stopped.await) })),
+        task: tokio::spawn(Arc::new(server).serve(listener, async { drop(stopped.await) })),
     }
 }
 

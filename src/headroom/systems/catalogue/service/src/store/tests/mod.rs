@@ -2,6 +2,7 @@
 
 mod faults;
 mod pools;
+mod schema;
 mod tls;
 mod transactions;
 mod values;
