@@ -1,9 +1,11 @@
 //! `headroom-catalogue`: the catalogue service as a program.
 
 mod configuration;
+mod processes;
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use headroom_catalogue::security::Trust;
 use headroom_catalogue::server::Server;
 use headroom_catalogue::store::Store;
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use configuration::Configuration;
@@ -44,6 +47,13 @@ enum Command {
         /// The user; `root` exists from the beginning.
         user: String,
     },
+    /// Serve the clients that another process passes on.
+    #[command(hide = true)]
+    Work {
+        /// The settings.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
     /// Print all settings with their defaults.
     ShowConfig,
 }
@@ -58,6 +68,7 @@ fn main() -> ExitCode {
         .init();
     let done = match Arguments::parse().command {
         Command::Serve { config } => serve(config.as_deref()),
+        Command::Work { config } => work(config.as_deref()),
         Command::SetPassword { config, user } => set_password(config.as_deref(), &user),
         Command::ShowConfig => show_config(),
     };
@@ -74,6 +85,9 @@ type Done = Result<(), Box<dyn Error>>;
 
 fn serve(path: Option<&Path>) -> Done {
     let configuration = Configuration::read(path)?;
+    if configuration.server.processes > 0 {
+        return one_thread()?.block_on(processes::run(configuration, path));
+    }
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if configuration.server.threads > 0 {
         runtime.worker_threads(configuration.server.threads);
@@ -84,26 +98,25 @@ fn serve(path: Option<&Path>) -> Done {
         .block_on(run(configuration, path))
 }
 
+fn work(path: Option<&Path>) -> Done {
+    let configuration = Configuration::read(path)?;
+    one_thread()?.block_on(processes::work(configuration))
+}
+
+fn one_thread() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}
+
 async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     // Before anything is opened: a signal that comes early must not kill half of a start.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
-    let settings = configuration.server()?;
-    let trust = Trust::load(&configuration.trust())?;
-    let store = Store::open(configuration.store()?).await?;
-    let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
-    let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
-    let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
-    let server = Server::new(Shared(catalogue), settings, sessions, trust);
+    let (store, server) = opened(&configuration).await?;
     let reload = server.reload();
-    let address = configuration.server.listen;
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        format!("cannot listen on {address}: {error}; `server.listen` names another address")
-    })?;
-    let mut out = std::io::stdout();
-    writeln!(out, "listening on {}", listener.local_addr()?)?;
-    out.flush()?;
+    let listener = listen(configuration.server.listen).await?;
     let path = path.map(Path::to_path_buf);
     let reloading = tokio::spawn(async move {
         while hang_up.recv().await.is_some() {
@@ -128,6 +141,31 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     Ok(())
 }
 
+type Opened = (Store, Server<Shared>);
+
+/// Return a server with its open store.
+async fn opened(configuration: &Configuration) -> Result<Opened, Box<dyn Error>> {
+    let settings = configuration.server()?;
+    let trust = Trust::load(&configuration.trust())?;
+    let store = Store::open(configuration.store()?).await?;
+    let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
+    let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
+    let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
+    let server = Server::new(Shared(catalogue), settings, sessions, trust);
+    Ok((store, server))
+}
+
+/// Listen, and say where.
+async fn listen(address: SocketAddr) -> Result<TcpListener, Box<dyn Error>> {
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        format!("cannot listen on {address}: {error}; `server.listen` names another address")
+    })?;
+    let mut out = std::io::stdout();
+    writeln!(out, "listening on {}", listener.local_addr()?)?;
+    out.flush()?;
+    Ok(listener)
+}
+
 fn set_password(path: Option<&Path>, user: &str) -> Done {
     let configuration = Configuration::read(path)?;
     let mut password = String::new();
@@ -136,10 +174,7 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
     if password.is_empty() {
         return Err("the password is empty; give it on the standard input".into());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    one_thread()?.block_on(async {
         let store = Store::open(configuration.store()?).await?;
         let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
         catalogue.set_password(user, password).await?;

@@ -76,7 +76,7 @@ pub(super) async fn next_ended(connections: &mut JoinSet<()>) -> bool {
     ended.is_some()
 }
 
-async fn run<S: Service>(
+pub(super) async fn run<S: Service>(
     server: &Server<S>,
     stream: TcpStream,
     address: SocketAddr,
@@ -89,7 +89,7 @@ async fn run<S: Service>(
 
 /// Return the next connection. Without free file descriptors `accept` fails at once, again and
 /// again, while the client waits in the queue of the kernel: wait for some to close.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,

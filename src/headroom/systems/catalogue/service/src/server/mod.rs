@@ -18,7 +18,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::refusal::Answer;
@@ -27,6 +27,7 @@ use crate::wire::reply::Reply;
 use limits::Places;
 use sessions::SessionStore;
 
+pub use accept::accept;
 pub use settings::Settings;
 
 /// What answers commands.
@@ -105,5 +106,14 @@ impl<S: Service> Server<S> {
             );
         }
         connections.shutdown().await;
+    }
+
+    /// Serve one connection to its end. Once the server drains, it ends after the running command or
+    /// the open transaction.
+    pub async fn serve_one(self: Arc<Self>, stream: TcpStream, is_draining: watch::Receiver<bool>) {
+        match stream.peer_addr() {
+            Ok(address) => accept::run(&self, stream, address, is_draining).await,
+            Err(error) => tracing::debug!(%error, "connection lost"),
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod client;
 mod killed;
+mod processes;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
