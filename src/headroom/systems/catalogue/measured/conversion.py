@@ -21,7 +21,13 @@ def completions(result: Mapping[str, Any]) -> int:
     return int(sum(one["completion_count"] for one in result["classes"].values()))
 
 
-def run_of(result: Mapping[str, Any], config: Mapping[str, Value], *, commit_count: float) -> Run:
+def run_of(
+    result: Mapping[str, Any],
+    config: Mapping[str, Value],
+    *,
+    commit_count: float | None,
+    kill_count: int = 0,
+) -> Run:
     """Return the run that the result of a load describes.
 
     Parameters
@@ -29,7 +35,9 @@ def run_of(result: Mapping[str, Any], config: Mapping[str, Value], *, commit_cou
     result
         Of `LoadPrograms.run`.
     commit_count
-        Transactions that the database committed meanwhile.
+        Transactions that the database committed meanwhile; None if that is not known.
+    kill_count
+        Processes of the database that its limit of memory ended.
 
     Raises
     ------
@@ -42,8 +50,12 @@ def run_of(result: Mapping[str, Any], config: Mapping[str, Value], *, commit_cou
         said = "; ".join(one for one in reasons if one) or "the run ended before the first one did"
         raise EnvironmentUnfitError(f"no operation succeeded: {said}", cure="look at the logs")
     operation = str(config["operation"])
-    values = _values(result, done, commit_count)
+    values = {**_values(result, done), "database_kills": float(kill_count)}
+    if commit_count is not None:
+        values["commits_per_op"] = commit_count / done
     remarks = _failures(result)
+    if kill_count:
+        remarks.append(f"the limit of memory ended {kill_count} processes of the database")
     if values["load_busy"] > _BUSY:
         remarks.append(
             f"the load's processes are busy for {values['load_busy']:.0%} of the time, so they may "
@@ -78,7 +90,7 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
     return TimeSamples(times_s=raw["times_s"], tables=(table_of("class", raw["classes"]),))
 
 
-def _values(result: Mapping[str, Any], done: int, commit_count: float) -> dict[str, float]:
+def _values(result: Mapping[str, Any], done: int) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
     ended = done + sum(one["failure_count"] for one in classes)
     processes = float(result["facts"].get("processes", 1))
@@ -89,7 +101,6 @@ def _values(result: Mapping[str, Any], done: int, commit_count: float) -> dict[s
         "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),
         "message_pairs_per_op": counts["message_pair_count"] / ended,
         "connections_per_op": counts["connection_count"] / ended,
-        "commits_per_op": commit_count / done,
         "load_busy": min(cpu_s / (processes * max(result["load_s"], 1e-9)), 1.0),
         "run_s": result["end_s"],
     }

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observers.group import Group
@@ -16,6 +17,7 @@ from headroom.recording.observers.postgres import Connection, PostgresWatch
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.limits import memory_kills
 from headroom.recording.services.service import Service
 from headroom.systems.catalogue.command import companion
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT
@@ -66,6 +68,11 @@ class Measuring:
         tables = [*service_tables(config, certificates=self.certificates, database=self.database)]
         database, *_ = tables
         words = self.keeper.ensure([database], fill)
+        if config["database_memory_mb"] and "memory" not in self._service("db").groups:
+            raise EnvironmentUnfitError(
+                "this machine has no control group in which the database's memory can be limited",
+                cure="run it where control groups can be made, or leave this experiment out",
+            )
         with _connected(words) as connection:
             make_database(connection)
         return self.keeper.ensure(tables, fill)
@@ -74,7 +81,7 @@ class Measuring:
         """Return the process of the database: another one has lost its entries."""
         return self._service("db").pid
 
-    def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
+    def fill(self, config: Mapping[str, Value], words: Mapping[str, str]) -> dict[str, list[str]]:
         """Make directory, user and known entries; return the SQL of each operation."""
         port = int(words["amga1.port"])
         with AmgaClient(_HOST, port, login=USER) as client:
@@ -82,7 +89,7 @@ class Measuring:
             client.command("addattr /bench guid varchar(36)", accepted=_EXISTS)
             client.command(f"user_subject_add {USER} '{CLIENT_SUBJECT}'", accepted=_EXISTS)
         address = f"{_HOST}:{port}"
-        _load([fill_job(address=address, known=self.known)])
+        _load([fill_job(config, address=address, known=self.known)])
         log = self._service("db").place.log
         with _connected(words) as connection:
             found = {}
@@ -119,17 +126,23 @@ class Measuring:
                 new_prefix=new_prefix,
             )
         ]
+        groups = self._service("db").groups
+        kills = memory_kills(groups)
         with _connected(words) as connection:
             before = commit_count(connection)
-            with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
-                observer = self._observer(config, words, programs)
-                with observer.during():
-                    begun_s = time.monotonic()
-                    result = programs.run()
-                    length_s = time.monotonic() - begun_s
-            self.keeper.check()
-            committed = commit_count(connection) - before
-        run = run_of(result, config, commit_count=committed)
+        with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+            observer = self._observer(config, words, programs)
+            with observer.during():
+                begun_s = time.monotonic()
+                result = programs.run()
+                length_s = time.monotonic() - begun_s
+        self.keeper.check()
+        kills = memory_kills(groups) - kills
+        committed = None
+        if not kills:  # A database that loses a process starts again, and has lost its counts.
+            with _connected(words) as connection:
+                committed = commit_count(connection) - before
+        run = run_of(result, config, commit_count=committed, kill_count=kills)
         run = observer.added_to(run, throughput=completions(result) / length_s)
         groups, _ = groups_for(config)
         total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)

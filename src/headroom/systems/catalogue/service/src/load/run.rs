@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use headroom::recording::clock::{Punctual, Usage, ns_of};
 use headroom::recording::load::carrier::Backend as _;
@@ -134,6 +135,7 @@ fn plan(job: &Job) -> Plan {
         server,
         scripts,
         connections,
+        pause: Duration::from_secs_f64(job.pause_s),
         entries: job.entries.clone(),
         notes: RefCell::new(Notes::default()),
     }
