@@ -255,7 +255,8 @@ pub(super) async fn work(mut configuration: Configuration) -> Done {
             break;
         }
         let stream = tokio::select! {
-            stream = receive(&control) => stream?,
+            // If the first process was killed, that may show as an error.
+            stream = receive(&control) => stream.ok().flatten(),
             _ = terminate.recv() => None,
         };
         let Some(stream) = stream else {
