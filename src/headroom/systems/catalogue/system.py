@@ -139,10 +139,14 @@ class CatalogueSystem:
             raise StudyError(
                 "case 3 of the architecture `direct` is case 4", cure="leave case 3 out"
             )
-        if architecture == DATABASE_ALONE and case == TLS and self.setup.database.get("ssl") != "on":
+        if (
+            architecture == DATABASE_ALONE
+            and case == TLS
+            and self.setup.database.get("ssl") != "on"
+        ):
             raise StudyError(
                 "case 1 of the architecture `direct` needs a database with TLS",
-                cure='set `ssl = "on"` in the table `database` of the experiment's system',
+                cure='set `ssl = "on"` in the table `database` of its system',
             )
         places = servers * int(config["workers"])
         if architecture == PROCESS and case == LASTING and int(config["clients"]) > places:

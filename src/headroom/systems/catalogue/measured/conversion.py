@@ -42,17 +42,17 @@ def run_of(
     Raises
     ------
     EnvironmentUnfitError
-        No operation succeeded, so that there is nothing to keep.
+        No operation succeeded, and no limit of memory is the reason: there is nothing to keep.
     """
     done = completions(result)
-    if not done:
+    if not done and not kill_count:
         reasons = [result["problem"] or "", *_failures(result)]
         said = "; ".join(one for one in reasons if one) or "the run ended before the first one did"
         raise EnvironmentUnfitError(f"no operation succeeded: {said}", cure="look at the logs")
     operation = str(config["operation"])
     values = {**_values(result, done), "database_kills": float(kill_count)}
     if commit_count is not None:
-        values["commits_per_op"] = commit_count / done
+        values["commits_per_op"] = commit_count / max(done, 1)
     remarks = _failures(result)
     if kill_count:
         remarks.append(f"the limit of memory ended {kill_count} processes of the database")
@@ -92,7 +92,7 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
 
 def _values(result: Mapping[str, Any], done: int) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
-    ended = done + sum(one["failure_count"] for one in classes)
+    ended = max(done + sum(one["failure_count"] for one in classes), 1)
     processes = float(result["facts"].get("processes", 1))
     cpu_s = result["counters"]["cpu_s"]
     return {

@@ -126,8 +126,8 @@ class Measuring:
                 new_prefix=new_prefix,
             )
         ]
-        groups = self._service("db").groups
-        kills = memory_kills(groups)
+        limits = self._service("db").groups
+        kills = memory_kills(limits)
         with _connected(words) as connection:
             before = commit_count(connection)
         with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
@@ -136,16 +136,16 @@ class Measuring:
                 begun_s = time.monotonic()
                 result = programs.run()
                 length_s = time.monotonic() - begun_s
-        self.keeper.check()
-        kills = memory_kills(groups) - kills
+        kills = memory_kills(limits) - kills
         committed = None
-        if not kills:  # A database that loses a process starts again, and has lost its counts.
+        if not kills:  # A database that loses a process ends or starts again without its counts.
+            self.keeper.check()
             with _connected(words) as connection:
                 committed = commit_count(connection) - before
         run = run_of(result, config, commit_count=committed, kill_count=kills)
         run = observer.added_to(run, throughput=completions(result) / length_s)
         groups, _ = groups_for(config)
-        total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)
+        total_s = sum(run.values.get(f"{name}.cpu_s_per_op", 0.0) for name in groups)
         return replace(run, values={**run.values, "cpu_s_per_op": total_s})
 
     def _observer(

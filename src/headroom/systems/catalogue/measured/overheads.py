@@ -31,9 +31,12 @@ def overheads(points: Sequence[SectionPoint]) -> list[Section]:
             cases[point.config["case"]] = throughput
     sections: list[Section] = []
     for architecture, groups in found.items():
-        if architecture == DATABASE_ALONE:
-            groups = {label: {LASTING: c.get(DIRECT, 0.0), **c} for label, c in groups.items()}
-        bars = {_label(others): _parts(c) for others, c in groups.items() if c.keys() >= _CASES}
+        bars = {}
+        for others, cases in groups.items():
+            if architecture == DATABASE_ALONE and DIRECT in cases:
+                cases[LASTING] = cases[DIRECT]
+            if cases.keys() >= _CASES:
+                bars[_label(others)] = _parts(cases)
         if bars:
             sections.append(_section(f"{architecture}", bars))
     return sections
@@ -52,7 +55,9 @@ def _section(architecture: str, bars: Mapping[str, list[float]]) -> StackedBars:
 
 
 def _others(levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-    return tuple((name, level) for name, level in levels.items() if name not in ("case", "architecture"))
+    return tuple(
+        (name, level) for name, level in levels.items() if name not in ("case", "architecture")
+    )
 
 
 def _label(others: tuple[tuple[str, Value], ...]) -> str:

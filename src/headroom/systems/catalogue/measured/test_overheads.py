@@ -12,7 +12,8 @@ def points(
     return [
         SectionPoint(
             label=f"{case}", levels={"case": case, "clients": clients},
-            config={"case": case, "clients": clients, "architecture": architecture}, estimates={"throughput": value},
+            config={"case": case, "clients": clients, "architecture": architecture},
+            estimates={"throughput": value},
         )
         for case, value in throughput.items()
     ]  # fmt: skip

@@ -83,7 +83,7 @@ pub(super) async fn run(configuration: Configuration, path: Option<&Path>) -> Do
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            _ = hang_up.recv() => workers.renew(path),
+            _ = hang_up.recv() => workers.renew(path, &mut served),
             Some(_) = served.join_next() => {}
             (stream, place) = next(&listener, &places) => {
                 served.spawn(Arc::clone(&workers).serve(stream, place));
@@ -136,6 +136,8 @@ impl Workers {
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
+        // It holds the worker's end of the pair, which would hide that the worker has ended.
+        drop(command);
         let mut worker = Worker {
             child,
             control,
@@ -158,10 +160,11 @@ impl Workers {
                     Err(error) => return tracing::error!(%error, "a client is sent away"),
                 },
             };
-            // A worker that was killed while it was idle is dropped.
             if worker.pass(&stream).await.is_ok() {
                 break worker;
             }
+            // It was killed while it was idle.
+            worker.end(self.drain_timeout).await;
         };
         drop(stream);
         let mut is_stopping = self.is_stopping.clone();
@@ -178,19 +181,18 @@ impl Workers {
     }
 
     /// Let new workers read certificates and keys again, if they can be read.
-    fn renew(&self, path: Option<&Path>) {
+    fn renew(&self, path: Option<&Path>, ending: &mut JoinSet<()>) {
         let read = Configuration::read(path).map_err(|error| error.to_string());
         let trust = read.and_then(|new| Trust::load(&new.trust()).map_err(|e| e.to_string()));
         if let Err(error) = trust {
             return tracing::error!(%error, "the old certificates and keys stay");
         }
         self.generation.fetch_add(1, Ordering::Relaxed);
-        // Their ends of the pairs are closed, so they end by themselves.
-        self.idle().clear();
+        self.retire_idle(ending);
         tracing::info!("certificates and keys are read again by new processes");
     }
 
-    fn retire_idle(self: &Arc<Self>, ending: &mut JoinSet<()>) {
+    fn retire_idle(&self, ending: &mut JoinSet<()>) {
         for worker in self.idle().drain(..) {
             ending.spawn(worker.end(self.drain_timeout));
         }
