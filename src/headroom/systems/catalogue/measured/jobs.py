@@ -12,6 +12,9 @@ from headroom.systems.catalogue.model import LASTING, TLS
 
 KNOWN_PREFIX = "known-"
 _FILL_CONNECTIONS = 8
+_DRAIN_S = 10.0
+_PAUSES_AT_END = 2
+"""Pauses that clients may still end; more may wait for a process than end in any useful time."""
 _SEED_STEP = 1 << 32
 
 
@@ -59,6 +62,7 @@ def load_jobs(
             },
             "stop": {"seconds": seconds},
             "opening_limit": max(clients, 128),
+            "drain_s": _PAUSES_AT_END * float(config["pause_s"]) or _DRAIN_S,
         }
         first += clients
 

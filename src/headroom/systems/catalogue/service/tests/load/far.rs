@@ -53,11 +53,12 @@ fn a_client_pauses_after_it_has_opened_a_connection() {
     let changes = json!({
         "load": {"kind": "closed", "clients": 30},
         "connections": "per_operation",
+        "entries": {"insert_share": 1},
         "pause_s": 0.1,
     });
     let result = run(&target, &changes);
     assert_pairs(&result, 60, 6);
-    let class = &result["classes"]["query"];
+    let class = &result["classes"]["insert"];
     assert!(class["response_s_min"].as_f64().unwrap() >= 0.1);
     // Two rounds; the pauses of 30 clients pass at once.
     assert!(result["end_s"].as_f64().unwrap() < 30.0 * 0.1);
