@@ -54,8 +54,12 @@ def run_of(
     if commit_count is not None:
         values["commits_per_op"] = commit_count / max(done, 1)
     remarks = _failures(result)
+    problem = result["problem"]
     if kill_count:
         remarks.append(f"the limit of memory ended {kill_count} processes of the database")
+        # That is what was measured, no fault of the measurement.
+        remarks += [problem] if problem else []
+        problem = None
     if values["load_busy"] > _BUSY:
         remarks.append(
             f"the load's processes are busy for {values['load_busy']:.0%} of the time, so they may "
@@ -74,7 +78,7 @@ def run_of(
         snapshot_times_s=result["snapshots"]["times_s"],
         resources=(table_of("class", result["snapshots"]["classes"]),),
         counters={name: float(value) for name, value in counters.items()},
-        faults=(result["problem"],) if result["problem"] else (),
+        faults=(problem,) if problem else (),
         remarks=tuple(remarks),
         samples=_samples(result["samples"]),
     )
