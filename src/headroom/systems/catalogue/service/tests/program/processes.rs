@@ -92,7 +92,10 @@ fn an_open_transaction_may_end_before_the_processes_stop() {
     let config = configured(folder.path(), 2);
     let mut server = Server::start(&config);
     let mut client = server.client();
-    does(&mut client, &["createdir /d", "transaction", "addentry /d/a"]);
+    does(
+        &mut client,
+        &["createdir /d", "transaction", "addentry /d/a"],
+    );
     send("-TERM", server.process.id());
     wait_until("it still accepts", || {
         Client::connect(&server.address, "").is_err()
