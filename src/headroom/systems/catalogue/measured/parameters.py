@@ -10,6 +10,8 @@ from headroom.recording.observers.postgres import postgres_metrics
 from headroom.systems.catalogue.model import DIRECT, TLS
 
 MOST_SERVERS = 16
+POOL, PROCESS, DATABASE_ALONE = "pool", "process", "direct"
+"""Architectures."""
 
 PARAMETERS = (
     Parameter(
@@ -17,6 +19,18 @@ PARAMETERS = (
         source="paper, table 1",
         description="1: a new TLS connection for each operation, 2: a new plain one, 3: a lasting "
         "plain one, 4: a lasting one directly to the database",
+    ),
+    Parameter(
+        name="architecture", type="str", unit="", default=POOL,
+        choices=(POOL, PROCESS, DATABASE_ALONE), source="paper, section II.3",
+        description="pool: servers whose clients share database connections; process: as AMGA, a "
+        "process with a database connection of its own for each client; direct: no servers, so "
+        "that clients of cases 1 and 2 open connections to the database",
+    ),
+    Parameter(
+        name="workers", type="int", unit="1", default=130, low=1, high=10_000,
+        source="paper, section II.1: MaxProcesses",
+        description="Processes of each server in the architecture `process`; other clients wait",
     ),
     Parameter(
         name="operation", type="str", unit="", default="query", choices=("query", "insert"),
@@ -57,6 +71,15 @@ PARAMETERS = (
         source="paper, section II.3: 0.3 s", description="Round trip time of the clients' line",
     ),
     Parameter(
+        name="pause_s", type="float", unit="s", default=0.0, low=0.0, high=60.0,
+        source="paper, section II.3: sleep(2) stands for a line of 0.3 s",
+        description="Time that a client waits once it has connected; the server holds its worker",
+    ),
+    Parameter(
+        name="database_memory_mb", type="float", unit="1", default=0.0, low=0.0, high=1e9,
+        source="assumed", description="Limit (MB) of the database's memory; 0: none",
+    ),
+    Parameter(
         name="resumes", type="bool", unit="", default=False, source="assumed",
         description="Whether clients shorten TLS handshakes by tickets",
     ),
@@ -79,6 +102,8 @@ _OWN = (
     Metric(name="cpu_s_per_op", unit="s", better="low",
            description="Processor time of an operation in all processes: clients, servers, "
            "database, balancer and line"),
+    Metric(name="database_kills", unit="1", better="low",
+           description="Processes of the database that its limit of memory ended"),
     Metric(name="load_busy", unit="1", better="low",
            description="Busy share of the load's processes; near 1 they limit the result"),
     Metric(name="run_s", unit="s", better="low", description="Time from the start to the end"),
@@ -99,7 +124,8 @@ def groups_for(config: Mapping[str, Value]) -> tuple[list[str], list[str]]:
 
     Examples
     --------
-    >>> groups_for({"case": 1, "servers": 2, "server_cpus": 0.5, "rtt_s": 0.0})[0]
+    >>> point = {"case": 1, "architecture": "pool", "servers": 2, "server_cpus": 0.5, "rtt_s": 0.0}
+    >>> groups_for(point)[0]
     ['program', 'service.db', 'service.amga1', 'service.amga2', 'service.balancer']
     """
     servers = [f"service.{name}" for name in server_names(config)]
@@ -117,4 +143,9 @@ def has_service(config: Mapping[str, Value], name: str) -> bool:
     """Return whether a point has a balancer, or a line that delays."""
     if name == "line":
         return float(config["rtt_s"]) > 0.0
-    return int(config["servers"]) > 1 and config["case"] != DIRECT
+    return int(config["servers"]) > 1 and not is_direct(config)
+
+
+def is_direct(config: Mapping[str, Value]) -> bool:
+    """Return whether clients connect to the database itself."""
+    return config["case"] == DIRECT or config["architecture"] == DATABASE_ALONE

@@ -8,8 +8,12 @@ from pathlib import Path
 from headroom.experiment.protocol.system import Value
 from headroom.recording.services.table import LimitsTable, ReadyTable, ServiceTable
 from headroom.systems.catalogue.command import companion, program
-from headroom.systems.catalogue.measured.parameters import has_service, server_names
-from headroom.systems.catalogue.model import DIRECT
+from headroom.systems.catalogue.measured.parameters import (
+    PROCESS,
+    has_service,
+    is_direct,
+    server_names,
+)
 
 _WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
 LOAD, LINE = "headroom-catalogue-load", "headroom-catalogue-delay"
@@ -27,6 +31,8 @@ sessions = "no"
 max_connections = {most}
 max_connections_per_address = {most}
 max_connections_per_person = {most}
+processes = {processes}
+processes_at_start = {at_start}
 
 [database]
 urls = ["postgres://headroom@127.0.0.1:{{db.port}}/{database}"]
@@ -88,7 +94,16 @@ def service_tables(
     database
         Settings of PostgreSQL.
     """
-    yield ServiceTable(name="db", kind="postgres", settings=dict(database))
+    settings = dict(database)
+    if settings.get("ssl") == "on":
+        settings |= {
+            "ssl_cert_file": f"{certificates}/server.pem",
+            "ssl_key_file": f"{certificates}/server.key",
+            "ssl_ca_file": f"{certificates}/ca.pem",
+        }
+    memory_mb = float(config["database_memory_mb"]) or None
+    limits = LimitsTable(memory_mb=memory_mb)
+    yield ServiceTable(name="db", kind="postgres", settings=settings, limits=limits)
     for name in server_names(config):
         yield _server(name, config, certificates)
     if has_service(config, "balancer"):
@@ -102,6 +117,8 @@ def _server(name: str, config: Mapping[str, Value], certificates: Path) -> Servi
         name=name,
         most=_MOST_CLIENTS,
         pool=config["pool"],
+        processes=config["workers"] if config["architecture"] == PROCESS else 0,
+        at_start=_at_start(config),
         user=USER,
         database=DATABASE,
         certificates=certificates,
@@ -114,6 +131,17 @@ def _server(name: str, config: Mapping[str, Value], certificates: Path) -> Servi
         ready=ReadyTable(port="port"),
         limits=LimitsTable(cpus=cpus or None),
     )
+
+
+def _at_start(config: Mapping[str, Value]) -> int:
+    """Return how many processes a server begins with: those of all its clients if it may.
+
+    Where memory is limited they come with the clients: it has to suffice for a start.
+    """
+    if config["database_memory_mb"]:
+        return 1
+    clients = -(-int(config["clients"]) // int(config["servers"]))
+    return min(clients, int(config["workers"]))
 
 
 def _balancer(config: Mapping[str, Value]) -> ServiceTable:
@@ -144,6 +172,6 @@ def _line(config: Mapping[str, Value]) -> ServiceTable:
 
 def entrance(config: Mapping[str, Value]) -> str:
     """Return the service to which a client without delay connects."""
-    if config["case"] == DIRECT:
+    if is_direct(config):
         return "db"
     return "balancer" if has_service(config, "balancer") else "amga1"

@@ -57,6 +57,37 @@ def test_the_processes_of_all_services_are_observed(system: CatalogueSystem) -> 
         assert values[f"{name}.cpu_s_per_op"] > 0.0
 
 
+@pytest.mark.parametrize(("case", "pairs"), [(1, 7), (2, 6), (3, 3)])
+def test_processes_answer_as_a_pool_does(system: CatalogueSystem, case: int, pairs: int) -> None:
+    values = measured(system, case=case, architecture="process", workers=3, clients=3).values
+    assert values["message_pairs_per_op"] == pairs
+    assert values["error_count"] == 0.0
+    assert values["service.amga1.switches_per_op"] > 0.0
+
+
+def test_a_process_is_held_during_the_pause(system: CatalogueSystem) -> None:
+    run = measured(system, architecture="process", workers=2, clients=6, pause_s=0.1)
+    assert run.counters["connection_count"] <= 2 * (0.6 / 0.1 + 2) + 6
+
+
+def test_new_connections_to_the_database_itself(system: CatalogueSystem) -> None:
+    values = measured(system, case=2, architecture="direct", clients=2).values
+    assert values["connections_per_op"] == 1.0
+    assert values["message_pairs_per_op"] == 6.0
+
+
+def test_a_limit_of_memory_ends_processes_of_the_database(system: CatalogueSystem) -> None:
+    levels: dict[str, Value] = {"architecture": "process", "workers": 60, "clients": 60}
+    try:
+        run = measured(system, case=2, database_memory_mb=70.0, **levels)
+    except EnvironmentUnfitError as error:
+        if "control group" in error.message:
+            pytest.skip(error.message)
+        raise
+    assert run.values["database_kills"] > 0.0
+    assert any("limit of memory" in remark for remark in run.remarks)
+
+
 def test_a_delayed_line_delays_every_pair(system: CatalogueSystem) -> None:
     run = measured(system, case=2, clients=4, rtt_s=0.04)
     (histogram,) = run.histograms
@@ -77,7 +108,13 @@ def test_tickets_shorten_handshakes(system: CatalogueSystem) -> None:
 
 @pytest.mark.parametrize(
     ("levels", "reason"),
-    [({"case": 4, "servers": 2}, "case 4"), ({"case": 3, "resumes": True}, "TLS")],
+    [
+        ({"case": 4, "servers": 2}, "case 4"),
+        ({"case": 3, "resumes": True}, "TLS"),
+        ({"case": 3, "architecture": "direct"}, "is case 4"),
+        ({"case": 1, "architecture": "direct"}, "needs a database with TLS"),
+        ({"case": 3, "architecture": "process", "workers": 2, "clients": 3}, "2 processes"),
+    ],
 )
 def test_contradictions_are_refused(
     system: CatalogueSystem, levels: dict[str, Value], reason: str

@@ -6,7 +6,7 @@ import pytest
 
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.direct import general, logged
-from headroom.systems.catalogue.measured.jobs import load_jobs
+from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs
 from headroom.systems.catalogue.measured.parameters import PARAMETERS
 
 CONFIG: dict[str, Value] = {one.name: one.default for one in PARAMETERS if one.default is not None}
@@ -75,3 +75,17 @@ def test_the_name_of_an_entry_and_guid_become_placeholders() -> None:
     text = "INSERT VALUES ('12', 'probe-0-3', '0000000000000000b4d055fcf2cbbd7b')"
     assert general(text, "probe-") == "INSERT VALUES ('12', '{name}', '{guid}')"
     assert general("SELECT 'known-17', 'other-1'", "probe-") == "SELECT '{name}', 'other-1'"
+
+
+def test_a_direct_architecture_opens_connections_to_the_database() -> None:
+    for case, has_tls in ((1, True), (2, False)):
+        (job,) = jobs(case=case, architecture="direct", pause_s=0.5)
+        target = job["target"]
+        assert isinstance(target, dict)
+        assert (target["kind"], "tls" in target) == ("postgres", has_tls)
+        assert (job["connections"], job["pause_s"]) == ("per_operation", 0.5)
+
+
+def test_a_fill_has_no_more_connections_than_there_are_processes() -> None:
+    config = {**CONFIG, "architecture": "process", "workers": 3}
+    assert fill_job(config, address="127.0.0.1:1", known=5)["load"]["connections"] == 3

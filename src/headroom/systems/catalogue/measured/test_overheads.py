@@ -6,11 +6,14 @@ from headroom.experiment.protocol.section import SectionPoint, StackedBars, prob
 from headroom.systems.catalogue.measured.overheads import overheads
 
 
-def points(throughput: dict[int, float], clients: int = 8) -> list[SectionPoint]:
+def points(
+    throughput: dict[int, float], clients: int = 8, architecture: str = "pool"
+) -> list[SectionPoint]:
     return [
         SectionPoint(
             label=f"{case}", levels={"case": case, "clients": clients},
-            config={"case": case, "clients": clients}, estimates={"throughput": value},
+            config={"case": case, "clients": clients, "architecture": architecture},
+            estimates={"throughput": value},
         )
         for case, value in throughput.items()
     ]  # fmt: skip
@@ -33,3 +36,14 @@ def test_each_group_needs_all_cases() -> None:
     assert bars.bars == ["clients 2"]
     assert bars.values == [[1.0, 0.0, 0.5, 1.0]]
     assert overheads(lacking) == []
+
+
+def test_each_architecture_has_bars_and_direct_access_lacks_a_catalogue() -> None:
+    process = points({4: 8.0, 3: 4.0, 2: 2.0, 1: 1.0}, architecture="process")
+    direct = points({4: 8.0, 2: 2.0, 1: 1.0}, architecture="direct")
+    of_process, of_direct = overheads([*process, *direct])
+    assert isinstance(of_process, StackedBars)
+    assert isinstance(of_direct, StackedBars)
+    assert of_process.values == [[1.0, 1.0, 2.0, 4.0]]
+    assert of_direct.values == [[1.0, 0.0, 3.0, 4.0]]
+    assert of_process.title != of_direct.title

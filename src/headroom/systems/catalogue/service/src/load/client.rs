@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::amga::{self, Access};
 use super::failure::Failure;
@@ -26,6 +27,8 @@ pub struct Plan {
     pub connections: Connections,
     /// Whether an operation is begun again if its connection was closed before the first reply.
     pub reopens: bool,
+    /// How long a client waits when a connection is open.
+    pub pause: Duration,
     /// Names of entries.
     pub entries: Entries,
     /// Successes and failures.
@@ -231,6 +234,10 @@ impl Client {
             }
             Server::Nothing => None,
         };
+        if !plan.pause.is_zero() {
+            let Access { poller, client, .. } = &self.access;
+            poller.pause(*client, plan.pause).await;
+        }
         if plan.resumes() {
             // It may be resumed again until the server gives another one.
             self.session = session;

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use headroom::recording::load::due::Law;
 use headroom::simulation::kernel::random::distribution::Distribution;
@@ -21,6 +22,10 @@ pub struct Job {
     /// How long a connection lives.
     #[serde(default)]
     pub connections: Connections,
+    /// Time (s) that a client waits after it has opened a connection: it stands for a long line, as
+    /// the server holds the connection meanwhile.
+    #[serde(default)]
+    pub pause_s: f64,
     /// Whether an operation is a transaction of its own.
     #[serde(default)]
     pub form: Form,
@@ -194,6 +199,10 @@ impl Job {
         let is_fill = matches!(self.load, Arrivals::Fill { .. });
         let broken = [
             (
+                Duration::try_from_secs_f64(self.pause_s).is_err(),
+                "`pause_s` must be 0 or more".to_owned(),
+            ),
+            (
                 self.load.client_count() == 0,
                 "a load needs a client, but there are 0".to_owned(),
             ),
@@ -253,6 +262,11 @@ mod tests {
         for (load, rest, reason) in [
             (r#"{"kind": "closed", "clients": 0}"#, "", "needs a client"),
             (r#"{"kind": "closed", "clients": 1}"#, "", "no end"),
+            (
+                r#"{"kind": "fill", "connections": 1}"#,
+                r#", "pause_s": -1"#,
+                "pause_s",
+            ),
             (
                 r#"{"kind": "open", "rate_per_s": 0, "connections": 1}"#,
                 "",

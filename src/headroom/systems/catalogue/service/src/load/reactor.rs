@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use headroom::recording::clock::Clock;
 use headroom::recording::load::carrier::{Backend, Completion};
@@ -197,6 +198,8 @@ impl Reactor {
     }
 
     fn wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()> {
+        let pause_ns = self.poller.next_pause().map(ns_of);
+        let timeout_ns = [timeout_ns, pause_ns].into_iter().flatten().min();
         let timeout = timeout_ns.map(timespec);
         self.events.clear();
         self.wait_count += 1;
@@ -216,7 +219,17 @@ impl Reactor {
                 self.poll(client);
             }
         }
+        while let Some(client) = self.poller.ended_pause() {
+            if self.tasks[client as usize].is_busy {
+                self.poll(client as usize);
+            }
+        }
     }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a pause is short")]
+fn ns_of(time: Duration) -> u64 {
+    time.as_nanos() as u64
 }
 
 #[allow(

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use headroom::recording::clock::{Punctual, Usage, ns_of};
 use headroom::recording::load::carrier::Backend as _;
@@ -140,6 +141,7 @@ fn plan(job: &Job, journal: Journal) -> Plan {
         scripts,
         connections,
         reopens: job.reopens,
+        pause: Duration::from_secs_f64(job.pause_s),
         entries: job.entries.clone(),
         notes: RefCell::new(Notes::default()),
         journal: RefCell::new(journal),

@@ -3,6 +3,9 @@
 //! It stores no waker: the reactor polls a client whenever its socket has an event, and a client has
 //! one socket at a time.
 
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,6 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -20,9 +24,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::meter::Meter;
 
-/// Reports events of the sockets of all clients.
+/// Reports events of the sockets of all clients, and the ends of their pauses.
 #[derive(Clone, Debug)]
-pub struct Poller(pub(super) Rc<OwnedFd>);
+pub struct Poller(pub(super) Rc<OwnedFd>, Rc<RefCell<Pauses>>);
+
+/// When a pause ends and whose it is, the earliest first.
+type Pauses = BinaryHeap<Reverse<(Instant, u64)>>;
 
 impl Poller {
     /// Return a poller without sockets.
@@ -31,7 +38,40 @@ impl Poller {
     ///
     /// If the system refuses.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Rc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)))
+        let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self(Rc::new(poller), Rc::default()))
+    }
+
+    /// Let `client` do nothing for some time.
+    pub async fn pause(&self, client: u64, time: Duration) {
+        let end = Instant::now() + time;
+        self.1.borrow_mut().push(Reverse((end, client)));
+        poll_fn(|_| {
+            if Instant::now() < end {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })
+        .await;
+    }
+
+    /// Return the time until the next pause ends.
+    pub(super) fn next_pause(&self) -> Option<Duration> {
+        let pauses = self.1.borrow();
+        let Reverse((end, _)) = pauses.peek()?;
+        Some(end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Return a client whose pause has ended, and forget the pause.
+    pub(super) fn ended_pause(&self) -> Option<u64> {
+        let mut pauses = self.1.borrow_mut();
+        let Reverse((end, client)) = *pauses.peek()?;
+        if end > Instant::now() {
+            return None;
+        }
+        pauses.pop();
+        Some(client)
     }
 
     fn add(&self, socket: impl AsFd, client: u64) -> io::Result<()> {

@@ -124,6 +124,12 @@ pub struct ServerTable {
     pub drain_timeout_s: u64,
     /// Threads; 0: one for each processor.
     pub threads: usize,
+    /// Processes at once, each of which serves one client with a database connection of its own, as
+    /// in AMGA; further clients wait. The three limits of connections do not count then. 0: no
+    /// processes, and a pool of database connections for all clients.
+    pub processes: usize,
+    /// Processes that are there before the first client comes.
+    pub processes_at_start: usize,
 }
 
 impl Default for ServerTable {
@@ -149,6 +155,8 @@ impl Default for ServerTable {
             write_timeout_s: known.write_timeout.as_secs(),
             drain_timeout_s: known.drain_timeout.as_secs(),
             threads: 0,
+            processes: 0,
+            processes_at_start: 2,
         }
     }
 }

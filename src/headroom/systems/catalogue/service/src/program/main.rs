@@ -1,6 +1,7 @@
 //! `headroom-catalogue`: the catalogue service as a program.
 
 mod configuration;
+mod processes;
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};
@@ -18,6 +19,7 @@ use headroom_catalogue::security::Trust;
 use headroom_catalogue::server::Server;
 use headroom_catalogue::store::{self, Store};
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
@@ -60,6 +62,13 @@ enum Command {
         /// The user; `root` exists from the beginning.
         user: String,
     },
+    /// Serve the clients that another process passes on.
+    #[command(hide = true)]
+    Work {
+        /// The settings.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
     /// Print all settings with their defaults.
     ShowConfig,
     /// Print the statements that make the tables, in the SQL of the settings' database.
@@ -82,6 +91,7 @@ fn main() -> ExitCode {
     }
     let done = match arguments.command {
         Command::Serve { config } => serve(config.as_deref()),
+        Command::Work { config } => work(config.as_deref()),
         Command::SetPassword { config, user } => set_password(config.as_deref(), &user),
         Command::ShowConfig => show_config(),
         Command::ShowSchema { config } => show_schema(config.as_deref()),
@@ -99,6 +109,9 @@ type Done = Result<(), Box<dyn Error>>;
 
 fn serve(path: Option<&Path>) -> Done {
     let configuration = Configuration::read(path)?;
+    if configuration.server.processes > 0 {
+        return one_thread()?.block_on(processes::run(configuration, path));
+    }
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if configuration.server.threads > 0 {
         runtime.worker_threads(configuration.server.threads);
@@ -109,18 +122,24 @@ fn serve(path: Option<&Path>) -> Done {
         .block_on(run(configuration, path))
 }
 
+fn work(path: Option<&Path>) -> Done {
+    let configuration = Configuration::read(path)?;
+    one_thread()?.block_on(processes::work(configuration))
+}
+
+fn one_thread() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+}
+
 async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     // Before anything is opened: a signal that comes early must not kill half of a start.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
-    let settings = configuration.server()?;
-    let trust = Trust::load(&configuration.trust())?;
-    let store = Store::open(configuration.store()?).await?;
-    let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
-    let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
-    let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
-    let server = Arc::new(Server::new(Shared(catalogue), settings, sessions, trust));
+    let (store, server) = opened(&configuration).await?;
+    let server = Arc::new(server);
     let reload = server.reload();
     let listener = bind(configuration.server.listen, "server.listen").await?;
     let http = match configuration.http()? {
@@ -130,12 +149,10 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
             Some((listener, Http::new(Arc::clone(&server), settings)))
         }
     };
-    let mut out = std::io::stdout();
-    writeln!(out, "listening on {}", listener.local_addr()?)?;
+    say(&listener, "")?;
     if let Some((listener, _)) = &http {
-        writeln!(out, "listening for HTTP on {}", listener.local_addr()?)?;
+        say(listener, " for HTTP")?;
     }
-    out.flush()?;
     let path = path.map(Path::to_path_buf);
     let reloading = tokio::spawn(async move {
         while hang_up.recv().await.is_some() {
@@ -171,11 +188,33 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     Ok(())
 }
 
+type Opened = (Store, Server<Shared>);
+
+/// Return a server with its open store.
+async fn opened(configuration: &Configuration) -> Result<Opened, Box<dyn Error>> {
+    let settings = configuration.server()?;
+    let trust = Trust::load(&configuration.trust())?;
+    let store = Store::open(configuration.store()?).await?;
+    let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
+    let lifetime = Duration::from_secs(configuration.server.session_lifetime_s);
+    let sessions = Arc::new(StoredSessions::new(Arc::clone(&catalogue), lifetime));
+    let server = Server::new(Shared(catalogue), settings, sessions, trust);
+    Ok((store, server))
+}
+
 async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Box<dyn Error>> {
     let bound = TcpListener::bind(address).await;
     bound.map_err(|error| {
         format!("cannot listen on {address}: {error}; `{key}` names another address").into()
     })
+}
+
+/// Print where a port is, for those who wait for it.
+fn say(listener: &TcpListener, kind: &str) -> Done {
+    let mut out = std::io::stdout();
+    writeln!(out, "listening{kind} on {}", listener.local_addr()?)?;
+    out.flush()?;
+    Ok(())
 }
 
 fn set_password(path: Option<&Path>, user: &str) -> Done {
@@ -186,10 +225,7 @@ fn set_password(path: Option<&Path>, user: &str) -> Done {
     if password.is_empty() {
         return Err("the password is empty; give it on the standard input".into());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
+    one_thread()?.block_on(async {
         let store = Store::open(configuration.store()?).await?;
         let catalogue = Catalogue::open(store.clone(), configuration.catalogue()).await?;
         catalogue.set_password(user, password).await?;

@@ -77,7 +77,7 @@ pub(super) async fn next_ended(connections: &mut JoinSet<()>) -> bool {
 
 /// Return the next connection. Without free file descriptors `accept` fails at once, again and
 /// again, while the client waits in the queue of the kernel: wait for some to close.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,

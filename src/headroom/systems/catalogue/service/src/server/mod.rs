@@ -19,7 +19,7 @@ use std::future::Future;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -30,6 +30,7 @@ use handshakes::Handshakes;
 use limits::Places;
 use sessions::SessionStore;
 
+pub use accept::accept;
 pub use settings::Settings;
 
 /// What answers commands.
@@ -114,7 +115,7 @@ impl<S: Service> Server<S> {
             async move { connection::run(&server, stream, address).await }
         };
         let connections = accept::until(stop, &self.places, listener, connection).await;
-        self.draining.send_replace(true);
+        self.begin_to_drain();
         self.drain(connections).await;
     }
 
@@ -132,5 +133,22 @@ impl<S: Service> Server<S> {
             );
         }
         connections.shutdown().await;
+    }
+
+    /// Serve one connection to its end. Once the server drains, it ends after the running command or
+    /// the open transaction.
+    pub async fn serve_one(&self, stream: TcpStream) {
+        let done = match stream.peer_addr() {
+            Ok(address) => connection::run(self, stream, address).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            tracing::debug!(%error, "connection lost");
+        }
+    }
+
+    /// Let open connections end after their command or transaction.
+    pub fn begin_to_drain(&self) {
+        self.draining.send_replace(true);
     }
 }

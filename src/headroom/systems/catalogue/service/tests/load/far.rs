@@ -41,3 +41,25 @@ fn an_operation_takes_as_many_round_trips_as_it_has_message_pairs() {
     let shortest_s = result["classes"]["insert"]["response_s_min"].as_f64();
     assert!(shortest_s.unwrap() >= 12.0 * ONE_WAY.as_secs_f64());
 }
+
+/// The server holds the connection during the pause, so it comes after the greeting.
+#[test]
+fn a_client_pauses_after_it_has_opened_a_connection() {
+    let stub = Stub::amga(Behaviour {
+        protocol: 2,
+        ..Behaviour::default()
+    });
+    let target = json!({"kind": "amga", "address": stub.address, "login": "alice"});
+    let changes = json!({
+        "load": {"kind": "closed", "clients": 30},
+        "connections": "per_operation",
+        "entries": {"insert_share": 1},
+        "pause_s": 0.1,
+    });
+    let result = run(&target, &changes);
+    assert_pairs(&result, 60, 6);
+    let class = &result["classes"]["insert"];
+    assert!(class["response_s_min"].as_f64().unwrap() >= 0.1);
+    // Two rounds; the pauses of 30 clients pass at once.
+    assert!(result["end_s"].as_f64().unwrap() < 30.0 * 0.1);
+}

@@ -9,6 +9,7 @@ mod database;
 mod history;
 #[cfg(feature = "testing")]
 mod killed;
+mod processes;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
