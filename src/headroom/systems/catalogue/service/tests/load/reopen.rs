@@ -29,7 +29,10 @@ fn insert(closes_after: usize, form: &str) -> (Value, String) {
 }
 
 fn signs(journal: &str, sign: char) -> u64 {
-    journal.lines().filter(|line| line.starts_with(sign)).count() as u64
+    journal
+        .lines()
+        .filter(|line| line.starts_with(sign))
+        .count() as u64
 }
 
 #[test]
@@ -47,5 +50,8 @@ fn an_insertion_without_a_transaction_is_never_sent_twice() {
     let (result, journal) = insert(1, "single");
     let done = count(&result, "/classes/insert/completion_count");
     assert_eq!(signs(&journal, '+'), done);
-    assert!(signs(&journal, '?') >= done, "each second connection ends too early");
+    assert!(
+        signs(&journal, '?') >= done,
+        "each second connection ends too early"
+    );
 }
