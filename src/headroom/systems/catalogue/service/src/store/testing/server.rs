@@ -80,10 +80,9 @@ fn send(signal: &str, processes: &[String]) {
 }
 
 fn children(process: &str) -> Vec<String> {
-    let found = Command::new("pgrep").args(["-P", process]).output();
-    let found = found.expect("there is `pgrep`").stdout;
-    let found = String::from_utf8_lossy(&found);
-    found.lines().map(str::to_owned).collect()
+    let found = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+    let found = found.expect("Linux lists the children of a process");
+    found.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Return a folder that the guard of a server removes.
