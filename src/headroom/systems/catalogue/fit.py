@@ -39,6 +39,8 @@ _DEMANDS = (
     "database_s", "login_s", "direct_s",
 )  # fmt: skip
 _INSERTION, _LINE_S = ("insert_s", "log_s"), "line_s"
+_OTHERS = ("server_cpus", "rtt_s", "rate_per_s", "resumes", "pause_s")
+"""Parameters of a point that changes more than its case, operation and clients."""
 _SHORTEST_S = 1e-8
 _TWO_FLUSHES = 1.5
 """Flushes for which an insertion waits if others insert: the rest of one, and its own."""
@@ -82,6 +84,11 @@ class CatalogueService:
             A case, an operation or a point with one client is missing.
         """
         options_as(ServiceOptions, options)
+        if foreign := [one.experiment for one in points if "form" not in one.config]:
+            raise FitError(
+                f"{foreign[0]} is no experiment of the system catalogue",
+                cure="let `from` name experiments of the system catalogue",
+            )
         plain = [one for one in points if _is_plain(one)]
         queries, insertions = _by_case(plain, "query"), _by_case(plain, "insert")
         _need_one_client(queries)
@@ -121,12 +128,8 @@ def _parameters(cpus: int, found: Mapping[str, float], target: Target) -> Iterat
 def _is_plain(point: SourcePoint) -> bool:
     """Return whether nothing but clients, one server and the database work at a point."""
     config = point.config
-    return (
-        config["servers"] == 1
-        and not config["server_cpus"]
-        and not config["rtt_s"]
-        and not config["rate_per_s"]
-        and not config["resumes"]
+    return (config["servers"], config["form"]) == (1, "transaction") and not any(
+        config.get(name) for name in _OTHERS
     )
 
 

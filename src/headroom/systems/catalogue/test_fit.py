@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headroom.errors import HeadroomError
 from headroom.experiment.protocol.fit_method import (
     FitError,
     Found,
@@ -33,7 +32,7 @@ def point(case: int, operation: str, clients: int, *, rtt_s: float = 0.0) -> Sou
     """Return a point of a machine with the demands `TRUE`."""
     config: dict[str, Value] = {
         "case": case, "operation": operation, "clients": clients, "rtt_s": rtt_s, "servers": 1,
-        "server_cpus": 0.0, "rate_per_s": 0.0, "resumes": False, "pool": 16,
+        "server_cpus": 0.0, "rate_per_s": 0.0, "resumes": False, "pool": 16, "form": "transaction",
     }  # fmt: skip
     values = observed(case, operation, clients)
     if rtt_s:
@@ -125,7 +124,7 @@ def test_one_case_of_insertions_is_enough() -> None:
     assert found["log_s"] == pytest.approx(TRUE["log_s"])
 
 
-@pytest.mark.parametrize("change", [{"servers": 2}, {"server_cpus": 0.5}, {"rate_per_s": 9.0}])
+@pytest.mark.parametrize("change", [{"servers": 2}, {"server_cpus": 0.5}, {"form": "single"}])
 def test_points_with_other_processes_or_limits_do_not_count(change: dict[str, Value]) -> None:
     busy = _with(point(1, "query", 64), {"program.cpu_s_per_op": Observed(value=1.0)})
     other = replace(busy, config={**busy.config, **change})
@@ -167,10 +166,13 @@ def test_missing_points_are_refused(is_kept: Callable[[SourcePoint], bool], reas
 
 
 def test_points_of_another_system_are_refused() -> None:
-    lacking = "service.db.cpu_s_per_op"
-    given = [
-        replace(one, observed={n: seen for n, seen in one.observed.items() if n != lacking})
-        for one in points()
-    ]
-    with pytest.raises(HeadroomError, match=r"few reports no service\.db\.cpu_s_per_op"):
-        fit(given)
+    other = replace(points()[0], config={"clients": 1})
+    with pytest.raises(FitError, match="few is no experiment of the system catalogue"):
+        fit(points(other))
+
+
+def test_a_point_without_a_metric_is_refused() -> None:
+    given = points()
+    seen = {n: one for n, one in given[0].observed.items() if n != "service.db.cpu_s_per_op"}
+    with pytest.raises(FitError, match=r"few reports no service\.db\.cpu_s_per_op"):
+        fit([replace(given[0], observed=seen), *given[1:]])
