@@ -86,7 +86,7 @@ class CatalogueService:
         options_as(ServiceOptions, options)
         if foreign := [one.experiment for one in points if "form" not in one.config]:
             raise FitError(
-                f"{foreign[0]} is no experiment of the system catalogue",
+                f"{foreign[0]} is not an experiment of the system catalogue",
                 cure="let `from` name experiments of the system catalogue",
             )
         plain = [one for one in points if _is_plain(one)]

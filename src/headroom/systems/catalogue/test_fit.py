@@ -167,7 +167,7 @@ def test_missing_points_are_refused(is_kept: Callable[[SourcePoint], bool], reas
 
 def test_points_of_another_system_are_refused() -> None:
     other = replace(points()[0], config={"clients": 1})
-    with pytest.raises(FitError, match="few is no experiment of the system catalogue"):
+    with pytest.raises(FitError, match="few is not an experiment of the system catalogue"):
         fit(points(other))
 
 
