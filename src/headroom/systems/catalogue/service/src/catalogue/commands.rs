@@ -443,6 +443,22 @@ const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// Commands that succeed only if a statement has compared the epoch of users and groups.
+const SELF_CONFIRMING: [&str; 12] = [
+    "addentry",
+    "addentries",
+    "clearattr",
+    "dir",
+    "find",
+    "getattr",
+    "listentries",
+    "rm",
+    "selectattr",
+    "setattr",
+    "updateattr",
+    "updateattr_single",
+];
+
 /// Write lines.
 pub(super) async fn lines(
     reply: &mut Reply<'_>,
@@ -486,6 +502,14 @@ pub(super) async fn attempts(
     request: Request<'_>,
     reply: &mut Reply<'_>,
 ) -> Answer<()> {
+    let finds_out = match request {
+        Request::Words(name, _) => SELF_CONFIRMING.contains(&name),
+        Request::Native(_) => true,
+    };
+    // AMGA's clients begin with it: it asks nothing, and what follows finds out.
+    if !finds_out && !matches!(request, Request::Words("transaction", _)) {
+        client.confirm().await?;
+    }
     for _ in 0..ATTEMPTS {
         client.begin_plan();
         let ended = match request {
@@ -493,7 +517,12 @@ pub(super) async fn attempts(
             Request::Native(statement) => native::run(client, statement, reply).await,
         };
         match ended {
-            Ok(Ended::Done) => return Ok(()),
+            Ok(Ended::Done) => {
+                if finds_out {
+                    client.is_confirmed();
+                }
+                return Ok(());
+            }
             Ok(Ended::Stale) => {}
             Err(refusal) if is_about_plan(&refusal) && !reply.has_begun() => {
                 if !client.was_misled().await? {

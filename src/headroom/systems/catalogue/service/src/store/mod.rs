@@ -72,6 +72,9 @@ pub struct PoolState {
     pub idle: usize,
     /// Tasks that wait for one.
     pub waiting: usize,
+    /// How often one was taken: for each transaction once, in SQLite twice if it reads and then
+    /// writes.
+    pub leased: u64,
 }
 
 impl Shared {
@@ -237,15 +240,18 @@ fn shard(database: &Database, settings: &Arc<Settings>) -> Shard {
 
 fn state(Shard { reads, writes }: &Shard, database: &Database) -> PoolState {
     let (mut open, mut idle, mut waiting) = writes.counts();
+    let mut leased = writes.leased();
     if !Arc::ptr_eq(reads, writes) {
         let more = reads.counts();
         (open, idle, waiting) = (open + more.0, idle + more.1, waiting + more.2);
+        leased += reads.leased();
     }
     PoolState {
         database: database.to_string(),
         open,
         idle,
         waiting,
+        leased,
     }
 }
 

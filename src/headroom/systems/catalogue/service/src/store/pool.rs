@@ -4,7 +4,7 @@
 //! and an idle connection has neither a transaction nor a running statement. A lease that is dropped
 //! in the middle of something is cleaned up by a task, which keeps its place until that is done.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,7 @@ pub(super) struct Pool {
     idle: Mutex<Idles>,
     open: Arc<AtomicUsize>,
     waiting: Arc<AtomicUsize>,
+    leased: AtomicU64,
 }
 
 /// Idle connections.
@@ -58,6 +59,7 @@ impl Pool {
             }),
             open: Arc::default(),
             waiting: Arc::default(),
+            leased: AtomicU64::new(0),
         })
     }
 
@@ -78,6 +80,7 @@ impl Pool {
             let open = Counted::new(&self.open);
             (Link::connect(&self.origin).await?, open)
         };
+        self.leased.fetch_add(1, Ordering::Relaxed);
         Ok(Lease {
             held: Some((link, open, place)),
             stage: Stage::Free,
@@ -131,6 +134,11 @@ impl Pool {
         let [open, waiting] =
             [&self.open, &self.waiting].map(|count| count.load(Ordering::Relaxed));
         (open, self.idle().links.len(), waiting)
+    }
+
+    /// Return how often a connection was taken.
+    pub fn leased(&self) -> u64 {
+        self.leased.load(Ordering::Relaxed)
     }
 
     /// Wait for leases to end, as long as for a connection, and close all connections.

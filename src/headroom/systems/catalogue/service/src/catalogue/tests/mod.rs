@@ -1,6 +1,7 @@
 //! Commands on every database that is here.
 
 mod changes;
+mod logins;
 mod rights;
 mod together;
 
