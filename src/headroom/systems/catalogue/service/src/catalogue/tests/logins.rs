@@ -167,8 +167,11 @@ async fn a_certificate_of_another_person_has_that_persons_rights() {
         admin.does(&["getattr /secret/s n"]).await;
         let enter = async || world.enters(1, "", "/CN=Admin").await.ok().unwrap();
         let (mut one, mut other, mut third) = (enter().await, enter().await, enter().await);
-        root.does(&["user_subject_remove /CN=Admin", "user_subject_add ann /CN=Admin"])
-            .await;
+        root.does(&[
+            "user_subject_remove /CN=Admin",
+            "user_subject_add ann /CN=Admin",
+        ])
+        .await;
         one.is_refused(&[("getattr /secret/s n", 4)]).await;
         one.hears(&[("whoami", "0 1 | ann")]).await;
         other.is_refused(&[("user_create eve", 4)]).await;
