@@ -459,6 +459,9 @@ const SELF_CONFIRMING: [&str; 12] = [
     "updateattr_single",
 ];
 
+/// Commands and topics of AMGA that are missing here: its documents name them and say no more.
+const MISSING: [&str; 4] = ["execute", "link", "ticket", "view"];
+
 /// Write lines.
 pub(super) async fn lines(
     reply: &mut Reply<'_>,
@@ -547,7 +550,11 @@ fn is_about_plan(refusal: &Refusal) -> bool {
 
 fn check(name: &str, arguments: &[String]) -> Answer<()> {
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        let message = format!("no command `{}`; `help` lists them", name.escape_debug());
+        let message = if MISSING.contains(&name) {
+            format!("AMGA's `{name}` is missing here; `help` lists what there is")
+        } else {
+            format!("no command `{}`; `help` lists them", name.escape_debug())
+        };
         return Err(Refusal::new(Code::IllegalCommand, message));
     };
     if (command.least..=command.most).contains(&arguments.len()) {
@@ -740,7 +747,11 @@ async fn help(word: Option<&String>, reply: &mut Reply<'_>) -> Answer<Ended> {
         .map(|one| format!("{} {}: {}", one.name, one.usage, one.what))
         .collect();
     if shown.is_empty() {
-        let message = format!("no topic or command `{}`", word.escape_debug());
+        let message = if MISSING.contains(&word.as_str()) {
+            format!("AMGA's `{word}` is missing here")
+        } else {
+            format!("no topic or command `{}`", word.escape_debug())
+        };
         return Err(Refusal::new(Code::NotFound, message));
     }
     lines(reply, shown).await?;
