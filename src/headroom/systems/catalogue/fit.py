@@ -128,9 +128,9 @@ def _parameters(cpus: int, found: Mapping[str, float], target: Target) -> Iterat
 def _is_plain(point: SourcePoint) -> bool:
     """Return whether nothing but clients, one server and the database work at a point."""
     config = point.config
-    return (config["servers"], config["form"]) == (1, "transaction") and not any(
-        config.get(name) for name in _OTHERS
-    )
+    is_ours = config.get("architecture", "pool") == "pool" and config.get("fault", "none") == "none"
+    is_single = (config["servers"], config["form"]) == (1, "transaction")
+    return is_ours and is_single and not any(config.get(name) for name in _OTHERS)
 
 
 def _by_case(points: Iterable[SourcePoint], operation: str) -> dict[int, list[SourcePoint]]:

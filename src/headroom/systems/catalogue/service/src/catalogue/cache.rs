@@ -1,12 +1,16 @@
-//! Directories and persons that a server remembers. They may be old: see `guard`.
+//! Directories, persons and their certificates that a server remembers. They may be old: see `guard`.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::directory::{Directory, Person};
 use super::path::Path;
 
-/// Directories and persons, the most recently loaded ones.
+/// Certificates and persons that are remembered.
+const MAX_PERSONS: usize = 10_000;
+
+/// Directories, persons and certificates, the most recently loaded ones.
 #[derive(Debug)]
 pub struct Cache {
     max_directories: usize,
@@ -17,6 +21,8 @@ pub struct Cache {
 struct Kept {
     directories: HashMap<Path, Arc<Directory>>,
     persons: HashMap<String, Arc<Person>>,
+    /// Persons of the subjects of certificates, and the epoch at which they were.
+    subjects: HashMap<String, (String, i64)>,
 }
 
 impl Cache {
@@ -34,13 +40,10 @@ impl Cache {
         self.kept().directories.get(path).cloned()
     }
 
-    /// Remember a directory; if there are too many, one that comes to hand goes.
+    /// Remember a directory.
     pub fn keep_directory(&self, directory: &Arc<Directory>) {
         let mut kept = self.kept();
-        if kept.directories.len() >= self.max_directories {
-            let victim = kept.directories.keys().next().cloned();
-            victim.map(|path| kept.directories.remove(&path));
-        }
+        make_room(&mut kept.directories, self.max_directories);
         let path = directory.path.clone();
         kept.directories.insert(path, Arc::clone(directory));
     }
@@ -50,11 +53,28 @@ impl Cache {
         self.kept().persons.get(name).cloned()
     }
 
-    /// Remember a person; persons of older epochs go.
+    /// Remember a person; what is of older epochs goes.
     pub fn keep_person(&self, person: &Arc<Person>) {
         let mut kept = self.kept();
         kept.persons.retain(|_, known| known.epoch >= person.epoch);
+        kept.subjects.retain(|_, (_, epoch)| *epoch >= person.epoch);
+        make_room(&mut kept.persons, MAX_PERSONS);
         kept.persons.insert(person.name.clone(), Arc::clone(person));
+    }
+
+    /// Return the person of a certificate's subject, and the epoch at which it was so.
+    pub fn subject(&self, subject: &str) -> Option<(String, i64)> {
+        self.kept().subjects.get(subject).cloned()
+    }
+
+    /// Remember the person of a certificate's subject at an epoch; without one, forget it.
+    pub fn keep_subject(&self, subject: &str, found: Option<(String, i64)>) {
+        let mut kept = self.kept();
+        kept.subjects.remove(subject);
+        if let Some(found) = found {
+            make_room(&mut kept.subjects, MAX_PERSONS);
+            kept.subjects.insert(subject.to_owned(), found);
+        }
     }
 
     /// Forget directories that were found to be old, and a person.
@@ -68,5 +88,13 @@ impl Cache {
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Make room for one more: the one that comes to hand goes.
+fn make_room<K: Clone + Eq + Hash, V>(kept: &mut HashMap<K, V>, most: usize) {
+    if kept.len() >= most {
+        let victim = kept.keys().next().cloned();
+        victim.map(|key| kept.remove(&key));
     }
 }

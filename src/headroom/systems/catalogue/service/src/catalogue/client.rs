@@ -46,6 +46,17 @@ pub(super) enum Open {
     Lost,
 }
 
+/// A login whose certificate was remembered: it proves nothing until a statement has found that the
+/// epoch is the same.
+pub(super) struct Unconfirmed {
+    /// Of the certificate.
+    pub subject: String,
+    /// The name in the login block.
+    pub login: String,
+    /// When the certificate belonged to the person.
+    pub epoch: i64,
+}
+
 /// A person who has logged in.
 pub struct Client {
     pub(super) catalogue: Arc<Catalogue>,
@@ -60,6 +71,7 @@ pub struct Client {
     remembered: Vec<Arc<Directory>>,
     /// Whether the open transaction is of the running command alone.
     is_implicit: bool,
+    unconfirmed: Option<Unconfirmed>,
 }
 
 impl Client {
@@ -73,7 +85,34 @@ impl Client {
             planned: Vec::new(),
             remembered: Vec::new(),
             is_implicit: false,
+            unconfirmed: None,
         }
+    }
+
+    /// Return the client of a login that no statement has confirmed yet.
+    pub(super) fn unconfirmed(
+        catalogue: Arc<Catalogue>,
+        name: String,
+        unconfirmed: Unconfirmed,
+    ) -> Self {
+        Self {
+            unconfirmed: Some(unconfirmed),
+            ..Self::new(catalogue, name)
+        }
+    }
+
+    /// Ask whom the certificate of the login belongs to, unless that is sure.
+    pub(super) async fn confirm(&mut self) -> Answer<()> {
+        if let Some(Unconfirmed { subject, login, .. }) = &self.unconfirmed {
+            self.name = self.catalogue.certified(subject, login).await?;
+            self.unconfirmed = None;
+        }
+        Ok(())
+    }
+
+    /// Note that a statement has compared the epoch.
+    pub(super) fn is_confirmed(&mut self) {
+        self.unconfirmed = None;
     }
 
     /// Forget what the last attempt was planned with. The epoch of other databases follows the
@@ -82,6 +121,7 @@ impl Client {
         let cache = &self.catalogue.cache;
         cache.forget(&self.planned, &self.name);
         self.planned.clear();
+        self.confirm().await?;
         self.catalogue.spread_epoch().await
     }
 
@@ -98,7 +138,7 @@ impl Client {
     /// Return whether a refusal may come from something old that was remembered.
     pub(super) async fn was_misled(&mut self) -> Answer<bool> {
         let Some(person) = self.catalogue.cache.person(&self.name) else {
-            return Ok(false);
+            return Ok(self.unconfirmed.is_some());
         };
         let remembered = std::mem::take(&mut self.remembered);
         let nothing = Guard::new(&person, []);
@@ -127,7 +167,14 @@ impl Client {
 
     /// Return the person with groups.
     pub(super) async fn person(&mut self) -> Answer<Arc<Person>> {
-        self.catalogue.person(&self.name).await
+        let person = self.catalogue.person(&self.name).await?;
+        match &self.unconfirmed {
+            Some(unconfirmed) if unconfirmed.epoch != person.epoch => {
+                self.confirm().await?;
+                self.catalogue.person(&self.name).await
+            }
+            _ => Ok(person),
+        }
     }
 
     /// Return a directory.

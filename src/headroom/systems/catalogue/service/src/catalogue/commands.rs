@@ -447,6 +447,25 @@ const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// Commands that succeed only if a statement has compared the epoch of users and groups.
+const SELF_CONFIRMING: [&str; 12] = [
+    "addentry",
+    "addentries",
+    "clearattr",
+    "dir",
+    "find",
+    "getattr",
+    "listentries",
+    "rm",
+    "selectattr",
+    "setattr",
+    "updateattr",
+    "updateattr_single",
+];
+
+/// Commands and topics of AMGA that are missing here: its documents name them and say no more.
+const MISSING: [&str; 4] = ["execute", "link", "ticket", "view"];
+
 /// Write lines.
 pub(super) async fn lines(
     reply: &mut Reply<'_>,
@@ -551,6 +570,15 @@ pub(super) async fn attempts(
 }
 
 async fn plans(client: &mut Client, request: Request<'_>, reply: &mut Reply<'_>) -> Answer<()> {
+    let finds_out = match request {
+        Request::Words(name, _) => SELF_CONFIRMING.contains(&name),
+        Request::Native(..) => true,
+        Request::Call(_) => false,
+    };
+    // AMGA's clients begin with it: it asks nothing, and what follows finds out.
+    if !finds_out && !matches!(request, Request::Words("transaction", _)) {
+        client.confirm().await?;
+    }
     for _ in 0..ATTEMPTS {
         client.begin_plan();
         let ended = match request {
@@ -559,7 +587,12 @@ async fn plans(client: &mut Client, request: Request<'_>, reply: &mut Reply<'_>)
             Request::Call(call) => call::run(client, call, reply).await,
         };
         match ended {
-            Ok(Ended::Done) => return Ok(()),
+            Ok(Ended::Done) => {
+                if finds_out {
+                    client.is_confirmed();
+                }
+                return Ok(());
+            }
             Ok(Ended::Stale) => {}
             Err(refusal) if is_about_plan(&refusal) && !reply.has_begun() => {
                 if !client.was_misled().await? {
@@ -584,7 +617,11 @@ fn is_about_plan(refusal: &Refusal) -> bool {
 
 fn check(name: &str, arguments: &[String]) -> Answer<()> {
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        let message = format!("no command `{}`; `help` lists them", name.escape_debug());
+        let message = if MISSING.contains(&name) {
+            format!("AMGA's `{name}` is missing here; `help` lists what there is")
+        } else {
+            format!("no command `{}`; `help` lists them", name.escape_debug())
+        };
         return Err(Refusal::new(Code::IllegalCommand, message));
     };
     if (command.least..=command.most).contains(&arguments.len()) {
@@ -777,7 +814,11 @@ async fn help(word: Option<&String>, reply: &mut Reply<'_>) -> Answer<Ended> {
         .map(|one| format!("{} {}: {}", one.name, one.usage, one.what))
         .collect();
     if shown.is_empty() {
-        let message = format!("no topic or command `{}`", word.escape_debug());
+        let message = if MISSING.contains(&word.as_str()) {
+            format!("AMGA's `{word}` is missing here")
+        } else {
+            format!("no topic or command `{}`", word.escape_debug())
+        };
         return Err(Refusal::new(Code::NotFound, message));
     }
     lines(reply, shown).await?;

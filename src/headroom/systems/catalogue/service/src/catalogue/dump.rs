@@ -19,8 +19,7 @@ use crate::wire::reply::Reply;
 /// Entries that are read at once.
 const PAGE: i64 = 1000;
 
-/// Write the commands. Each page of entries is as it was at one moment; in a transaction of a
-/// database that has snapshots, all of them are.
+/// Write the commands. Each page of entries is as it was at one moment.
 pub(super) async fn dump(client: &mut Client, path: &str, reply: &mut Reply<'_>) -> Answer<Ended> {
     let first = client.here.resolve(path)?;
     let mut rules = Vec::new();
@@ -37,8 +36,11 @@ pub(super) async fn dump(client: &mut Client, path: &str, reply: &mut Reply<'_>)
         }
         rules.extend(rules_of(&directory));
         entries(client, &directory, &guard, reply).await?;
+        sequences(client, &directory, reply).await?;
         waiting.extend(children(client, &directory).await?);
     }
+    // A reference needs the unique rule of the other directory.
+    rules.sort_by_key(|line| line.starts_with("constraint_add_reference "));
     for line in rules {
         reply.line(&line).await.map_err(gone)?;
     }
@@ -152,6 +154,26 @@ async fn entries(
             _ => return Ok(()),
         }
     }
+}
+
+/// Write the commands that make sequences, which then continue.
+async fn sequences(
+    client: &mut Client,
+    directory: &Directory,
+    reply: &mut Reply<'_>,
+) -> Answer<()> {
+    let mut query = Sql::new("SELECT name, step, next FROM sequence WHERE dir = ");
+    query
+        .bind(Value::Integer(directory.id))
+        .text(" ORDER BY name");
+    let shard = client.catalogue.shard(&directory.path);
+    for row in client.query(shard, query).await?.rows {
+        let (name, path) = (quoted(&shown(&row[0])), quoted(directory.path.text()));
+        let (step, next) = (shown(&row[1]), shown(&row[2]));
+        let line = format!("sequence_create {name} {path} {step} {next}");
+        reply.line(&line).await.map_err(gone)?;
+    }
+    Ok(())
 }
 
 /// Return the commands that make an entry.

@@ -46,6 +46,7 @@ use crate::value::Value;
 use crate::wire::reply::Reply;
 use cache::Cache;
 pub use client::Client;
+use client::Unconfirmed;
 use directory::{ANYUSER, Person, ROOT};
 use path::Path;
 
@@ -222,6 +223,30 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Return the person of a certificate if this server knows it: then nothing is asked, and the
+    /// first command finds out whether it is still so. Only the first of several databases knows
+    /// at once of a change, so then each login asks it.
+    fn remembered(&self, who: &Who) -> Option<(String, Unconfirmed)> {
+        let Proof::Certificate {
+            subject,
+            is_limited,
+            ..
+        } = &who.proof
+        else {
+            return None;
+        };
+        if self.store.shards() > 1 || *is_limited && !self.settings.allows_limited_proxies {
+            return None;
+        }
+        let (name, epoch) = self.cache.subject(subject)?;
+        let unconfirmed = Unconfirmed {
+            subject: subject.clone(),
+            login: who.login.clone(),
+            epoch,
+        };
+        (who.login.is_empty() || name == who.login).then_some((name, unconfirmed))
+    }
+
     /// Return whom a proof lets in.
     async fn identify(&self, who: Who) -> Answer<String> {
         let refused = |message: &str| Refusal::new(Code::LoginRefused, message);
@@ -247,19 +272,7 @@ impl Catalogue {
             {
                 Err(refused("limited proxy certificates are not accepted"))
             }
-            Proof::Certificate { subject, .. } => {
-                let persons = self.rows(people::of_subject(&subject)).await?;
-                let names = persons.into_iter().filter_map(|mut row| match row.pop() {
-                    Some(Value::Text(name)) => Some(name),
-                    _ => None,
-                });
-                let fits = |name: &String| who.login.is_empty() || *name == who.login;
-                names.into_iter().find(fits).ok_or_else(|| {
-                    refused(&format!(
-                        "no such user belongs to the certificate {subject}"
-                    ))
-                })
-            }
+            Proof::Certificate { subject, .. } => self.certified(&subject, &who.login).await,
             Proof::Token(claims) => {
                 let person = claims
                     .person
@@ -284,6 +297,9 @@ impl Service for Shared {
     type Session = Client;
 
     async fn login(&self, who: Who) -> Answer<Client> {
+        if let Some((name, unconfirmed)) = self.0.remembered(&who) {
+            return Ok(Client::unconfirmed(Arc::clone(&self.0), name, unconfirmed));
+        }
         let person = self.0.identify(who).await?;
         self.0
             .client(&person)

@@ -7,6 +7,7 @@ use super::{Catalogue, shown, text};
 use crate::refusal::{Answer, Code, Refusal};
 use crate::store::sql::Sql;
 use crate::store::{Expect, Step};
+use crate::value::Value;
 use crate::wire::reply::Reply;
 
 /// Letters of the name of a user or a group.
@@ -38,10 +39,13 @@ pub(super) fn password(person: &str) -> Sql {
     sql
 }
 
-/// Return the query of the persons that a certificate belongs to.
-pub(super) fn of_subject(subject: &str) -> Sql {
-    let mut sql = Sql::new("SELECT person FROM credential WHERE subject = ");
-    sql.bind(text(subject));
+/// Return the query of the epoch, and of the person that a certificate belongs to.
+fn of_subject(subject: &str) -> Sql {
+    let mut sql = Sql::new(
+        "SELECT a.epoch, c.person FROM authority AS a \
+         LEFT JOIN credential AS c ON c.subject = ",
+    );
+    sql.bind(text(subject)).text(" WHERE a.id = 1");
     sql
 }
 
@@ -68,6 +72,22 @@ fn check_name(name: &str) -> Answer<()> {
 }
 
 impl Catalogue {
+    /// Ask which person a certificate belongs to, and remember it.
+    pub(super) async fn certified(&self, subject: &str, login: &str) -> Answer<String> {
+        let rows = self.rows(of_subject(subject)).await?;
+        let found = match rows.first().map(Vec::as_slice) {
+            Some([Value::Integer(epoch), Value::Text(name)]) => Some((name.clone(), *epoch)),
+            _ => None,
+        };
+        self.cache.keep_subject(subject, found.clone());
+        let name = found.map(|(name, _)| name);
+        name.filter(|name| login.is_empty() || name == login)
+            .ok_or_else(|| {
+                let message = format!("no such user belongs to the certificate {subject}");
+                Refusal::new(Code::LoginRefused, message)
+            })
+    }
+
     /// Refuse a person that does not exist.
     pub(super) async fn demand_person(&self, name: &str) -> Answer<()> {
         let mut query = Sql::new("SELECT 1 FROM person WHERE name = ");

@@ -13,6 +13,7 @@ use super::rights::{Acl, Rights};
 use super::{new_id, text};
 use crate::language::pattern::Pattern;
 use crate::refusal::{Answer, Code, Refusal};
+use crate::server::Session as _;
 use crate::store::sql::Sql;
 use crate::store::{Expect, Step};
 use crate::value::Value;
@@ -57,7 +58,19 @@ pub(super) async fn createdir(
     let shard = client.catalogue.shard(&path);
     let parent = client.directory_in(shard, &parent).await?;
     parent.demand(&person, Rights::WRITE)?;
-    let layout = new_layout(&parent, options)?;
+    let layout = if parent.id == ROOT_ID && shard != 0 {
+        // Attributes of the root are in the first database alone.
+        let rows = client
+            .catalogue
+            .rows(Directory::query(&parent.path))
+            .await?;
+        let row = rows
+            .first()
+            .ok_or_else(|| super::client::no_directory(&parent.path))?;
+        new_layout(&Directory::of_row(row)?, options)?
+    } else {
+        new_layout(&parent, options)?
+    };
     let guard = Guard::new(&person, [&*parent]);
     let mut sql = insert_directory();
     sql.text(" SELECT ")
@@ -344,6 +357,11 @@ async fn change_directory(
     let person = client.person().await?;
     directory.demand_owner(&person)?;
     demand_gift(&person, change)?;
+    let is_in_all = directory.id == ROOT_ID && client.catalogue.store.shards() > 1;
+    if is_in_all && client.is_in_transaction() {
+        let message = "/ is in each database: it is changed outside of transactions";
+        return Err(Refusal::new(Code::Transaction, message));
+    }
     let mut set = Sql::new("UPDATE directory SET version = version + 1, ");
     match change {
         Change::Owner(owner) => {
@@ -367,7 +385,7 @@ async fn change_directory(
     let ended = client
         .changed(shard, &guard, steps, "", [&**directory].into_iter())
         .await?;
-    if directory.id == ROOT_ID && ended == Ended::Done {
+    if is_in_all && ended == Ended::Done {
         for other in client
             .shards_below(&directory.path)
             .filter(|other| *other != shard)

@@ -76,6 +76,9 @@ pub struct PoolState {
     pub size: usize,
     /// Statements that were sent, since the start.
     pub statements: u64,
+    /// How often one was taken: for each transaction once, in SQLite twice if it reads and then
+    /// writes.
+    pub leased: u64,
 }
 
 impl Shared {
@@ -246,12 +249,14 @@ fn shard(database: &Database, settings: &Arc<Settings>) -> Shard {
 
 fn state(Shard { reads, writes }: &Shard, database: &Database) -> PoolState {
     let (mut open, mut idle, mut waiting) = writes.counts();
+    let mut leased = writes.leased();
     let (mut size, mut statements) = writes.size_and_statements();
     if !Arc::ptr_eq(reads, writes) {
         let more = reads.counts();
         (open, idle, waiting) = (open + more.0, idle + more.1, waiting + more.2);
         let more = reads.size_and_statements();
         (size, statements) = (size + more.0, statements + more.1);
+        leased += reads.leased();
     }
     PoolState {
         database: database.to_string(),
@@ -260,6 +265,7 @@ fn state(Shard { reads, writes }: &Shard, database: &Database) -> PoolState {
         waiting,
         size,
         statements,
+        leased,
     }
 }
 

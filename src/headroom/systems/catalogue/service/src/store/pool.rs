@@ -30,6 +30,7 @@ pub(super) struct Pool {
     open: Arc<AtomicUsize>,
     waiting: Arc<AtomicUsize>,
     statements: AtomicU64,
+    leased: AtomicU64,
 }
 
 /// Idle connections.
@@ -60,6 +61,7 @@ impl Pool {
             open: Arc::default(),
             waiting: Arc::default(),
             statements: AtomicU64::new(0),
+            leased: AtomicU64::new(0),
         })
     }
 
@@ -80,6 +82,7 @@ impl Pool {
             let open = Counted::new(&self.open);
             (Link::connect(&self.origin).await?, open)
         };
+        self.leased.fetch_add(1, Ordering::Relaxed);
         Ok(Lease {
             held: Some((link, open, place)),
             stage: Stage::Free,
@@ -138,6 +141,11 @@ impl Pool {
     /// Return the number of connections at most, and of statements that were sent.
     pub fn size_and_statements(&self) -> (usize, u64) {
         (self.size, self.statements.load(Ordering::Relaxed))
+    }
+
+    /// Return how often a connection was taken.
+    pub fn leased(&self) -> u64 {
+        self.leased.load(Ordering::Relaxed)
     }
 
     /// Wait for leases to end, as long as for a connection, and close all connections.

@@ -68,7 +68,7 @@ impl Settings {
 pub enum Database {
     /// A file of SQLite.
     Sqlite(PathBuf),
-    /// A URL of PostgreSQL; see `postgres` for its TLS settings.
+    /// A URL of PostgreSQL.
     Postgres(String),
     /// A URL of MariaDB.
     Mysql(String),
@@ -119,6 +119,39 @@ impl fmt::Debug for Database {
     }
 }
 
+/// Return a URL without its settings of TLS, and the file of the CAs that its server's certificate is
+/// checked with, if connections are to be encrypted.
+///
+/// A URL with `sslrootcert=FILE` wants TLS and a certificate of one of these CAs for the name of the
+/// host; `sslmode=disable`, the default without that file, wants none. There is no TLS that trusts
+/// every certificate: it does not protect from attackers who change packets.
+pub(super) fn split_tls(url: &str) -> Result<(String, Option<String>), StoreError> {
+    let (place, settings) = url.split_once('?').unwrap_or((url, ""));
+    let mut roots = None;
+    let mut mode = None;
+    let mut others = Vec::new();
+    for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
+        match setting.split_once('=') {
+            Some(("sslrootcert", path)) => roots = Some(path.to_owned()),
+            Some(("sslmode", value)) => mode = Some(value),
+            _ => others.push(setting),
+        }
+    }
+    match (mode, &roots) {
+        (None | Some("disable"), None)
+        | (None | Some("require" | "verify-ca" | "verify-full"), Some(_)) => {
+            Ok((format!("{place}?{}", others.join("&")), roots))
+        }
+        _ => {
+            let mode = mode.unwrap_or_default();
+            Err(StoreError::Fault(format!(
+                "`sslmode={mode}` does not fit; give `sslrootcert=FILE` to use TLS, or \
+                 `sslmode=disable`"
+            )))
+        }
+    }
+}
+
 /// Return host, port and name: a URL without user, password and settings.
 fn place(url: &str) -> &str {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
@@ -141,6 +174,22 @@ mod tests {
         assert_eq!(database, Database::Mysql("mysql://me@db/name".to_owned()));
         assert!("sqlite:".parse::<Database>().is_err());
         assert!("oracle://db".parse::<Database>().is_err());
+    }
+
+    #[test]
+    fn encryption_needs_a_file_of_cas() {
+        let plain = Ok(("mysql://db/name?a=b".to_owned(), None));
+        assert_eq!(split_tls("mysql://db/name?sslmode=disable&a=b"), plain);
+        let checked = Ok(("mysql://db/name?".to_owned(), Some("ca.pem".to_owned())));
+        assert_eq!(
+            split_tls("mysql://db/name?sslrootcert=ca.pem&sslmode=verify-ca"),
+            checked
+        );
+        for refused in ["sslmode=require", "sslmode=disable&sslrootcert=ca.pem"] {
+            let url = format!("mysql://db/name?{refused}");
+            let error = split_tls(&url).unwrap_err().to_string();
+            assert!(error.contains("`sslrootcert=FILE`"), "{error}");
+        }
     }
 
     #[test]

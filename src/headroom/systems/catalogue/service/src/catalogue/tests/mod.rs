@@ -1,6 +1,9 @@
 //! Commands on every database that is here.
 
+mod backups;
 mod changes;
+mod divided;
+mod logins;
 mod rights;
 mod together;
 
@@ -63,7 +66,7 @@ impl Someone {
 struct World {
     name: &'static str,
     servers: [Arc<Catalogue>; 2],
-    _place: Place,
+    _places: Vec<Place>,
 }
 
 impl World {
@@ -77,20 +80,26 @@ impl World {
 async fn worlds() -> Vec<World> {
     let mut worlds = Vec::new();
     for place in databases() {
-        let mut servers = Vec::new();
-        for _ in 0..2 {
-            let store = Store::open(place.settings.clone()).await.unwrap();
-            servers.push(Catalogue::open(store, Settings::default()).await.unwrap());
-        }
-        let servers = servers
-            .try_into()
-            .unwrap_or_else(|_| unreachable!("two servers"));
-        worlds.push(World {
-            name: place.name,
-            servers,
-            _place: place,
-        });
+        worlds.push(world(vec![place]).await);
     }
     assert!(!worlds.is_empty());
     worlds
+}
+
+/// Return a catalogue that is divided among fresh databases of one kind.
+async fn world(places: Vec<Place>) -> World {
+    let databases = places.iter().flat_map(|place| &place.settings.databases);
+    let settings = crate::store::Settings {
+        databases: databases.cloned().collect(),
+        ..places[0].settings.clone()
+    };
+    let server = async || {
+        let store = Store::open(settings.clone()).await.unwrap();
+        Catalogue::open(store, Settings::default()).await.unwrap()
+    };
+    World {
+        name: places[0].name,
+        servers: [server().await, server().await],
+        _places: places,
+    }
 }

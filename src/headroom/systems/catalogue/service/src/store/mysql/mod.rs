@@ -1,4 +1,4 @@
-//! MariaDB. The connection is not encrypted: its server belongs on the same host or network.
+//! MariaDB.
 //!
 //! The library reads a result with the connection borrowed; so a task reads the rows of a streamed
 //! query, and gives the connection back after the last one.
@@ -7,17 +7,18 @@ mod errors;
 mod values;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mysql_async::prelude::Queryable as _;
-use mysql_async::{BinaryProtocol, Conn, Opts, OptsBuilder, QueryResult};
+use mysql_async::{BinaryProtocol, Conn, Opts, OptsBuilder, QueryResult, SslOpts};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::GRACE;
 use super::error::{Failure, StoreError};
 use super::rows::{Row, Stream};
-use super::settings::Settings;
+use super::settings::{Settings, split_tls};
 use super::step::{Expect, Outcome, Ran, Rendered};
 use errors::failure;
 use values::{decode, parameters};
@@ -55,7 +56,14 @@ impl Link {
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, StoreError> {
         // The error of the library may repeat the password.
         let unclear = |_| StoreError::Fault("the URL of MariaDB cannot be read".to_owned());
-        let opts = OptsBuilder::from_opts(Opts::from_url(url).map_err(unclear)?)
+        let (url, roots) = split_tls(url)?;
+        let tls = roots.map(|path| {
+            SslOpts::default()
+                .with_root_certs(vec![PathBuf::from(path).into()])
+                .with_disable_built_in_roots(true)
+        });
+        let opts = OptsBuilder::from_opts(Opts::from_url(&url).map_err(unclear)?)
+            .ssl_opts(tls)
             .prefer_socket(false)
             .tcp_keepalive(Some(KEEPALIVE))
             .client_found_rows(true)

@@ -1,8 +1,6 @@
 //! Where a server is and how its certificate is checked.
 //!
-//! A URL with `sslrootcert=FILE` wants TLS and a certificate of one of these CAs for the name of the
-//! host; `sslmode=disable`, the default without that file, wants none. There is no TLS that trusts
-//! every certificate: it does not protect from attackers who change packets.
+//! The settings in its URL are those of [`split_tls`].
 
 use std::future::Future;
 use std::io;
@@ -21,6 +19,7 @@ use tokio_postgres::{Config, Socket};
 use tokio_rustls::{TlsConnector, client};
 
 use super::super::error::StoreError;
+use super::super::settings::split_tls;
 
 /// A server.
 pub struct Target {
@@ -33,34 +32,11 @@ pub struct Target {
 impl Target {
     /// Return the server of a URL.
     pub fn parse(url: &str) -> Result<Self, StoreError> {
-        let (place, settings) = url.split_once('?').unwrap_or((url, ""));
-        let mut roots = None;
-        let mut mode = None;
-        let mut others = Vec::new();
-        for setting in settings.split('&').filter(|setting| !setting.is_empty()) {
-            match setting.split_once('=') {
-                Some(("sslrootcert", path)) => roots = Some(path),
-                Some(("sslmode", value)) => mode = Some(value),
-                _ => others.push(setting),
-            }
-        }
-        let url = format!("{place}?{}", others.join("&"));
+        let (url, roots) = split_tls(url)?;
         // The error of the library may repeat the password.
         let unclear = |_| StoreError::Fault("the URL of PostgreSQL cannot be read".to_owned());
         let mut config: Config = url.parse().map_err(unclear)?;
-        let tls = match (mode, roots) {
-            (None | Some("disable"), None) => Tls(None),
-            (None | Some("require" | "verify-ca" | "verify-full"), Some(path)) => {
-                Tls(Some(connector(path)?))
-            }
-            (mode, _) => {
-                let mode = mode.unwrap_or_default();
-                return Err(StoreError::Fault(format!(
-                    "`sslmode={mode}` does not fit; give `sslrootcert=FILE` to use TLS, or \
-                     `sslmode=disable`"
-                )));
-            }
-        };
+        let tls = Tls(roots.as_deref().map(connector).transpose()?);
         let has_tls = tls.0.is_some();
         config.ssl_mode(if has_tls {
             SslMode::Require

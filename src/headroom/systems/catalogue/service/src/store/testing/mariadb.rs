@@ -1,6 +1,6 @@
 //! MariaDB: the system's programs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,6 +10,8 @@ use mysql_async::{Conn, Opts};
 use super::server::{Server, answered, folder, prepare, wait};
 
 static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+#[cfg(test)]
+static CA: OnceLock<PathBuf> = OnceLock::new();
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Return the URL of a fresh database.
@@ -59,6 +61,7 @@ fn start() -> Option<Server> {
     argv.extend(words.map(str::to_owned));
     argv.push("--auth-root-authentication-method=normal".to_owned());
     prepare(&argv);
+    let certified = certify(&folder);
     let socket = format!("--socket={}", folder.join("socket").display());
     Some(Server::start("TERM", &folder, |port| {
         let words = [
@@ -75,9 +78,37 @@ fn start() -> Option<Server> {
         ];
         let mut argv = vec![server.display().to_string()];
         argv.extend(words.iter().chain(&limits).map(|word| (*word).to_owned()));
+        argv.extend(certified);
         argv.push(format!("--port={port}"));
         argv
     }))
+}
+
+/// Make a certificate for the server, which others need to test their own TLS; return its settings.
+#[cfg(test)]
+fn certify(folder: &Path) -> Vec<String> {
+    let ca = crate::testing::pki::Ca::new("CA");
+    ca.issue("localhost", 1).write(folder, "localhost");
+    let file = folder.join("ca.pem");
+    std::fs::write(&file, &ca.pem).expect("a file can be written");
+    let _ = CA.set(file);
+    let file = |option, name| format!("--{option}={}", folder.join(name).display());
+    vec![
+        file("ssl-cert", "localhost.pem"),
+        file("ssl-key", "localhost.key"),
+    ]
+}
+
+#[cfg(not(test))]
+fn certify(_folder: &Path) -> Vec<String> {
+    Vec::new()
+}
+
+/// Return the file of the CA of the running server.
+#[cfg(test)]
+pub fn ca() -> Option<PathBuf> {
+    SERVER.get_or_init(start).as_ref()?;
+    CA.get().cloned()
 }
 
 /// Return where a program is. Debian keeps servers where ordinary users do not look.

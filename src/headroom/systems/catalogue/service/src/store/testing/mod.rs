@@ -7,6 +7,8 @@ mod mariadb;
 mod postgres;
 mod server;
 
+#[cfg(test)]
+pub(in crate::store) use mariadb::ca as ca_of_mariadb;
 use tempfile::TempDir;
 
 use super::Settings;

@@ -1,4 +1,5 @@
-//! TLS to PostgreSQL, against a server that refuses all clients once the handshake is done.
+//! TLS to PostgreSQL, against a server that refuses all clients once the handshake is done; and to
+//! MariaDB itself.
 
 use std::path::Path;
 
@@ -8,6 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::security::tls::{Settings as TlsSettings, Tls};
+use crate::store::Database;
+use crate::store::testing::ca_of_mariadb;
 
 /// An error of the server: fields with a letter, each ended by a zero.
 const REFUSED: &[u8] = b"SFATAL\0VFATAL\0C28000\0Mnobody is let in\0\0";
@@ -46,6 +49,47 @@ async fn a_certificate_of_the_named_ca_for_the_named_host_is_accepted() {
             Some(StoreError::Away(told)) if told.contains(reason) => {}
             other => panic!("{host} with the {} CA: {other:?}", ca.display()),
         }
+    }
+}
+
+#[tokio::test]
+async fn mariadb_is_encrypted_for_the_named_ca_and_host() {
+    let (Some(place), Some(ca)) = (database(Dialect::Mysql), ca_of_mariadb()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    certify(folder.path(), "wrong");
+    let wrong = folder.path().join("wrong.pem");
+    let Database::Mysql(plain) = &place.settings.databases[0] else {
+        panic!("another database");
+    };
+    let cipher = async |url: String| {
+        let settings = Settings {
+            databases: vec![url.parse().unwrap()],
+            ..Settings::default()
+        };
+        let store = Store::open(settings).await?;
+        let query = "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS \
+                     WHERE VARIABLE_NAME = 'SSL_CIPHER'";
+        let found = one(&store, Sql::new(query)).await?;
+        Ok::<_, StoreError>(found.rows[0][0].clone())
+    };
+    assert_eq!(cipher(plain.clone()).await, Ok(text("")));
+    let named = plain.replace("127.0.0.1", "localhost");
+    let url = format!("{named}?sslrootcert={}", ca.display());
+    let found = cipher(url).await.unwrap();
+    assert_ne!(found, text(""));
+    for (url, ca) in [
+        (&named, &wrong),
+        (plain, &ca),
+        (&named, &folder.path().join("no")),
+    ] {
+        let url = format!("{url}?sslrootcert={}", ca.display());
+        let refused = cipher(url.clone()).await;
+        assert!(
+            matches!(refused, Err(StoreError::Away(_))),
+            "{url}: {refused:?}"
+        );
     }
 }
 
