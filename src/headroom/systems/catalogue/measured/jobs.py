@@ -1,6 +1,6 @@
 """Jobs of the load's processes; `service/src/load/job.rs` describes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def load_jobs(
     config: Mapping[str, Value],
     *,
     seed: int,
-    address: str,
+    addresses: Sequence[str],
     certificates: Path,
     statements: Mapping[str, list[str]],
     known: int,
@@ -33,8 +33,8 @@ def load_jobs(
 
     Parameters
     ----------
-    address
-        Where clients connect.
+    addresses
+        Where clients connect, one process after the other.
     statements
         SQL of each operation, for clients of the database.
     known
@@ -48,7 +48,7 @@ def load_jobs(
     for number, clients in enumerate(_shares(int(config["clients"]), int(config["processes"]))):
         yield {
             "seed": (seed + number * _SEED_STEP) % (1 << 63),
-            "target": _target(config, address, certificates, statements),
+            "target": _target(config, addresses[number % len(addresses)], certificates, statements),
             "connections": "per_client" if int(config["case"]) >= LASTING else "per_operation",
             "pause_s": config["pause_s"],
             "form": config["form"],

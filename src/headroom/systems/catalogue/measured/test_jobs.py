@@ -7,7 +7,7 @@ import pytest
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.direct import general, logged
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs
-from headroom.systems.catalogue.measured.parameters import PARAMETERS
+from headroom.systems.catalogue.measured.parameters import PARAMETERS, line_names
 
 CONFIG: dict[str, Value] = {one.name: one.default for one in PARAMETERS if one.default is not None}
 SQL = {"insert": ["insert"], "query": ["select"]}
@@ -15,7 +15,7 @@ SQL = {"insert": ["insert"], "query": ["select"]}
 
 def jobs(**levels: Value) -> list[dict[str, object]]:
     found = load_jobs(
-        {**CONFIG, **levels}, seed=7, address="127.0.0.1:1", certificates=Path("/c"),
+        {**CONFIG, **levels}, seed=7, addresses=["127.0.0.1:1", "127.0.0.1:2"], certificates=Path("/c"),
         statements=SQL, known=5, seconds=1.0, new_prefix="run1-",
     )  # fmt: skip
     return list(found)
@@ -89,3 +89,13 @@ def test_a_direct_architecture_opens_connections_to_the_database() -> None:
 def test_a_fill_has_no_more_connections_than_there_are_processes() -> None:
     config = {**CONFIG, "architecture": "process", "workers": 3}
     assert fill_job(config, address="127.0.0.1:1", known=5)["load"]["connections"] == 3
+
+
+def test_ten_thousand_clients_share_two_lines() -> None:
+    far = {**CONFIG, "clients": 10_000, "rtt_s": 0.3}
+    assert line_names({**far, "processes": 2}) == ["line", "line1"]
+    assert line_names({**far, "processes": 1}) == ["line"]
+    assert line_names({**far, "rtt_s": 0.0}) == []
+    targets = [job["target"] for job in jobs(clients=10_000, processes=2, rtt_s=0.3)]
+    addresses = [target["address"] for target in targets if isinstance(target, dict)]
+    assert addresses == ["127.0.0.1:1", "127.0.0.1:2"]
