@@ -29,6 +29,7 @@ _SERVER = """\
 [server]
 listen = "127.0.0.1:{{{name}.port}}"
 sessions = "no"
+opening_timeout_s = 300
 max_connections = {most}
 max_connections_per_address = {most}
 max_connections_per_person = {most}

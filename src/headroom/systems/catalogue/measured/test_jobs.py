@@ -15,7 +15,8 @@ SQL = {"insert": ["insert"], "query": ["select"]}
 
 def jobs(**levels: Value) -> list[dict[str, object]]:
     found = load_jobs(
-        {**CONFIG, **levels}, seed=7, addresses=["127.0.0.1:1", "127.0.0.1:2"], certificates=Path("/c"),
+        {**CONFIG, **levels}, seed=7, certificates=Path("/c"),
+        addresses=["127.0.0.1:1", "127.0.0.1:2"],
         statements=SQL, known=5, seconds=1.0, new_prefix="run1-",
     )  # fmt: skip
     return list(found)
