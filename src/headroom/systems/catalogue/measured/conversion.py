@@ -16,6 +16,10 @@ _BUSY = 0.8
 """Share of its processors from which a load may limit a result."""
 
 
+_LATE = 0.5
+"""Share of late operations from which an open load may be more than can be served."""
+
+
 def completions(result: Mapping[str, Any]) -> int:
     """Return the operations that succeeded."""
     return int(sum(one["completion_count"] for one in result["classes"].values()))
@@ -81,7 +85,21 @@ def run_of(
         faults=(problem,) if problem else (),
         remarks=tuple(remarks),
         samples=_samples(result["samples"]),
+        offered=_offered(result, values),
     )
+
+
+def _offered(result: Mapping[str, Any], values: dict[str, float]) -> dict[str, float]:
+    """Return the rate that arrived if many operations waited for a connection, or nothing.
+
+    Then the operations that were served have a rate of their own, up to the last end.
+    """
+    done = completions(result)
+    arrived = done + values["error_count"] + values["unfinished_count"]
+    if values["late_count"] <= _LATE * done:
+        return {}
+    values["throughput"] = done / max(result["end_s"], 1e-9)
+    return {"throughput": arrived / max(result["load_s"], 1e-9)}
 
 
 def _only(tables: Mapping[str, Any], operation: str) -> list[Mapping[str, Any]]:

@@ -1,6 +1,6 @@
 """Jobs of the load's processes; `service/src/load/job.rs` describes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from headroom.systems.catalogue.model import LASTING, TLS
 KNOWN_PREFIX = "known-"
 _FILL_CONNECTIONS = 8
 _DRAIN_S = 10.0
+_SLOWEST_PER_S = 100.0
+"""Operations per second below which the last ones of many clients may be cut off."""
 _PAUSES_AT_END = 2
 """Pauses that clients may still end; more may wait for a process than end in any useful time."""
 _SEED_STEP = 1 << 32
@@ -22,7 +24,7 @@ def load_jobs(
     config: Mapping[str, Value],
     *,
     seed: int,
-    address: str,
+    addresses: Sequence[str],
     certificates: Path,
     statements: Mapping[str, list[str]],
     known: int,
@@ -33,8 +35,8 @@ def load_jobs(
 
     Parameters
     ----------
-    address
-        Where clients connect.
+    addresses
+        Where clients connect, one process after the other.
     statements
         SQL of each operation, for clients of the database.
     known
@@ -48,7 +50,7 @@ def load_jobs(
     for number, clients in enumerate(_shares(int(config["clients"]), int(config["processes"]))):
         yield {
             "seed": (seed + number * _SEED_STEP) % (1 << 63),
-            "target": _target(config, address, certificates, statements),
+            "target": _target(config, addresses[number % len(addresses)], certificates, statements),
             "connections": "per_client" if int(config["case"]) >= LASTING else "per_operation",
             "pause_s": config["pause_s"],
             "form": config["form"],
@@ -62,7 +64,7 @@ def load_jobs(
             },
             "stop": {"seconds": seconds},
             "opening_limit": max(clients, 128),
-            "drain_s": _PAUSES_AT_END * float(config["pause_s"]) or _DRAIN_S,
+            "drain_s": _drain_s(config),
         }
         first += clients
 
@@ -126,6 +128,12 @@ def _target(
             "resumes": config["resumes"],
         }
     return target
+
+
+def _drain_s(config: Mapping[str, Value]) -> float:
+    if pause_s := float(config["pause_s"]):
+        return _PAUSES_AT_END * pause_s
+    return max(_DRAIN_S, int(config["clients"]) / _SLOWEST_PER_S)
 
 
 def _arrivals(config: Mapping[str, Value], clients: int) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from headroom.systems.catalogue.measured.faults import (
     read_journal,
 )
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
-from headroom.systems.catalogue.measured.parameters import groups_for, has_service
+from headroom.systems.catalogue.measured.parameters import groups_for, line_names
 from headroom.systems.catalogue.measured.services import (
     DATABASE,
     LOAD,
@@ -123,12 +123,12 @@ class Measuring:
         new_prefix: str,
     ) -> Run:
         """Put the load on, observe it, and return what was found."""
-        enters = "line" if has_service(config, "line") else entrance(config)
+        enters = line_names(config) or [entrance(config)]
         jobs = [
             *load_jobs(
                 config,
                 seed=seed,
-                address=f"{HOST}:{words[f'{enters}.port']}",
+                addresses=[f"{HOST}:{words[f'{name}.port']}" for name in enters],
                 certificates=self.certificates,
                 statements=statements,
                 known=self.known,

@@ -10,6 +10,7 @@ from headroom.recording.observers.postgres import postgres_metrics
 from headroom.systems.catalogue.model import DIRECT, TLS
 
 MOST_SERVERS = 16
+_MOST_OF_A_LINE = 8000
 POOL, PROCESS, DATABASE_ALONE = "pool", "process", "direct"
 """Architectures."""
 
@@ -124,12 +125,14 @@ def groups_for(config: Mapping[str, Value]) -> tuple[list[str], list[str]]:
 
     Examples
     --------
-    >>> point = {"case": 1, "architecture": "pool", "servers": 2, "server_cpus": 0.5, "rtt_s": 0.0}
+    >>> point = {"case": 1, "architecture": "pool", "servers": 2, "server_cpus": 0.5, "rtt_s": 0.0,
+    ...          "clients": 8, "processes": 1}
     >>> groups_for(point)[0]
     ['program', 'service.db', 'service.amga1', 'service.amga2', 'service.balancer']
     """
     servers = [f"service.{name}" for name in server_names(config)]
-    others = [f"service.{name}" for name in ("balancer", "line") if has_service(config, name)]
+    balancer = ["balancer"] if has_balancer(config) else []
+    others = [f"service.{name}" for name in (*balancer, *line_names(config))]
     limited = servers if config["server_cpus"] else []
     return [PROGRAM, "service.db", *servers, *others], limited
 
@@ -139,10 +142,19 @@ def server_names(config: Mapping[str, Value]) -> list[str]:
     return [f"amga{number}" for number in range(1, int(config["servers"]) + 1)]
 
 
-def has_service(config: Mapping[str, Value], name: str) -> bool:
-    """Return whether a point has a balancer, or a line that delays."""
-    if name == "line":
-        return float(config["rtt_s"]) > 0.0
+def line_names(config: Mapping[str, Value]) -> list[str]:
+    """Return the names of the delaying lines: each has two open files for a client.
+
+    Processes of the load share them, so there are no more lines than processes.
+    """
+    if not config["rtt_s"]:
+        return []
+    count = min(-(-int(config["clients"]) // _MOST_OF_A_LINE), int(config["processes"]))
+    return [f"line{number or ''}" for number in range(count)]
+
+
+def has_balancer(config: Mapping[str, Value]) -> bool:
+    """Return whether connections are spread over several servers."""
     return int(config["servers"]) > 1 and not is_direct(config)
 
 

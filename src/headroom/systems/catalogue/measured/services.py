@@ -10,8 +10,9 @@ from headroom.recording.services.table import LimitsTable, ReadyTable, ServiceTa
 from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.parameters import (
     PROCESS,
-    has_service,
+    has_balancer,
     is_direct,
+    line_names,
     server_names,
 )
 
@@ -28,6 +29,7 @@ _SERVER = """\
 [server]
 listen = "127.0.0.1:{{{name}.port}}"
 sessions = "no"
+opening_timeout_s = 300
 max_connections = {most}
 max_connections_per_address = {most}
 max_connections_per_person = {most}
@@ -106,10 +108,10 @@ def service_tables(
     yield ServiceTable(name="db", kind="postgres", settings=settings, limits=limits)
     for name in server_names(config):
         yield _server(name, config, certificates)
-    if has_service(config, "balancer"):
+    if has_balancer(config):
         yield _balancer(config)
-    if has_service(config, "line"):
-        yield _line(config)
+    for line in line_names(config):
+        yield _line(line, config)
 
 
 def _server(name: str, config: Mapping[str, Value], certificates: Path) -> ServiceTable:
@@ -160,18 +162,19 @@ def _most_balanced() -> int:
     return _MOST_CLIENTS if files == resource.RLIM_INFINITY else (files - _OTHER_FILES) // 2
 
 
-def _line(config: Mapping[str, Value]) -> ServiceTable:
+def _line(name: str, config: Mapping[str, Value]) -> ServiceTable:
+    share = -(-int(config["clients"]) // len(line_names(config)))
     argv = [
-        str(companion(LINE)), "--listen", "127.0.0.1:{line.port}",
+        str(companion(LINE)), "--listen", f"127.0.0.1:{{{name}.port}}",
         "--to", f"127.0.0.1:{{{entrance(config)}.port}}",
         "--one-way-ms", f"{500.0 * float(config['rtt_s']):g}",
-        "--connections", str(config["clients"]),
+        "--connections", str(share + int(config["processes"])),
     ]  # fmt: skip
-    return ServiceTable(name="line", argv=argv, ready=ReadyTable(port="port"))
+    return ServiceTable(name=name, argv=argv, ready=ReadyTable(port="port"))
 
 
 def entrance(config: Mapping[str, Value]) -> str:
     """Return the service to which a client without delay connects."""
     if is_direct(config):
         return "db"
-    return "balancer" if has_service(config, "balancer") else "amga1"
+    return "balancer" if has_balancer(config) else "amga1"

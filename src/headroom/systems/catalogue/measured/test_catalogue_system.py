@@ -98,6 +98,12 @@ def test_an_open_load_has_its_rate(system: CatalogueSystem) -> None:
     run = measured(system, case=3, rate_per_s=50.0, clients=4)
     (histogram,) = run.histograms
     assert 0.6 * 50.0 * 0.5 <= histogram.counts.sum() <= 0.6 * 50.0 * 1.5
+    assert run.offered == {}
+
+
+def test_an_open_load_above_the_capacity_tells_what_was_offered(system: CatalogueSystem) -> None:
+    run = measured(system, case=3, rate_per_s=50_000.0, clients=4)
+    assert run.offered["throughput"] > 2.0 * run.values["throughput"] > 0.0
 
 
 def test_tickets_shorten_handshakes(system: CatalogueSystem) -> None:

@@ -7,7 +7,7 @@ import pytest
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.direct import general, logged
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs
-from headroom.systems.catalogue.measured.parameters import PARAMETERS
+from headroom.systems.catalogue.measured.parameters import PARAMETERS, line_names
 
 CONFIG: dict[str, Value] = {one.name: one.default for one in PARAMETERS if one.default is not None}
 SQL = {"insert": ["insert"], "query": ["select"]}
@@ -15,7 +15,8 @@ SQL = {"insert": ["insert"], "query": ["select"]}
 
 def jobs(**levels: Value) -> list[dict[str, object]]:
     found = load_jobs(
-        {**CONFIG, **levels}, seed=7, address="127.0.0.1:1", certificates=Path("/c"),
+        {**CONFIG, **levels}, seed=7, certificates=Path("/c"),
+        addresses=["127.0.0.1:1", "127.0.0.1:2"],
         statements=SQL, known=5, seconds=1.0, new_prefix="run1-",
     )  # fmt: skip
     return list(found)
@@ -59,11 +60,13 @@ def test_a_case_decides_target_and_connections(
     assert ("insert" in target) == (case == 4)
 
 
-def test_a_log_gives_statements_with_values() -> None:
+@pytest.mark.parametrize("word", ["Parameters", "parameters"])
+def test_a_log_gives_statements_with_values(word: str) -> None:
+    """PostgreSQL 15 and older write the word small."""
     log = (
         "1 [7] LOG:  statement: BEGIN\n"
         "1 [7] LOG:  execute s3: SELECT a\n\tFROM t WHERE n = $1 AND v = $2\n"
-        "1 [7] DETAIL:  parameters: $1 = 'it''s $2', $2 = NULL\n"
+        f"1 [7] DETAIL:  {word}: $1 = 'it''s $2', $2 = NULL\n"
         "1 [7] ERROR:  nothing\n"
         "1 [7] LOG:  execute <unnamed>: COMMIT\n"
     )
@@ -89,3 +92,13 @@ def test_a_direct_architecture_opens_connections_to_the_database() -> None:
 def test_a_fill_has_no_more_connections_than_there_are_processes() -> None:
     config = {**CONFIG, "architecture": "process", "workers": 3}
     assert fill_job(config, address="127.0.0.1:1", known=5)["load"]["connections"] == 3
+
+
+def test_ten_thousand_clients_share_two_lines() -> None:
+    far = {**CONFIG, "clients": 10_000, "rtt_s": 0.3}
+    assert line_names({**far, "processes": 2}) == ["line", "line1"]
+    assert line_names({**far, "processes": 1}) == ["line"]
+    assert line_names({**far, "rtt_s": 0.0}) == []
+    targets = [job["target"] for job in jobs(clients=10_000, processes=2, rtt_s=0.3)]
+    addresses = [target["address"] for target in targets if isinstance(target, dict)]
+    assert addresses == ["127.0.0.1:1", "127.0.0.1:2"]
