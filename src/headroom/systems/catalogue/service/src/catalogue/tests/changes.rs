@@ -327,3 +327,17 @@ async fn native_sql_works_on_directories() {
         .await;
     }
 }
+
+#[tokio::test]
+async fn what_is_missing_of_amga_is_said() {
+    let world = &worlds().await[0];
+    let mut root = world.person(0, "root").await;
+    root.hears(&[
+        (
+            "link /a /b",
+            "3 AMGA's `link` is missing here; `help` lists what there is",
+        ),
+        ("help view", "1 AMGA's `view` is missing here"),
+    ])
+    .await;
+}
