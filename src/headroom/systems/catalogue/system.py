@@ -76,7 +76,7 @@ class CatalogueSystem:
     --------
     >>> system = CatalogueSystem.load(CatalogueSetup(), base=Path())
     >>> [parameter.name for parameter in system.parameters()][:4]
-    ['case', 'operation', 'form', 'clients']
+    ['case', 'architecture', 'workers', 'operation']
     """
 
     name: ClassVar[str] = "catalogue"
