@@ -133,7 +133,7 @@ def _job(place: Site, levels: dict[str, Any], service: str) -> dict[str, Any]:
     (job,) = load_jobs(
         levels,
         seed=place.runs + 1,
-        address=place.address(service),
+        addresses=[place.address(service)],
         certificates=place.certificates,
         statements=place.statements,
         known=KNOWN,

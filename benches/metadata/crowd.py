@@ -75,7 +75,7 @@ def _jobs(place: Site, clients: int, *, is_encrypted: bool) -> list[dict[str, An
     jobs = load_jobs(
         levels,
         seed=1,
-        address=place.address(SERVER),
+        addresses=[place.address(SERVER)],
         certificates=place.certificates,
         statements={},
         known=KNOWN,

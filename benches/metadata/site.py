@@ -136,7 +136,7 @@ class Site:
             known=KNOWN,
             observe=ObserveTable(),
         )
-        self.statements = measuring.fill(self.words)
+        self.statements = measuring.fill(point(), self.words)
 
     def server_table(
         self, name: str = SERVER, *, database: str = DATABASE, pool: int = POOL

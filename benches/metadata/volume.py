@@ -83,7 +83,7 @@ class Volume:
         (job,) = load_jobs(
             point(case=LASTING, form="single", **load),
             seed=seed,
-            address=self.place.address(self.name),
+            addresses=[self.place.address(self.name)],
             certificates=self.place.certificates,
             statements={},
             known=self.entries,
