@@ -13,7 +13,7 @@ from headroom.recording.observers.postgres import Connection
 from headroom.systems.catalogue.measured.jobs import KNOWN_PREFIX
 
 _STATEMENT = re.compile(r"LOG: {2}(?:execute [^:]*|statement): ")
-_PARAMETERS = re.compile(r"DETAIL: {2}[Pp]arameters: ")
+_PARAMETERS = re.compile(r"DETAIL: {2}parameters: ", re.IGNORECASE)
 _OTHER = re.compile(r"^\S.*(?:LOG|DETAIL|ERROR|WARNING|FATAL|STATEMENT|HINT): {2}")
 _VALUE = re.compile(r"\$(\d+) = ('(?:[^']|'')*'|NULL)")
 _NUMBER = re.compile(r"\$(\d+)")
