@@ -101,7 +101,7 @@ def test_each_experiment_is_measured_on_its_host(
     """The host's process runs it, opens and closes its system there, and describes its machine."""
     plan = plan_of(TWO.replace("{log}", str(tmp_path / "log")))
     outcome, _ = run_there(plan, dask)
-    assert (outcome.done, outcome.failed) == (3 + 2 + 4, 3 + 1)
+    assert (outcome.done, outcome.failed) == (3 + 2 + 4, 3 + 1), outcome
     notes = "".join(outcome.notes)
     assert "all is gone" in notes
     assert "experiment 'refused' cannot run here: there is no place for 1000 users" in notes
