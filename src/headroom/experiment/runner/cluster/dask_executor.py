@@ -101,7 +101,9 @@ class DaskExecutor:
     @property
     def capacity(self) -> int:
         """Chunks that workers can take now, those that wait there included."""
-        return _CHUNKS_EACH * self.worker_count - len(self._open)
+        free = _CHUNKS_EACH * self.worker_count - len(self._open)
+        # Results come before their chunk has ended: a session without a running task would end.
+        return free if self._unanswered else max(free, 1)
 
     @property
     def most_tasks(self) -> int:
