@@ -22,7 +22,16 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from benches.harness import Case, Row, Work, aligned, figure, print_stored
+from benches.harness import (
+    Case,
+    Row,
+    Work,
+    aligned,
+    figure,
+    print_stored,
+    ratio_cell,
+    verdict_cell,
+)
 from benches.metadata.bills import (
     BOUNCED,
     CASE_1,
@@ -314,7 +323,7 @@ def _goal_table(rows: list[Row]) -> list[tuple[str, ...]]:
         cells: list[str] = []
         for operation in OPERATIONS:
             row = next(row for row in rows if row.case == f"{operation}: {goal.name}")
-            cells += [_ratio(row), _verdict(row, goal.asked, is_limit=goal.is_limit)]
+            cells += [ratio_cell(row), verdict_cell(row, goal.asked, is_limit=goal.is_limit)]
         sign = "at most" if goal.is_limit else "at least"
         lines.append((f"  {goal.name}", f"{sign} {goal.asked:g}", *cells))
     return lines
@@ -331,45 +340,14 @@ def _limit_table(rows: list[Row]) -> list[tuple[str, ...]]:
         own = figure(row.headroom * scale) if peer else ""
         name = f"  {row.case}: {row.metric} {unit}".rstrip()
         is_judged = COLD not in row.case
-        verdict = _verdict(row, asked, is_limit=True) if is_judged else ""
-        lines.append((name, own, row.peer, peer, _ratio(row), verdict))
+        verdict = verdict_cell(row, asked, is_limit=True) if is_judged else ""
+        lines.append((name, own, row.peer, peer, ratio_cell(row), verdict))
     return lines
 
 
 def _whole(value: float) -> str:
     """Return a count or a time with three digits, without an exponent."""
     return figure(value) if value < 100 else f"{float(f'{value:.3g}'):,.0f}"  # noqa: PLR2004
-
-
-def _ratio(row: Row) -> str:
-    """Return the ratio of a row with its range, or why there is none."""
-    if row.ratio is None or row.ratio_range is None:
-        return row.reason if row.peer_value is not None else f"cannot: {row.reason}"
-    low, high = row.ratio_range
-    return f"{figure(row.ratio)} ({figure(low)} to {figure(high)})"
-
-
-def _verdict(row: Row, asked: float, *, is_limit: bool) -> str:
-    """Return whether all ratios meet the requirement; undecided if only some do.
-
-    Examples
-    --------
-    >>> row = Row(
-    ...     case="c", metric="m", unit="1", headroom=1.0, peer="p", peer_value=1.0, ratio=1.4,
-    ...     ratio_range=(1.2, 1.5), headroom_range=(1.0, 1.0), peer_range=(1.0, 1.0), repeats=6,
-    ...     machine="",
-    ... )
-    >>> [_verdict(row, asked, is_limit=False) for asked in (1.1, 1.3, 1.6)]
-    ['met', 'undecided', 'missed']
-    >>> [_verdict(row, asked, is_limit=True) for asked in (1.1, 1.3, 1.6)]
-    ['missed', 'undecided', 'met']
-    """
-    if row.ratio_range is None:
-        return ""
-    met = [(ratio <= asked) if is_limit else (ratio >= asked) for ratio in row.ratio_range]
-    if all(met):
-        return "met"
-    return "undecided" if any(met) else "missed"
 
 
 def main(arguments: list[str]) -> int:

@@ -232,6 +232,37 @@ def figure(value: float) -> str:
     return f"{value:#.3g}".rstrip(".")
 
 
+def ratio_cell(row: Row) -> str:
+    """Return the ratio of a row with its range, or why there is none."""
+    if row.ratio is None or row.ratio_range is None:
+        return row.reason if row.peer_value is not None else f"cannot: {row.reason}"
+    low, high = row.ratio_range
+    return f"{figure(row.ratio)} ({figure(low)} to {figure(high)})"
+
+
+def verdict_cell(row: Row, asked: float, *, is_limit: bool = False) -> str:
+    """Return whether all ratios meet what is asked; undecided if only some do.
+
+    Examples
+    --------
+    >>> row = Row(
+    ...     case="c", metric="m", unit="1", headroom=1.0, peer="p", peer_value=1.0, ratio=1.4,
+    ...     ratio_range=(1.2, 1.5), headroom_range=(1.0, 1.0), peer_range=(1.0, 1.0), repeats=6,
+    ...     machine="",
+    ... )
+    >>> [verdict_cell(row, asked) for asked in (1.1, 1.3, 1.6)]
+    ['met', 'undecided', 'missed']
+    >>> [verdict_cell(row, asked, is_limit=True) for asked in (1.1, 1.3, 1.6)]
+    ['missed', 'undecided', 'met']
+    """
+    if row.ratio_range is None:
+        return ""
+    met = [(ratio <= asked) if is_limit else (ratio >= asked) for ratio in row.ratio_range]
+    if all(met):
+        return "met"
+    return "undecided" if any(met) else "missed"
+
+
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     r"""Return the lines with their cells in columns.
 

@@ -33,7 +33,16 @@ from typing import Any, Literal
 import msgspec
 
 from benches.folders import new_folder
-from benches.harness import Case, Row, Work, aligned, figure, print_stored
+from benches.harness import (
+    Case,
+    Row,
+    Work,
+    aligned,
+    figure,
+    print_stored,
+    ratio_cell,
+    verdict_cell,
+)
 from benches.peers import bare_io, fio
 from headroom.systems.storage import measure, native
 from headroom.systems.storage.postmark.postmark import carry_out
@@ -344,8 +353,8 @@ def _nothing_table(rows: list[Row]) -> list[tuple[str, ...]]:
         ("CPU-s per million requests, no target", "Headroom", "beside", "", "ratio", "")
     ]
     for row in _found(rows, COST, NOTHING):
-        verdict = _verdict(row, TIMED_SHARE) if row.peer == TIMED_RING else ""
-        lines.append((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row), verdict))
+        verdict = verdict_cell(row, TIMED_SHARE) if row.peer == TIMED_RING else ""
+        lines.append((f"  {row.case}", _own(row), row.peer, _peer(row), ratio_cell(row), verdict))
     return lines
 
 
@@ -360,13 +369,13 @@ def _fio_table(rows: list[Row]) -> list[tuple[str, ...]]:
         for spent, many in zip(costs, rates, strict=True):
             if spent.peer == bare_io.NAME:
                 continue
-            marks = (_verdict(spent, FIO_COST), _ratio(many), _verdict(many, FIO_RATE))
+            marks = (verdict_cell(spent, FIO_COST), ratio_cell(many), verdict_cell(many, FIO_RATE))
             cells = (
                 f"  {spent.case}",
                 _own(spent),
                 spent.peer,
                 _peer(spent),
-                _ratio(spent),
+                ratio_cell(spent),
                 *marks,
             )
             lines.append(cells)
@@ -385,7 +394,7 @@ def _floor_table(rows: list[Row]) -> list[tuple[str, ...]]:
         )
     ]
     lines += [
-        (f"  {row.case}", _own(row), _peer(row), _ratio(row), _most(rows, row))
+        (f"  {row.case}", _own(row), _peer(row), ratio_cell(row), _most(rows, row))
         for row in _found(rows, COST, "")
         if row.peer == bare_io.NAME
     ]
@@ -409,7 +418,10 @@ def _program_table(rows: list[Row]) -> list[tuple[str, ...]]:
     of_program = _found(rows, PROGRAM, "")
     return [
         head,
-        *((f"  {row.case}", _own(row), row.peer, _peer(row), _ratio(row)) for row in of_program),
+        *(
+            (f"  {row.case}", _own(row), row.peer, _peer(row), ratio_cell(row))
+            for row in of_program
+        ),
     ]
 
 
@@ -421,7 +433,7 @@ def _postmark_table(rows: list[Row]) -> list[tuple[str, ...]]:
         ours, theirs = figure(1e6 / row.headroom), ""
         if row.peer_value is not None:
             theirs = figure(1e6 / row.peer_value)
-        lines.append((f"  {row.case}", ours, row.peer, theirs, _ratio(row)))
+        lines.append((f"  {row.case}", ours, row.peer, theirs, ratio_cell(row)))
     return lines
 
 
@@ -432,7 +444,7 @@ def _source_table(rows: list[Row]) -> list[tuple[str, ...]]:
     ]
     lines += [("  random", figure(1e9 / row.headroom), "") for row in drawn[:1]]
     lines += [
-        (f"  {row.peer}", figure(1e9 / (row.peer_value or 1.0)), _ratio(row)) for row in drawn
+        (f"  {row.peer}", figure(1e9 / (row.peer_value or 1.0)), ratio_cell(row)) for row in drawn
     ]
     return lines
 
@@ -447,35 +459,6 @@ def _own(row: Row) -> str:
 
 def _peer(row: Row) -> str:
     return "" if row.peer_value is None else figure(row.peer_value)
-
-
-def _ratio(row: Row) -> str:
-    """Return the ratio of a row with its range, or why there is none."""
-    if row.ratio is None or row.ratio_range is None:
-        return row.reason if row.peer_value is not None else f"cannot: {row.reason}"
-    low, high = row.ratio_range
-    return f"{figure(row.ratio)} ({figure(low)} to {figure(high)})"
-
-
-def _verdict(row: Row, asked: float) -> str:
-    """Return whether a ratio meets the requirement; undecided if its range includes both.
-
-    Examples
-    --------
-    >>> row = Row(
-    ...     case="c", metric="m", unit="1", headroom=1.0, peer="p", peer_value=1.0, ratio=1.4,
-    ...     ratio_range=(1.2, 1.5), headroom_range=(1.0, 1.0), peer_range=(1.0, 1.0), repeats=6,
-    ...     machine="",
-    ... )
-    >>> [_verdict(row, asked) for asked in (1.1, 1.3, 1.6)]
-    ['met', 'undecided', 'missed']
-    """
-    if row.ratio_range is None:
-        return ""
-    low, high = row.ratio_range
-    if low >= asked:
-        return "met"
-    return "missed" if high < asked else "undecided"
 
 
 def main(arguments: list[str]) -> int:

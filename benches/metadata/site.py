@@ -28,9 +28,8 @@ from headroom.recording.services.table import ReadyTable, ServiceTable
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT, make_certificates
 from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.parameters import PARAMETERS
-from headroom.systems.catalogue.measured.services import DATABASE, fill, service_tables
+from headroom.systems.catalogue.measured.services import DATABASE, HOST, fill, service_tables
 
-HOST = "127.0.0.1"
 SERVER = "amga1"
 BOUNCER = "bouncer"
 POOL = 16

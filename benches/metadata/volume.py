@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benches.metadata.site import HOST, Site, point, programs
+from benches.metadata.site import Site, point, programs
 from headroom.recording.programs import LoadPrograms
 from headroom.recording.services.kinds import folder_of_programs
 from headroom.recording.services.table import ServiceTable
 from headroom.systems.catalogue.command import companion
 from headroom.systems.catalogue.measured.client import AmgaClient
 from headroom.systems.catalogue.measured.jobs import KNOWN_PREFIX, load_jobs
-from headroom.systems.catalogue.measured.services import LOAD, USER
+from headroom.systems.catalogue.measured.services import HOST, LOAD, USER
 from headroom.systems.catalogue.model import LASTING
 
 PER_DIRECTORY = 100

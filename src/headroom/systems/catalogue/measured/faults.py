@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from headroom.experiment.protocol.system import Metric, Parameter, Value
 from headroom.recording.observers.postgres import Connection, ServerError
 from headroom.recording.services.table import FaultTable
 from headroom.systems.catalogue.measured.parameters import server_names
+from headroom.systems.catalogue.measured.services import HOST
 
 NONE = "none"
 _FAULTS = (NONE, "server_killed", "server_stopped", "servers_reload", "database_killed")
@@ -25,7 +27,6 @@ AFTER = 0.25
 _NS_PER_S = 1e9
 _LOOK_S = 0.02
 _SAMPLE_S = 0.1
-HOST = "127.0.0.1"
 
 FAULT_PARAMETERS = (
     Parameter(
@@ -83,22 +84,18 @@ def faults_of(config: Mapping[str, Value], seconds: float) -> dict[str, FaultTab
     >>> [(name, fault.signal) for name, fault in faults_of(config, 8.0).items()]
     [('amga4', 'TERM')]
     """
-    after_s, down_s = AFTER * seconds, float(config["down_s"])
-    names = server_names(config)
+    after_s = AFTER * seconds
+    ended = partial(FaultTable, after_s=after_s, starts_again_after_s=float(config["down_s"]))
+    *_, last = names = server_names(config)
     match config["fault"]:
         case "server_killed":
-            kill = FaultTable(signal="KILL", after_s=after_s, starts_again_after_s=down_s)
-            return {names[-1]: kill}
+            return {last: ended(signal="KILL")}
         case "server_stopped":
-            stop = FaultTable(
-                signal="TERM", after_s=after_s, starts_again_after_s=down_s, to="first"
-            )
-            return {names[-1]: stop}
+            return {last: ended(signal="TERM", to="first")}
         case "servers_reload":
             return {name: FaultTable(signal="HUP", after_s=after_s) for name in names}
         case "database_killed":
-            kill = FaultTable(signal="KILL", after_s=after_s, starts_again_after_s=down_s)
-            return {"db": kill}
+            return {"db": ended(signal="KILL")}
     return {}
 
 
@@ -133,7 +130,7 @@ class Journal:
     def values(self, there: frozenset[str]) -> dict[str, float]:
         """Return the metrics, given the names that are in the database.
 
-        The longest time without a success may be at the begin or at the end.
+        The longest time without a success may be at the beginning or at the end.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from headroom.systems.catalogue.measured.conversion import completions, run_of
 from headroom.systems.catalogue.measured.database import commit_count, make_database
 from headroom.systems.catalogue.measured.direct import statements_of
 from headroom.systems.catalogue.measured.faults import (
-    HOST,
     Return,
     faults_of,
     hits_database,
@@ -40,6 +39,7 @@ from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_
 from headroom.systems.catalogue.measured.parameters import groups_for, line_names
 from headroom.systems.catalogue.measured.services import (
     DATABASE,
+    HOST,
     LOAD,
     USER,
     entrance,
@@ -122,7 +122,7 @@ class Measuring:
         statements: Mapping[str, list[str]],
         new_prefix: str,
     ) -> Run:
-        """Put the load on, observe it, and return what was found."""
+        """Put the load on, and return what was found."""
         enters = line_names(config) or [entrance(config)]
         jobs = [
             *load_jobs(
@@ -138,6 +138,15 @@ class Measuring:
         ]
         if faults := faults_of(config, seconds):
             return self._disturbed(config, words, jobs, faults, new_prefix)
+        return self._undisturbed(config, words, jobs)
+
+    def _undisturbed(
+        self,
+        config: Mapping[str, Value],
+        words: Mapping[str, str],
+        jobs: Sequence[Mapping[str, object]],
+    ) -> Run:
+        """Put the load on, and watch processes and commits."""
         limits = self._service("db").groups
         kills = memory_kills(limits)
         with _connected(words) as connection:
@@ -173,7 +182,8 @@ class Measuring:
             jobs = [*journaled(jobs, Path(name), config)]
             with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
                 back = Return(int(words["db.port"]))
-                with self.keeper.faults(faults), back.watched():
+                watched = back.watched() if hits_database(config) else nullcontext()
+                with self.keeper.faults(faults), watched:
                     result = programs.run()
             journal = read_journal(Path(name))
         self.keeper.check()

@@ -38,7 +38,7 @@ def overheads(points: Sequence[SectionPoint]) -> list[Section]:
             if cases.keys() >= _CASES:
                 bars[_label(others)] = _parts(cases)
         if bars:
-            sections.append(_section(f"{architecture}", bars))
+            sections.append(_section(str(architecture), bars))
     return sections
 
 

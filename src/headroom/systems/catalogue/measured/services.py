@@ -19,6 +19,8 @@ from headroom.systems.catalogue.measured.parameters import (
 _WORD = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?)\}")
 LOAD, LINE = "headroom-catalogue-load", "headroom-catalogue-delay"
 """Programs beside that of the service."""
+HOST = "127.0.0.1"
+"""Where all services are."""
 DATABASE = "catalogue"
 """Database of the service: its commits are counted apart from those of observers."""
 USER = "root"

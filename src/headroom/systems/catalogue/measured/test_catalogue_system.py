@@ -10,21 +10,15 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.certificates import make_certificates
 from headroom.systems.catalogue.system import CatalogueSetup, CatalogueSystem
+from tests.support.catalogue_programs import opened, point
 
 SETUP = CatalogueSetup(seconds=0.6, known=200, database={"autovacuum": "off"})
 
 
 @pytest.fixture(scope="module")
 def system(catalogue_programs: None) -> Iterator[CatalogueSystem]:  # noqa: ARG001 - it skips
-    one = CatalogueSystem.load(SETUP, base=Path())
-    one.open_session(print)
-    yield one
-    one.close_session()
-
-
-def point(system: CatalogueSystem, **levels: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    return {**defaults, **levels}
+    with opened(SETUP) as one:
+        yield one
 
 
 def measured(system: CatalogueSystem, **levels: Value) -> Run:

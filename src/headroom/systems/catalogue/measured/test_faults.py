@@ -7,7 +7,6 @@ recovery is short.
 
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.faults import Journal
 from headroom.systems.catalogue.system import CatalogueSetup, CatalogueSystem
+from tests.support.catalogue_programs import opened, point
 
 SETUP = CatalogueSetup(seconds=4.0, known=100, database={"autovacuum": "off", "fsync": "off"})
 LEVELS: dict[str, Value] = {
@@ -25,20 +25,13 @@ LEVELS: dict[str, Value] = {
 
 @pytest.fixture(scope="module")
 def system(catalogue_programs: None) -> Iterator[CatalogueSystem]:  # noqa: ARG001 - it skips
-    one = CatalogueSystem.load(SETUP, base=Path())
-    one.open_session(print)
-    yield one
-    one.close_session()
-
-
-def point(system: CatalogueSystem, **levels: Value) -> dict[str, Value]:
-    defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    return {**defaults, **LEVELS, **levels}
+    with opened(SETUP) as one:
+        yield one
 
 
 def disturbed(system: CatalogueSystem, **levels: Value) -> Run:
     """Return a run in which nothing was lost, and print what clients saw."""
-    config = point(system, **levels)
+    config = point(system, **LEVELS | levels)
     system.check_point(config)
     try:
         run = system.run(config, seed=3)
@@ -106,4 +99,4 @@ def test_faults_that_cannot_be_judged_are_refused(
     system: CatalogueSystem, levels: dict[str, Value], reason: str
 ) -> None:
     with pytest.raises(StudyError, match=reason):
-        system.check_point(point(system, **levels))
+        system.check_point(point(system, **LEVELS | levels))

@@ -153,6 +153,12 @@ fn databases(http: &Http, page: &mut Page) {
         "Statements that were sent.",
         &|at| pools[at].statements,
     );
+    each(
+        "leases_total",
+        "counter",
+        "Times that a connection was taken: once for a transaction.",
+        &|at| pools[at].leased,
+    );
     page.family(
         "repeated_total",
         "counter",
