@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import StudyError
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.setup_table import CommandSetup
@@ -41,7 +42,7 @@ regex = 'rate (\\d+)'
 def test_the_busiest_thread_or_processor_is_the_bottleneck_of_a_measured_point(
     tmp_path: Path,
 ) -> None:
-    """A thread that never waits: it is busy all the time, or all processors are."""
+    """A thread that never waits, though other programs or a hypervisor may take its processor."""
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "burn.py").write_text(BURN)
     command = [sys.executable, "-m", "headroom", "run", str(tmp_path), "--quiet"]
@@ -52,9 +53,15 @@ def test_the_busiest_thread_or_processor_is_the_bottleneck_of_a_measured_point(
     spent_s = estimates["program.cpu_s_per_op"] * 100 * estimates["wall_s"]
     used_s = estimates["user_s"] + estimates["system_s"]
     assert spent_s == pytest.approx(used_s, rel=0.1)
+    parts = ("program.busiest_thread", "machine.cpu")
+    busy = {part: estimates[f"{part}.utilization"] for part in parts}
+    assert busy["program.busiest_thread"] * estimates["wall_s"] == pytest.approx(used_s, rel=0.1)
     assert 0.0 < estimates["observer.cpus"] < 1.0
-    assert point["bottleneck"]["limits"]
-    assert point["bottleneck"]["name"] in {"program.busiest_thread", "machine.cpu"}
+    bottleneck = point["bottleneck"]
+    assert bottleneck["limits"] == (max(busy.values()) >= SATURATED)
+    assert bottleneck["utilization"] == pytest.approx(max(busy.values()))
+    if bottleneck["limits"]:
+        assert busy[bottleneck["name"]] == max(busy.values())
 
 
 def test_a_rate_that_is_no_metric_is_refused(tmp_path: Path) -> None:
