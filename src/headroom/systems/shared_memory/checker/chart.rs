@@ -117,8 +117,8 @@ fn states<P: Protocol>(
     let mut text = " ".repeat(MARGIN);
     let caches = rules.limits.caches;
     let mut add = |agent: Agent, name: String| {
-        let shown = if shows(agent) { name } else { String::new() };
-        let _ = write!(text, "{shown:^WIDTH$}");
+        let cell = if shows(agent) { name } else { String::new() };
+        let _ = write!(text, "{cell:^WIDTH$}");
     };
     add(Agent::Home, rules.protocol.home_name(&world.homes[line]));
     for node in 0..caches {

@@ -187,10 +187,10 @@ impl<'a, P: Protocol> Rules<'a, P> {
             Some((_, Effect::Read(Value::Old))) => Err("a read returns an old value".into()),
             Some((line, Effect::Write)) => {
                 // All values so far are old: the same event once more, after they have aged.
-                let mut aged = world.clone();
-                self.age(&mut aged, line);
-                let event = self.aged(event, line);
-                Ok(self.step(aged, &event, used)?.0)
+                let mut older = world.clone();
+                self.age(&mut older, line);
+                let event = aged(*event, line);
+                Ok(self.step(older, &event, used)?.0)
             }
             _ => Ok(next),
         }
@@ -293,17 +293,6 @@ impl<'a, P: Protocol> Rules<'a, P> {
         world.messages.sort_unstable();
     }
 
-    fn aged(&self, event: &EventOf<P>, aged: usize) -> EventOf<P> {
-        match *event {
-            Event::Deliver { line, message } if line == aged => {
-                let body = message.body.renamed(&AGEING);
-                let message = Message { body, ..message };
-                Event::Deliver { line, message }
-            }
-            other => other,
-        }
-    }
-
     /// Return a number that is the same for states that differ only by the names of the caches.
     ///
     /// It is the least hash over those orders of the caches in which their own states rise, which
@@ -322,27 +311,27 @@ impl<'a, P: Protocol> Rules<'a, P> {
             ordered[..self.limits.caches].is_sorted()
         };
         let hashes = self.renamings.iter().filter(rises).map(|renaming| {
-            self.rename(world, renaming, scratch);
+            self.rename(world, *renaming, scratch);
             hash_of(&(&scratch.homes, &scratch.lines, &scratch.messages))
         });
         hashes.min().unwrap_or(0)
     }
 
-    fn rename(&self, world: &WorldOf<P>, renaming: &Renaming, scratch: &mut WorldOf<P>) {
+    fn rename(&self, world: &WorldOf<P>, renaming: Renaming, scratch: &mut WorldOf<P>) {
         for (home, new) in world.homes.iter().zip(&mut scratch.homes) {
-            *new = home.renamed(renaming);
+            *new = home.renamed(&renaming);
         }
         for (place, line) in world.lines.iter().enumerate() {
             let (line_index, node) = (place / self.limits.caches, place % self.limits.caches);
             let new = usize::from(renaming.nodes[node]);
-            scratch.lines[line_index * self.limits.caches + new] = line.renamed(renaming);
+            scratch.lines[line_index * self.limits.caches + new] = line.renamed(&renaming);
         }
         scratch.messages.clear();
         let renamed = world.messages.iter().map(|&(line, message)| {
             let message = Message {
                 from: renaming.agent(message.from),
                 to: renaming.agent(message.to),
-                body: message.body.renamed(renaming),
+                body: message.body.renamed(&renaming),
             };
             (line, message)
         });
@@ -355,6 +344,18 @@ fn remove<B: Copy + PartialEq>(messages: &mut Vec<(usize, Message<B>)>, line: us
     let place = messages.iter().position(|one| *one == (line, message));
     if let Some(place) = place {
         messages.remove(place);
+    }
+}
+
+/// Return an event as it is after the values of a line have aged.
+fn aged<B: Part>(event: Event<B>, aged: usize) -> Event<B> {
+    match event {
+        Event::Deliver { line, message } if line == aged => {
+            let body = message.body.renamed(&AGEING);
+            let message = Message { body, ..message };
+            Event::Deliver { line, message }
+        }
+        other => other,
     }
 }
 

@@ -158,10 +158,13 @@ impl<'p, P: Protocol> Engine<'p, P> {
     ///
     /// # Errors
     ///
-    /// The words cannot be run: a lock is given back by a processor that does not have it, or all
-    /// processors wait for locks.
+    /// There is not one list for each processor, a lock is given back by a processor that does not
+    /// have it, or all processors wait for locks.
     pub fn run_phase(&mut self, words: &[&[u64]]) -> Result<(), String> {
-        assert_eq!(words.len(), self.cpus.len(), "one list for each processor");
+        if words.len() != self.cpus.len() {
+            let (lists, cpus) = (words.len(), self.cpus.len());
+            return Err(format!("{lists} lists of words for {cpus} processors"));
+        }
         for cpu in &mut self.cpus {
             (cpu.next, cpu.waits) = (0, Waits::No);
         }

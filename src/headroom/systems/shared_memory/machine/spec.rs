@@ -159,7 +159,7 @@ impl MachineSpec {
 
     fn check_cache(&self, cache: &CacheSpec) -> Result<(), String> {
         let way_bytes = self.line_bytes * u64::from(cache.ways);
-        if cache.ways == 0 || cache.bytes == 0 || cache.bytes % way_bytes != 0 {
+        if cache.ways == 0 || cache.bytes == 0 || !cache.bytes.is_multiple_of(way_bytes) {
             return Err(format!(
                 "a network cache of {} B is not whole sets of {} ways with lines of {} B",
                 cache.bytes, cache.ways, self.line_bytes

@@ -119,8 +119,8 @@ impl Directory {
         let mut rest = left;
         while rest != 0 {
             #[allow(clippy::cast_possible_truncation, reason = "below 64")]
-            let node = rest.trailing_zeros() as Node;
-            send(out, Agent::Home, Agent::Cache(node), Body::Invalidate);
+            let sharer = rest.trailing_zeros() as Node;
+            send(out, Agent::Home, Agent::Cache(sharer), Body::Invalidate);
             rest &= rest - 1;
         }
         let serves = Serves::Invalidate(client, left);

@@ -306,7 +306,7 @@ impl Line {
 }
 
 impl Home {
-    fn head(&self) -> Option<Node> {
+    fn head(self) -> Option<Node> {
         match self.directory {
             Directory::Home => None,
             Directory::Fresh(head) | Directory::Gone(head) => Some(head),
