@@ -6,11 +6,13 @@ mod launching;
 mod probe;
 #[path = "systems/records/code.rs"]
 mod records;
+#[path = "systems/shared_memory/code.rs"]
+mod shared_memory;
 mod sources;
 
 fn main() {
     launching::build();
-    for (variable, parts) in probe::CODE.iter().chain(records::CODE) {
+    for (variable, parts) in [probe::CODE, records::CODE, shared_memory::CODE].concat() {
         sources::note(variable, parts);
     }
 }

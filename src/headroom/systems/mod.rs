@@ -39,6 +39,7 @@ macro_rules! layers {
 // One line for each layer that has a compiled part.
 layers! {
     records,
+    shared_memory,
     storage,
 }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use super::call::{self, Call};
 use super::client::{Client, Ended, gone};
+use super::command_table::COMMANDS;
 use super::rights::Rights;
-use super::tree::Change;
+use super::grants::Change;
 use super::{
-    constraints, dump, entries, native, people, reading, schema, sequences, sites, tree, upload,
+    constraints, dump, entries, grants, native, people, reading, schema, sequences, sites, tree,
+    updates, upload,
 };
 use crate::language::native::Statement;
 use crate::language::shape::shape as shaped;
@@ -17,435 +19,6 @@ use crate::wire::reply::Reply;
 
 /// How often a command is planned before the client hears that its directory changes too often.
 const ATTEMPTS: usize = 10;
-
-/// A command, for `help` and for the number of its arguments.
-struct Command {
-    name: &'static str,
-    topic: &'static str,
-    usage: &'static str,
-    least: usize,
-    most: usize,
-    what: &'static str,
-}
-
-const fn command(
-    name: &'static str,
-    topic: &'static str,
-    usage: &'static str,
-    (least, most): (usize, usize),
-    what: &'static str,
-) -> Command {
-    Command {
-        name,
-        topic,
-        usage,
-        least,
-        most,
-        what,
-    }
-}
-
-/// Any number of arguments.
-const ANY: usize = usize::MAX;
-
-const COMMANDS: &[Command] = &[
-    command(
-        "createdir",
-        "directory",
-        "<directory> [plain] [acls] [inherit]",
-        (1, 4),
-        "make a directory",
-    ),
-    command(
-        "rmdir",
-        "directory",
-        "<directory>",
-        (1, 1),
-        "remove an empty directory",
-    ),
-    command(
-        "dir",
-        "directory",
-        "[<pattern>]",
-        (0, 1),
-        "list directories and entries",
-    ),
-    command(
-        "listentries",
-        "directory",
-        "[<directory>]",
-        (0, 1),
-        "list entries",
-    ),
-    command(
-        "cd",
-        "directory",
-        "[<directory>]",
-        (0, 1),
-        "go to a directory",
-    ),
-    command("pwd", "directory", "", (0, 0), "show where you are"),
-    command(
-        "stat",
-        "directory",
-        "<pattern>",
-        (1, 1),
-        "show type, owner and rights",
-    ),
-    command(
-        "chown",
-        "directory",
-        "<pattern> <user>",
-        (2, 2),
-        "change the owner (root)",
-    ),
-    command(
-        "chmod",
-        "directory",
-        "<pattern> <rwx>",
-        (2, 2),
-        "change the owner's rights",
-    ),
-    command(
-        "dump",
-        "directory",
-        "[<directory>]",
-        (0, 1),
-        "show the commands that make all of it again",
-    ),
-    command(
-        "addattr",
-        "metadata",
-        "<directory> <name> <type>",
-        (3, ANY),
-        "add an attribute",
-    ),
-    command(
-        "removeattr",
-        "metadata",
-        "<directory> <name>",
-        (2, 2),
-        "remove an attribute and its values",
-    ),
-    command(
-        "clearattr",
-        "metadata",
-        "<pattern> <name>",
-        (2, 2),
-        "remove values of an attribute",
-    ),
-    command(
-        "listattr",
-        "metadata",
-        "<path>",
-        (1, 1),
-        "list attributes and types",
-    ),
-    command(
-        "getattr",
-        "metadata",
-        "<pattern> <attribute> ...",
-        (1, ANY),
-        "show values of entries",
-    ),
-    command(
-        "setattr",
-        "metadata",
-        "<pattern> <attribute> <value> ...",
-        (3, ANY),
-        "change values of entries",
-    ),
-    command(
-        "selectattr",
-        "metadata",
-        "<expression> ... '<condition>'",
-        (2, ANY),
-        "show expressions over joined directories",
-    ),
-    command(
-        "find",
-        "metadata",
-        "<pattern> ['<condition>']",
-        (1, 2),
-        "list entries for which a condition holds",
-    ),
-    command(
-        "updateattr",
-        "metadata",
-        "<pattern> <attribute> '<expression>' ... '<condition>'",
-        (4, ANY),
-        "change values by expressions",
-    ),
-    command(
-        "updateattr_single",
-        "metadata",
-        "<pattern> <attribute> '<expression>' ... '<condition>'",
-        (4, ANY),
-        "the same for one entry, whose name is shown",
-    ),
-    command(
-        "addentry",
-        "entry",
-        "<entry> [<attribute> <value>] ...",
-        (1, ANY),
-        "add an entry",
-    ),
-    command(
-        "addentries",
-        "entry",
-        "<entry> ...",
-        (1, ANY),
-        "add entries without values, all or none",
-    ),
-    command("rm", "entry", "<pattern>", (1, 1), "remove entries"),
-    command(
-        "upload",
-        "entry",
-        "<directory> [<attribute>] ...",
-        (1, ANY),
-        "begin to insert many entries",
-    ),
-    command(
-        "put",
-        "entry",
-        "<name> [<value>] ...",
-        (1, ANY),
-        "insert an entry of the upload",
-    ),
-    command("transaction", "commands", "", (0, 0), "begin a transaction"),
-    command("commit", "commands", "", (0, 0), "make changes last"),
-    command("abort", "commands", "", (0, 0), "undo changes"),
-    command(
-        "sequence_create",
-        "sequence",
-        "<name> <directory> [<step>] [<start>]",
-        (2, 4),
-        "make a sequence",
-    ),
-    command(
-        "sequence_next",
-        "sequence",
-        "<sequence>",
-        (1, 1),
-        "give out a number",
-    ),
-    command(
-        "sequence_remove",
-        "sequence",
-        "<sequence>",
-        (1, 1),
-        "remove a sequence",
-    ),
-    command(
-        "constraint_add_not_null",
-        "metadata-optional",
-        "<directory> <attribute>",
-        (2, 2),
-        "let entries need a value",
-    ),
-    command(
-        "constraint_add_unique",
-        "metadata-optional",
-        "<directory> <attribute>",
-        (2, 2),
-        "forbid equal values",
-    ),
-    command(
-        "constraint_add_reference",
-        "metadata-optional",
-        "<directory> <rule> <attribute> <directory>[:<attribute>]",
-        (4, 4),
-        "let values be those of another directory",
-    ),
-    command(
-        "constraint_add_check",
-        "metadata-optional",
-        "<directory> <rule> '<condition>'",
-        (3, 3),
-        "let entries keep a condition",
-    ),
-    command(
-        "constraint_drop",
-        "metadata-optional",
-        "<directory> <rule or attribute>",
-        (2, 2),
-        "remove a rule",
-    ),
-    command(
-        "constraint_list",
-        "metadata-optional",
-        "<directory>",
-        (1, 1),
-        "list rules",
-    ),
-    command(
-        "index_create",
-        "index",
-        "<directory> <attribute>",
-        (2, 2),
-        "find values by an index",
-    ),
-    command(
-        "index_remove",
-        "index",
-        "<directory> <attribute>",
-        (2, 2),
-        "remove an index",
-    ),
-    command("user_list", "user", "", (0, 0), "list users"),
-    command(
-        "user_listcred",
-        "user",
-        "<user>",
-        (1, 1),
-        "list certificate subjects of a user",
-    ),
-    command(
-        "user_create",
-        "user",
-        "<user> [<password>]",
-        (1, 2),
-        "make a user (root)",
-    ),
-    command(
-        "user_remove",
-        "user",
-        "<user>",
-        (1, 1),
-        "remove a user (root)",
-    ),
-    command(
-        "user_password_change",
-        "user",
-        "<user> <password>",
-        (2, 2),
-        "change a password",
-    ),
-    command(
-        "user_subject_add",
-        "user",
-        "<user> '<subject>'",
-        (2, 2),
-        "let a certificate log in (root)",
-    ),
-    command(
-        "user_subject_remove",
-        "user",
-        "'<subject>'",
-        (1, 1),
-        "let it no longer (root)",
-    ),
-    command(
-        "sudo",
-        "user",
-        "<user>",
-        (1, 1),
-        "become another user (root)",
-    ),
-    command("whoami", "user", "", (0, 0), "show your name"),
-    command("grp_create", "group", "<group>", (1, 1), "make a group"),
-    command("grp_delete", "group", "<group>", (1, 1), "remove a group"),
-    command("grp_show", "group", "<group>", (1, 1), "list members"),
-    command(
-        "grp_adduser",
-        "group",
-        "<group> <user>",
-        (2, 2),
-        "add a member",
-    ),
-    command(
-        "grp_removeuser",
-        "group",
-        "<group> <user>",
-        (2, 2),
-        "remove a member",
-    ),
-    command(
-        "grp_member",
-        "group",
-        "[<user>]",
-        (0, 1),
-        "list groups that a user is in",
-    ),
-    command(
-        "grp_list",
-        "group",
-        "[<user>]",
-        (0, 1),
-        "list groups that a user owns",
-    ),
-    command(
-        "acl_add",
-        "acl",
-        "<path> <group> <rights>",
-        (3, 3),
-        "give a group rights",
-    ),
-    command(
-        "acl_remove",
-        "acl",
-        "<path> <group>",
-        (2, 2),
-        "take a group's rights",
-    ),
-    command(
-        "acl_show",
-        "acl",
-        "<path>",
-        (1, 1),
-        "list groups and rights",
-    ),
-    command(
-        "site_add",
-        "replication",
-        "<site> <configuration>",
-        (2, 2),
-        "add a site (root)",
-    ),
-    command(
-        "site_remove",
-        "replication",
-        "<site>",
-        (1, 1),
-        "remove a site (root)",
-    ),
-    command("site_list", "replication", "", (0, 0), "list sites"),
-    command(
-        "replica_register",
-        "replication",
-        "[-c] <entry> <site> ...",
-        (2, ANY),
-        "an entry has replicas",
-    ),
-    command(
-        "replica_add",
-        "replication",
-        "<entry> <site> ...",
-        (2, ANY),
-        "an entry has more replicas",
-    ),
-    command(
-        "replica_unregister",
-        "replication",
-        "[-d] <entry>",
-        (1, 2),
-        "an entry has none",
-    ),
-    command(
-        "replica_list",
-        "replication",
-        "[-l] <entry> ...",
-        (1, ANY),
-        "list replicas",
-    ),
-    command(
-        "help",
-        "commands",
-        "[<topic or command>]",
-        (0, 1),
-        "explain commands",
-    ),
-];
 
 /// Commands that succeed only if a statement has compared the epoch of users and groups.
 const SELF_CONFIRMING: [&str; 12] = [
@@ -666,8 +239,8 @@ async fn run_tree(
         "listentries" => tree::listentries(client, first, reply).await,
         "cd" => tree::cd(client, words.first().map_or("/", String::as_str)).await,
         "stat" => tree::stat(client, first, reply).await,
-        "chown" => tree::change(client, first, &Change::Owner(words[1].clone())).await,
-        "chmod" => tree::change(client, first, &Change::Mode(Rights::parse(&words[1])?)).await,
+        "chown" => grants::change(client, first, &Change::Owner(words[1].clone())).await,
+        "chmod" => grants::change(client, first, &Change::Mode(Rights::parse(&words[1])?)).await,
         "dump" => dump::dump(client, first, reply).await,
         "pwd" => {
             reply.columns(1);
@@ -694,8 +267,8 @@ async fn run_entries(
         "setattr" => entries::setattr(client, first, rest).await,
         "selectattr" => reading::selectattr(client, words, reply).await,
         "find" => reading::find(client, first, words.get(1).map(String::as_str), reply).await,
-        "updateattr" => entries::updateattr(client, first, rest).await,
-        "updateattr_single" => entries::updateattr_single(client, first, rest, reply).await,
+        "updateattr" => updates::updateattr(client, first, rest).await,
+        "updateattr_single" => updates::updateattr_single(client, first, rest, reply).await,
         "addentry" => entries::addentry(client, first, rest).await,
         "addentries" => entries::addentries(client, words).await,
         "rm" => entries::rm(client, first).await,
@@ -780,10 +353,10 @@ async fn run_extra(
         "index_remove" => schema::index(client, one, &words[1], false).await,
         "acl_add" => {
             let change = Change::Group(words[1].clone(), Some(Rights::parse(&words[2])?));
-            tree::change(client, one, &change).await
+            grants::change(client, one, &change).await
         }
-        "acl_remove" => tree::change(client, one, &Change::Group(words[1].clone(), None)).await,
-        "acl_show" => tree::acl_show(client, one, reply).await,
+        "acl_remove" => grants::change(client, one, &Change::Group(words[1].clone(), None)).await,
+        "acl_show" => grants::acl_show(client, one, reply).await,
         "site_add" => sites::site_add(client, one, &words[1]).await,
         "site_remove" => sites::site_remove(client, one).await,
         "site_list" => sites::site_list(client, reply).await,

@@ -7,11 +7,13 @@
 mod cache;
 pub mod call;
 mod client;
+mod command_table;
 mod commands;
 mod constraints;
 mod directory;
 mod dump;
 mod entries;
+mod grants;
 mod guard;
 mod layout;
 mod native;
@@ -27,6 +29,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod updates;
 mod upload;
 
 use std::collections::BTreeSet;

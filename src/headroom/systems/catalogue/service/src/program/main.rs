@@ -16,7 +16,7 @@ use headroom_catalogue::catalogue::sessions::StoredSessions;
 use headroom_catalogue::catalogue::{Catalogue, Shared};
 use headroom_catalogue::http::Http;
 use headroom_catalogue::security::Trust;
-use headroom_catalogue::server::Server;
+use headroom_catalogue::server::{Server, listen};
 use headroom_catalogue::store::{self, Store};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -141,11 +141,11 @@ async fn run(configuration: Configuration, path: Option<&Path>) -> Done {
     let (store, server) = opened(&configuration).await?;
     let server = Arc::new(server);
     let reload = server.reload();
-    let listener = bind(configuration.server.listen, "server.listen").await?;
+    let listener = bind(configuration.server.listen, "server.listen")?;
     let http = match configuration.http()? {
         None => None,
         Some((address, settings)) => {
-            let listener = bind(address, "http.listen").await?;
+            let listener = bind(address, "http.listen")?;
             Some((listener, Http::new(Arc::clone(&server), settings)))
         }
     };
@@ -202,9 +202,8 @@ async fn opened(configuration: &Configuration) -> Result<Opened, Box<dyn Error>>
     Ok((store, server))
 }
 
-async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Box<dyn Error>> {
-    let bound = TcpListener::bind(address).await;
-    bound.map_err(|error| {
+fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Box<dyn Error>> {
+    listen(address).map_err(|error| {
         format!("cannot listen on {address}: {error}; `{key}` names another address").into()
     })
 }

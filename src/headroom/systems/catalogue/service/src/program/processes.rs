@@ -79,7 +79,7 @@ pub(super) async fn run(configuration: Configuration, path: Option<&Path>) -> Do
     workers
         .start_some(table.processes_at_start.clamp(1, table.processes))
         .await?;
-    let listener = bind(table.listen, "server.listen").await?;
+    let listener = bind(table.listen, "server.listen")?;
     say(&listener, "")?;
     let places = Arc::new(Semaphore::new(table.processes));
     let mut served = JoinSet::new();

@@ -6,9 +6,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+
+/// Connections that wait to be accepted; the system may allow fewer. One that finds no place is opened
+/// again after seconds, and one of which the system forgets the last step hangs for half a minute.
+const BACKLOG: u32 = 16_384;
 
 /// Time until the next try without free file descriptors or memory.
 const RETRY_TIME: Duration = Duration::from_millis(50);
@@ -88,6 +92,22 @@ pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
             }
         }
     }
+}
+
+/// Listen for many clients at once: all of them may come while the first ones are accepted.
+///
+/// # Errors
+///
+/// If the address cannot be used.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Return whether the client left before it was accepted.

@@ -30,7 +30,7 @@ use handshakes::Handshakes;
 use limits::Places;
 use sessions::SessionStore;
 
-pub use accept::accept;
+pub use accept::{accept, listen};
 pub use settings::Settings;
 
 /// What answers commands.

@@ -20,16 +20,15 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 
 use self::schedule::Schedule;
 use super::error::LoadError;
 use super::limits::allow_files;
+use crate::server::listen;
 
 const USAGE: &str = "usage: headroom-catalogue-delay --listen ADDRESS --to ADDRESS \
                      --one-way-ms MILLISECONDS [--connections COUNT]";
-/// Connections that wait to be accepted; the system may allow fewer.
-const BACKLOG: u32 = 16_384;
 /// Files of the proxy that are no connection.
 const OTHER_FILES: u64 = 64;
 /// Pause after a connection could not be accepted: none can as long as all files are in use.
@@ -118,22 +117,6 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<(), LoadError> {
     })
 }
 
-/// Listen for many clients at once.
-///
-/// # Errors
-///
-/// If the address cannot be used.
-pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() {
-        TcpSocket::new_v4()?
-    } else {
-        TcpSocket::new_v6()?
-    };
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)
-}
-
 /// Carry connections to `to` with a delay, without end.
 pub async fn serve(listener: TcpListener, to: SocketAddr, one_way: Duration) {
     loop {
@@ -182,6 +165,30 @@ mod tests {
         ] {
             let message = parse(text).unwrap_err().to_string();
             assert!(message.contains(reason), "{message}");
+        }
+    }
+
+    /// Cause: of 512 clients some waited 24 s, as the system had forgotten the last step of opening.
+    #[tokio::test]
+    async fn more_clients_than_a_library_lists_by_default_are_open_before_one_is_accepted() {
+        let path = "/proc/sys/net/core/somaxconn";
+        let Ok(most) = std::fs::read_to_string(path) else {
+            return;
+        };
+        let most: u64 = most.trim().parse().expect("a number");
+        let count = most.min(1500);
+        allow_files(2 * count + OTHER_FILES).expect("files");
+        let listener = listen(([127, 0, 0, 1], 0).into()).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let mut open = Vec::new();
+        for _ in 0..count {
+            let opening = TcpStream::connect(address);
+            let opened = tokio::time::timeout(Duration::from_secs(20), opening).await;
+            open.push(opened.expect("no place in the queue").expect("open"));
+        }
+        for _ in 0..count {
+            let accepting = tokio::time::timeout(Duration::from_secs(20), listener.accept());
+            accepting.await.expect("a client was forgotten").expect("accepted");
         }
     }
 }

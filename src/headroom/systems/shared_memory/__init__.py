@@ -1,0 +1,1 @@
+"""Shared memory over an interconnect: coherence protocols and their checker."""

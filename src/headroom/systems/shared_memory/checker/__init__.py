@@ -1,0 +1,1 @@
+"""Model checker of coherence protocols."""

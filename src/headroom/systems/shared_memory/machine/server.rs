@@ -1,0 +1,83 @@
+//! Stations of the machine: one server each, first come, first served.
+//!
+//! A transaction reserves its way when it comes to a station, so a station is a moment at which it
+//! is free again; the kernel's stations with the same arrivals give the same times.
+
+/// Time (ps).
+pub type Time = u64;
+/// Picoseconds of a second.
+const PICOSECONDS: f64 = 1e12;
+
+/// Return a time (ps) of seconds, at least 0.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times of machines are below 200 days"
+)]
+pub fn picoseconds(seconds: f64) -> Time {
+    (seconds.max(0.0) * PICOSECONDS).round() as Time
+}
+
+/// Return seconds of a time.
+pub fn seconds(time: Time) -> f64 {
+    time as f64 / PICOSECONDS
+}
+
+/// A station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// When it is free.
+    free: Time,
+    /// Time in which it worked.
+    pub busy: Time,
+    /// Time in which customers waited for it.
+    pub waited: Time,
+    /// Customers.
+    pub served: u64,
+}
+
+impl Server {
+    /// Serve a customer that comes at `now`; return when it leaves.
+    #[inline]
+    pub fn serve(&mut self, now: Time, service: Time) -> Time {
+        let start = self.free.max(now);
+        self.free = start + service;
+        self.busy += service;
+        self.waited += start - now;
+        self.served += 1;
+        self.free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Server, picoseconds, seconds};
+    use proptest::prelude::*;
+
+    #[test]
+    fn seconds_come_back() {
+        assert_eq!(picoseconds(5.38e-6), 5_380_000);
+        assert!((seconds(5_380_000) - 5.38e-6).abs() < 1e-18);
+        assert_eq!(picoseconds(-1.0), 0);
+    }
+
+    proptest! {
+        /// Lindley 1952: a customer waits as long as the one before, plus its service, minus the gap.
+        #[test]
+        fn waits_follow_lindleys_recursion(
+            customers in prop::collection::vec((0_u64..100, 0_u64..100), 1..100)
+        ) {
+            let mut server = Server::default();
+            let (mut now, mut wait, mut total) = (0, 0_u64, 0);
+            let mut before = 0;
+            for (gap, service) in customers {
+                now += gap;
+                wait = (wait + before).saturating_sub(gap);
+                total += wait;
+                before = service;
+                prop_assert_eq!(server.serve(now, service), now + wait + service);
+            }
+            prop_assert_eq!(server.waited, total);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Shared memory over an interconnect: coherence protocols, machines and programs.
+
+#[cfg(feature = "python")]
+mod bindings;
+pub mod checker;
+pub mod machine;
+pub mod protocol;
+
+/// The layer.
+pub const LAYER: SharedMemory = SharedMemory;
+
+/// See [`LAYER`].
+#[derive(Debug)]
+pub struct SharedMemory;
+
+impl super::Layer for SharedMemory {
+    #[cfg(feature = "python")]
+    fn register(&self, module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        bindings::register(module)
+    }
+}

@@ -1,0 +1,5 @@
+"""Additions to the reference page of the systems of this layer."""
+
+from headroom.experiment.protocol.reference import Reference
+
+COHERENCE = Reference(title="Metrics of a search of states", has_parameters=True)
