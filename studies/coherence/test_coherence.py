@@ -1,8 +1,7 @@
 """The study of coherence protocols: its quick form."""
 
-from studies.quick_form import ClaimRows, QuickForm, QuickRun
-
 from headroom.systems.shared_memory.checker.system import conditions
+from studies.quick_form import ClaimRows, QuickForm, QuickRun
 
 
 class TestCoherence(QuickForm, ClaimRows):
@@ -14,7 +13,8 @@ class TestCoherence(QuickForm, ClaimRows):
         verdicts = quick.verdicts()
         assert {verdicts[name] for name in verdicts.keys() - left_out} == {"holds"}
 
-    def test_each_violation_leaves_its_chart(self, quick: QuickRun) -> None:
+    def test_each_violation_has_a_note(self, quick: QuickRun) -> None:
+        """The note says after how many events which rule is broken."""
         for point in quick.experiment("sci-conditions")["points"]:
             assert any(note.startswith("after ") for note in point["notes"])
 

@@ -25,6 +25,7 @@ def check_protocol(
 ) -> dict[str, Any]:
     """Search all states; see `headroom.systems.shared_memory.checker.system`.
 
-    Returns `states`, `steps`, `depth`, `is_complete`, `unused` (sentences of rules) and `violation`:
-    None, or its sentence, the number of events to it, and their chart. Raises `ValueError`.
+    Returns `states`, `steps`, `depth`, `is_complete`, `unused` (sentences of rules) and
+    `violation`: None, or its sentence, the number of events to it, and their chart. Raises
+    `ValueError`.
     """

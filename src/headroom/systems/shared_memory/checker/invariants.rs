@@ -25,10 +25,10 @@ impl<P: Protocol> Rules<'_, P> {
                 let copies = self.copies(world, line);
                 self.protocol
                     .check_quiet(home, copies)
-                    .map_err(|why| format!("nothing is under way, but {why}"))?;
+                    .map_err(|why| format!("nothing is in progress, but {why}"))?;
             }
         } else if world.messages.is_empty() {
-            return Err("an agent waits, and no message is under way".into());
+            return Err("an agent waits, and no message is in flight".into());
         }
         Ok(())
     }
@@ -50,7 +50,7 @@ impl<P: Protocol> Rules<'_, P> {
         Ok(())
     }
 
-    /// Return whether no operation is under way.
+    /// Return whether no operation is in progress.
     pub(super) fn is_quiet(&self, world: &WorldOf<P>) -> bool {
         world.messages.is_empty()
             && world.lines.iter().all(|line| self.protocol.view(line).is_idle)

@@ -11,7 +11,7 @@ use crate::systems::shared_memory::protocol::{
 pub enum Fault {
     /// Its messages are not sent.
     Silent,
-    /// The state stays as it was.
+    /// The state is unchanged.
     Forgetful,
 }
 

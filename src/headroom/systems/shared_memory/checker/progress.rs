@@ -1,4 +1,4 @@
-//! Deadlock and livelock: states from which arrivals alone never end what is under way.
+//! Deadlock and livelock: states from which arrivals alone never end what is in progress.
 //!
 //! Refused requests are sent again, so the graph of states has circles. With fair arrivals an
 //! operation ends if from each state some sequence of arrivals leads to a quiet one.
@@ -16,7 +16,7 @@ impl Progress {
         self.arrivals.push((from, to));
     }
 
-    /// In this state nothing is under way.
+    /// In this state nothing is in progress.
     pub fn quiet(&mut self, state: u32) {
         self.quiet.push(state);
     }

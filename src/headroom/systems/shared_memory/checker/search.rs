@@ -110,7 +110,7 @@ impl<'a, P: Protocol> Search<'a, P> {
         }
         let stuck = self.progress.first_stuck(self.prints.len())?;
         Some(Broken {
-            sentence: "from here no arrivals end what is under way".into(),
+            sentence: "from here no arrivals end what is in progress".into(),
             state: stuck,
             event: None,
         })

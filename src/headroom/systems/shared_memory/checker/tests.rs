@@ -78,10 +78,8 @@ fn memory_without_caches_is_coherent_and_uses_each_rule() {
     assert_eq!(unused(&Uncached, &found), NONE);
 }
 
-/// One cache: the states of the tutorials, counted by hand.
 #[test]
-fn a_single_cache_has_the_states_of_the_textbook() {
-    // Invalid, attach under way, answered; only fresh, upgrade under way, answered; …
+fn a_single_processor_without_a_cache_has_five_states() {
     let found = assert_sound(&Uncached, &limits(1, false));
     // Idle; read asked, answered; write asked, answered. A write finds or leaves the newest value.
     assert_eq!(found.state_count, 5);

@@ -9,7 +9,7 @@ use crate::systems::shared_memory::protocol::{
 };
 use super::Limits;
 
-/// What happens next.
+/// The next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<B> {
     /// A processor behind a cache, or its cache, wants something.
@@ -52,7 +52,7 @@ pub(super) struct World<H, L, B> {
     pub homes: Vec<H>,
     /// Copies, line by line.
     pub lines: Vec<L>,
-    /// Messages under way with their lines.
+    /// Messages in flight with their lines.
     pub messages: Vec<(usize, Message<B>)>,
 }
 

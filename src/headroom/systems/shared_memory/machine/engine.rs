@@ -35,7 +35,7 @@ struct Envelope<B> {
     is_taken: bool,
 }
 
-/// What a processor waits for.
+/// The reason for which a processor waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// Nothing: it runs.
@@ -222,7 +222,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
                 return Ok(());
             };
             let action = Action::of(word);
-            // Locks reach others at once: nobody may be behind.
+            // Locks reach others at once: no other processor may be behind.
             if matches!(action, Action::Lock(_) | Action::Unlock(_)) && cpu.clock > earliest {
                 return Ok(());
             }
@@ -259,7 +259,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
                 }
                 Action::Unlock(lock) => {
                     cpu.next += 1;
-                    // Whoever gets it may come before this processor's next access.
+                    // The next holder may come before this processor's next access.
                     return self.unlock(index, lock);
                 }
             }
@@ -271,7 +271,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
         }
     }
 
-    /// Access all lines of some bytes; return whether the processor goes on at once.
+    /// Access all lines of some bytes; return whether the processor continues at once.
     #[inline]
     fn access(&mut self, index: usize, address: u64, bytes: u32, is_write: bool) -> bool {
         let page = self.placement.of(address);
@@ -307,7 +307,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
         }
     }
 
-    /// Access a line; return whether the processor goes on at once.
+    /// Access a line; return whether the processor continues at once.
     #[inline]
     fn access_line(&mut self, index: usize, place: Place, is_write: bool) -> bool {
         if self.cpus[index].node == place.home {
@@ -602,7 +602,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
         }
     }
 
-    /// Take an answer of the home without a cache; nobody waits for the end of a posted write.
+    /// Take an answer of the home without a cache; no processor waits for the end of a posted write.
     fn take_uncached(&mut self, now: Time, envelope: &Envelope<P::Body>) {
         let Message { from, body, .. } = envelope.message;
         for index in self.cpus_of(envelope.to) {
@@ -676,7 +676,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
         Ok(())
     }
 
-    /// Check all lines; between phases nothing is under way.
+    /// Check all lines; between phases nothing is in progress.
     ///
     /// # Errors
     ///

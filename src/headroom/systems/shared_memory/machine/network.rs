@@ -41,7 +41,7 @@ impl Ring {
             at = sender.io_bus.serve(at, times.crossing);
         }
         at = sender.bus.serve(at, times.bus[kind]);
-        // The head of a packet goes on before its tail has come: one time on a link for all hops.
+        // The head of a packet continues before its tail has come: one time on a link for all hops.
         let count = self.nodes.len();
         let mut node = usize::from(from);
         let mut head = at;

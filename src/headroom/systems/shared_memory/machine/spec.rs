@@ -15,7 +15,7 @@ pub enum ProtocolName {
     Sci,
     /// A full-map directory.
     Directory,
-    /// Nobody: each access goes to the home.
+    /// No cache: each access goes to the home.
     Uncached,
 }
 
@@ -85,9 +85,9 @@ pub struct MachineSpec {
     pub protocol: ProtocolName,
     /// Whether shared memory is behind the I/O bus, where processors do not cache it.
     pub is_on_card: bool,
-    /// The network cache; None only if nobody keeps copies.
+    /// The network cache; None only if no cache keeps copies.
     pub cache: Option<CacheSpec>,
-    /// Whether remote writes are posted: the processor goes on at once.
+    /// Whether remote writes are posted: the processor continues at once.
     pub posts_writes: bool,
     /// Times and rates.
     pub times: TimesSpec,

@@ -49,7 +49,7 @@ fn machine(nodes: u8, protocol: ProtocolName) -> MachineSpec {
     }
 }
 
-/// Page p is at home p mod nodes, but for the last, which is private.
+/// Page p is at home p mod nodes, except for the last, which is private.
 fn placed(nodes: u8, pages: u8) -> Placement {
     let shared = (0..pages).map(|page| Some(page % nodes));
     Placement::new(nodes, shared.chain([None]))

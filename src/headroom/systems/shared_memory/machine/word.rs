@@ -1,4 +1,4 @@
-//! What a processor does, in words of 8 bytes.
+//! Actions of a processor, 8 bytes each.
 //!
 //! | bits | access | else |
 //! | --- | --- | --- |

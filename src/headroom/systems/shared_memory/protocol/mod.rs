@@ -2,9 +2,9 @@
 //!
 //! A line has a home and at most one copy in each cache. Both are state machines; the home's own
 //! processor uses the line through the home and keeps no copy. The simulator and the checker call
-//! the same functions. Requests may be refused: whoever asked then asks again.
+//! the same functions. Requests may be refused: their sender then repeats them.
 //!
-//! Invariant: an agent has at most one request of its own under way for a line, so that an answer
+//! Invariant: an agent has at most one request of its own in progress for a line, so that an answer
 //! needs no name of the request.
 
 pub mod directory;
@@ -17,7 +17,7 @@ use std::hash::Hash;
 
 /// Number of a cache, from 0.
 pub type Node = u8;
-/// Content of a line: the newest, or older than that. Nothing else tells contents apart.
+/// Content of a line: the newest, or older than that. No other difference matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Value {
     /// The value that was written last.
@@ -113,10 +113,10 @@ impl<S> Step<S> {
     }
 }
 
-/// What a processor may do with a copy at once.
+/// Accesses that a copy allows at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// No operation is under way.
+    /// No operation is in progress.
     pub is_idle: bool,
     /// The value that may be read without a message.
     pub readable: Option<Value>,
@@ -217,11 +217,11 @@ pub trait Protocol {
         out: &mut Vec<Message<Self::Body>>,
     ) -> Step<Self::Home>;
 
-    /// Return what a processor may do with a copy.
+    /// Return the accesses that a copy allows.
     fn view(&self, line: &Self::Line) -> View;
-    /// Return what the home's processor may do.
+    /// Return the accesses that the home allows its processor.
     fn home_view(&self, home: &Self::Home) -> View;
-    /// Check a line of which nothing is under way.
+    /// Check a line of which nothing is in progress.
     ///
     /// # Errors
     ///

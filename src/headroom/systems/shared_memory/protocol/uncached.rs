@@ -35,7 +35,7 @@ pub enum Body {
     Done,
 }
 
-/// What a processor waits for.
+/// The answer that a processor waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Waits {
     /// Nothing.

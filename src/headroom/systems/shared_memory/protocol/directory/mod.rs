@@ -20,8 +20,8 @@ use super::{
 rules! {
     ReadHit => "a copy is read",
     WriteHit => "an exclusive copy is written",
-    AskToRead => "an absent line is asked for",
-    AskToOwn => "an absent line is asked for, to write",
+    AskToRead => "a read of an absent line goes to the home",
+    AskToOwn => "a write of an absent line goes to the home",
     AskToUpgrade => "a shared copy asks for ownership",
     Drop => "a clean copy is dropped",
     PutBack => "a dirty copy goes home",
@@ -35,11 +35,11 @@ rules! {
     PutForgotten => "the home refuses a write-back of data that it has fetched",
     InvalidatedHere => "a copy is invalidated",
     InvalidatedModified => "a modified copy is invalidated and gives its data",
-    InvalidatedAbsent => "a cache without the copy is told to invalidate it",
-    InvalidatedPut => "a write-back under way is invalidated and gives its data",
+    InvalidatedAbsent => "a cache without the copy confirms its invalidation",
+    InvalidatedPut => "a write-back in progress is invalidated and gives its data",
     DowngradedHere => "the owner gives its data and keeps a shared copy",
-    DowngradedAbsent => "a former owner without a copy is asked for data",
-    DowngradedPut => "a write-back under way is asked for data",
+    DowngradedAbsent => "a former owner without a copy has no data to give",
+    DowngradedPut => "a write-back in progress gives its data to a reader",
     HomeRead => "the home's processor reads valid memory",
     HomeWrite => "the home's processor writes memory without copies",
     HomeFetch => "the home's processor reads an owned line",
@@ -151,7 +151,7 @@ pub enum Copy {
     Modified,
 }
 
-/// The request of a cache that is under way.
+/// The request of a cache that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Waits {
     /// None.
@@ -171,7 +171,7 @@ pub struct Line {
     pub copy: Copy,
     /// Content.
     pub value: Value,
-    /// Request under way.
+    /// Request in progress.
     pub waits: Waits,
 }
 
@@ -216,7 +216,7 @@ pub struct Home {
     pub owner: Option<Node>,
     /// Content of memory.
     pub value: Value,
-    /// Request under way.
+    /// Request in progress.
     pub serves: Serves,
 }
 

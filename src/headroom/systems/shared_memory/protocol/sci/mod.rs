@@ -26,7 +26,7 @@ rules! {
     AskToUpgrade => "the head of a fresh list asks the home for ownership",
     StartPurge => "the head of a dirty list purges its neighbour",
     StartToLeave => "a copy starts to leave the list",
-    AttachedAlone => "the home answers, and nobody else has the line",
+    AttachedAlone => "the home answers, and no other cache has the line",
     AttachedBefore => "the home answers with the old head",
     Joined => "the old head lets a reader before it",
     JoinedToWrite => "the old head lets a writer before it",
@@ -82,7 +82,7 @@ guards! {
     HomeIsFree => "the home refuses requests while it fetches or purges",
     UpgradeByHead => "only the head may upgrade",
     LeaveByHead => "only the head may name a new head",
-    BeforeWhenReady => "a copy that attaches or purges lets nobody before it",
+    BeforeWhenReady => "a copy that attaches or purges lets no other before it",
     ForwardByNeighbour => "only the forward neighbour may name a new one",
     ForwardWhenReady => "a copy that has named its neighbour takes no new forward neighbour",
     BackwardByNeighbour => "only the backward neighbour may name a new one",
@@ -179,7 +179,7 @@ pub enum Body {
 /// Reason for leaving the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Then {
-    /// The frame is wanted.
+    /// The frame is needed.
     Evict,
     /// The line is to be written, as head.
     Write,
@@ -192,7 +192,7 @@ pub enum Leaving {
     Reserve,
     /// The home: is there a new head?
     AskHome,
-    /// Nobody: a new head is on its way and will come.
+    /// None: a new head is on its way and will come.
     Wait,
     /// The forward neighbour, which becomes head.
     TellHead,
@@ -202,7 +202,7 @@ pub enum Leaving {
     TellBackward,
 }
 
-/// The request of a copy that is under way.
+/// The request of a copy that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Waits {
     /// None.
@@ -246,7 +246,7 @@ pub struct Line {
     pub is_dirty: bool,
     /// Content.
     pub value: Value,
-    /// Request under way.
+    /// Request in progress.
     pub waits: Waits,
 }
 
@@ -261,7 +261,7 @@ pub enum Directory {
     Gone(Node),
 }
 
-/// The request of the home that is under way.
+/// The request of the home that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HomeWaits {
     /// None.
@@ -282,7 +282,7 @@ pub struct Home {
     pub directory: Directory,
     /// Content of memory.
     pub value: Value,
-    /// Request under way.
+    /// Request in progress.
     pub waits: HomeWaits,
 }
 
