@@ -85,12 +85,15 @@ def singular(name: str) -> str:
     --------
     >>> singular("database cores"), singular("processes"), singular("copies"), singular("cpus")
     ('database core', 'process', 'copy', 'cpu')
+    >>> singular("batches"), singular("caches")
+    ('batch', 'cache')
     """
     if not is_plural(name):
         return name
     if name.endswith("ies"):
         return f"{name[:-3]}y"
-    return name[:-2] if name.endswith(("sses", "shes", "ches", "xes")) else name[:-1]
+    is_longer = name.endswith(("sses", "shes", "ches", "xes")) and not name.endswith("caches")
+    return name[:-2] if is_longer else name[:-1]
 
 
 def factor_words(name: str, unit: str = "1") -> str:

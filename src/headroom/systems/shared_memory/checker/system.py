@@ -76,7 +76,7 @@ _METRICS = (
     Metric(name="steps", unit="1", better="none", description="Events that were tried"),
     Metric(name="depth", unit="1", better="none", description="Events to the farthest state"),
     Metric(name="path_events", unit="1", better="none", description="Events to the violation"),
-    Metric(name="unused_rules", unit="1", better="low", description="Rules that no state used"),
+    Metric(name="unused_rules", unit="1", better="none", description="Rules that no state used"),
 )
 
 
@@ -148,7 +148,7 @@ def _entries(config: Mapping[str, Value]) -> int | None:
     if entries and config["protocol"] != "directory":
         raise StudyError(
             f"entries = {entries}, but {config['protocol']} has no snoop filter",
-            hint='leave entries out, or use protocol = "directory"',
+            cure='leave entries out, or use protocol = "directory"',
         )
     return entries or None
 
@@ -161,6 +161,6 @@ def _left_out(protocol: str, without: str) -> str | None:
         names = ", ".join(known) or "it has none"
         raise StudyError(
             f"without = {without!r} is no condition of {protocol}",
-            hint=f"its conditions: {names}",
+            cure=f"its conditions: {names}",
         )
     return without

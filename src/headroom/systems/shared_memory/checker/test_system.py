@@ -52,6 +52,6 @@ def test_conditions_have_names_and_sentences() -> None:
 def test_wrong_levels_are_refused_with_those_that_exist() -> None:
     with pytest.raises(StudyError, match=r"no condition of sci") as refused:
         run(protocol="sci", without="luck")
-    assert "tail_first" in str(refused.value.hint)
+    assert "tail_first" in str(refused.value.cure)
     with pytest.raises(StudyError, match="no snoop filter"):
         run(protocol="sci", entries=1)
