@@ -12,12 +12,15 @@ TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:#\[.*\]\n)*mod \w+ \{.*?^\}$", re.M |
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "headroom"
 KERNEL = ("run", "statistics", "places", "plan", "random")
 """Rooms of the kernel, from the top down; `error` and `time` are below all of them."""
-STORAGE_USES = {
-    "workloads": (),
-    "devices": ("workloads",),
-    "postmark": ("blocks", "workloads"),
+LAYER_USES = {
+    "storage": {
+        "workloads": (),
+        "devices": ("workloads",),
+        "postmark": ("blocks", "workloads"),
+    },
+    "shared_memory": {"protocol": (), "checker": ("protocol",), "machine": ("protocol",)},
 }
-"""Rooms of storage -> the other rooms that they may use."""
+"""Layer -> its rooms -> the other rooms that they may use."""
 
 
 def uses(file: Path, prefix: str) -> set[str]:
@@ -62,13 +65,15 @@ def test_no_layer_uses_another() -> None:
             assert not uses(file, "systems") & (layers - {layer}), file
 
 
-@pytest.mark.parametrize("room", STORAGE_USES)
-def test_a_room_of_storage_uses_the_rooms_below_it_alone(room: str) -> None:
-    storage = SOURCES / "systems" / "storage"
-    rooms = {path.name for path in storage.iterdir() if path.is_dir()}
-    for file in files_of(storage / room):
-        found = uses(file, "systems::storage") & rooms
-        assert found <= {room, *STORAGE_USES[room]}, file
+@pytest.mark.parametrize(
+    ("layer", "room"), [(layer, room) for layer, rooms in LAYER_USES.items() for room in rooms]
+)
+def test_a_room_of_a_layer_uses_the_rooms_below_it_alone(layer: str, room: str) -> None:
+    folder = SOURCES / "systems" / layer
+    rooms = {path.name for path in folder.iterdir() if path.is_dir()}
+    for file in files_of(folder / room):
+        found = uses(file, f"systems::{layer}") & rooms
+        assert found <= {room, *LAYER_USES[layer][room]}, file
 
 
 def test_the_store_of_records_knows_nobody_who_uses_it() -> None:
