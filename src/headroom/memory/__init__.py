@@ -1,8 +1,9 @@
-"""Memory of a machine: caches and TLBs simulated, streams of accesses, stack distances."""
+"""Memory of a machine: caches and TLBs simulated, streams of accesses, stack distances, sweeps."""
 
 from headroom.memory.distances import Distances, stack_distances
 from headroom.memory.machine import Counts, Level, Machine, Paging, Result, Tlb, simulate
-from headroom.memory.streams import pack
+from headroom.memory.streams import by_thread, pack
+from headroom.memory.sweeps import Sweep, sweep
 
 __all__ = [
     "Counts",
@@ -11,8 +12,11 @@ __all__ = [
     "Machine",
     "Paging",
     "Result",
+    "Sweep",
     "Tlb",
+    "by_thread",
     "pack",
     "simulate",
     "stack_distances",
+    "sweep",
 ]

@@ -181,7 +181,7 @@ def simulate(stream: Stream, machine: Machine) -> Result:
     Parameters
     ----------
     stream
-        A path (lackey, din, packed), or the result of `pack`.
+        A path, or the result of `pack`.
     machine
         Caches and TLBs.
 

@@ -8,6 +8,7 @@ pub mod probe;
 mod python;
 pub mod stack_distance;
 pub mod streams;
+pub mod sweep;
 
 #[cfg(feature = "python")]
 pub use {

@@ -25,6 +25,19 @@ def stack_distances(
 ) -> dict[str, Any]:
     """Return distances; see `headroom.memory.stack_distances`. Raises as `simulate` does."""
 
+def sweep(
+    *,
+    line_bytes: list[int],
+    most_sets: int,
+    most_ways: int,
+    path: str | None = None,
+    packed: bytes | None = None,
+) -> dict[str, Any]:
+    """Return misses by line, sets and ways; see `headroom.memory.sweep`. Raises as `simulate`."""
+
+def by_thread(*, path: str) -> dict[str, bytes]:
+    """Return packed accesses by thread; see `headroom.memory.by_thread`. Raises as `simulate`."""
+
 def chase(
     *,
     bytes: int,  # noqa: A002 - the word of the parameter

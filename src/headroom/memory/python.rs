@@ -4,13 +4,14 @@ use std::fs::File;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::caches::counts::Counts;
 use super::caches::machine::{Machine, MachineSpec};
 use super::probe;
 use super::stack_distance::StackDistances;
 use super::streams::{self, Access, Kind};
+use super::sweep::Sweep;
 use crate::python::integers;
 
 /// Add the functions to the module.
@@ -21,6 +22,8 @@ use crate::python::integers;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(stack_distances, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(by_thread, module)?)?;
     probe::python::register(module)
 }
 
@@ -29,8 +32,11 @@ fn each(path: Option<&str>, packed: Option<&[u8]>, to: &mut impl FnMut(Access)) 
     let Some(path) = path else {
         return Ok(streams::unpack(packed.unwrap_or_default(), to));
     };
-    let file = File::open(path).map_err(|error| PyOSError::new_err(error.to_string()))?;
-    streams::read(file, to).map_err(PyValueError::new_err)
+    streams::read(open(path)?, to).map_err(PyValueError::new_err)
+}
+
+fn open(path: &str) -> PyResult<File> {
+    File::open(path).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
 #[pyfunction]
@@ -125,5 +131,67 @@ fn stack_distances<'py>(
     dict.set_item("sampled_count", distances.sampled_count)?;
     dict.set_item("access_count", distances.access_count)?;
     dict.set_item("rate", distances.rate())?;
+    Ok(dict)
+}
+
+#[pyfunction]
+#[pyo3(signature = (*, line_bytes, most_sets, most_ways, path = None, packed = None))]
+#[allow(clippy::needless_pass_by_value, reason = "a list of Python")]
+fn sweep<'py>(
+    py: Python<'py>,
+    line_bytes: Vec<u64>,
+    most_sets: u64,
+    most_ways: u32,
+    path: Option<&str>,
+    packed: Option<&[u8]>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let mut sweep =
+        Sweep::new(&line_bytes, most_sets, most_ways).map_err(PyValueError::new_err)?;
+    py.detach(|| {
+        each(path, packed, &mut |access| {
+            if access.kind != Kind::Fetch {
+                let is_write = access.kind == Kind::Write;
+                sweep.access(access.address, access.bytes, is_write);
+            }
+        })
+    })?;
+    let (mut sizes, mut read_misses, mut write_misses) = (Vec::new(), Vec::new(), Vec::new());
+    let (reads, writes) = sweep.accesses();
+    for size in sweep.sizes() {
+        sizes.push(size.line_bytes());
+        for set_bits in 0..=most_sets.trailing_zeros() {
+            for ways in 1..=most_ways {
+                let (reads, writes) = size.misses(1 << set_bits, ways);
+                read_misses.push(reads);
+                write_misses.push(writes);
+            }
+        }
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("line_bytes", integers(py, &sizes)?)?;
+    dict.set_item("read_misses", integers(py, &read_misses)?)?;
+    dict.set_item("write_misses", integers(py, &write_misses)?)?;
+    dict.set_item("reads", reads)?;
+    dict.set_item("writes", writes)?;
+    Ok(dict)
+}
+
+#[pyfunction]
+#[pyo3(signature = (*, path))]
+fn by_thread<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
+    let file = open(path)?;
+    let mut packed: Vec<Vec<u8>> = Vec::new();
+    let names = py.detach(|| {
+        streams::read_threads(file, &mut |thread, access| {
+            if thread == packed.len() {
+                packed.push(Vec::new());
+            }
+            packed[thread].extend(streams::pack(access).flat_map(u64::to_le_bytes));
+        })
+    });
+    let dict = PyDict::new(py);
+    for (name, packed) in names.map_err(PyValueError::new_err)?.iter().zip(&packed) {
+        dict.set_item(name, PyBytes::new(py, packed))?;
+    }
     Ok(dict)
 }

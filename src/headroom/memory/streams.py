@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headroom.errors import StudyError
+from headroom.memory.native import by_thread as _native
 
 Stream: TypeAlias = bytes | str | os.PathLike[str]
-"""A path (lackey, din or packed), or packed accesses."""
+"""A path (lackey, din, drmemtrace's view, memtrace or packed), or packed accesses."""
 KINDS = {"read": 0, "write": 1, "modify": 2, "fetch": 3}
 MAGIC = b"HRMEM1\n\0"
 """First bytes of a file with packed accesses."""
@@ -57,6 +58,43 @@ def pack(addresses: npt.ArrayLike, *, kinds: npt.ArrayLike = 0, sizes: npt.Array
     return bytes(word.astype("<u8").tobytes())
 
 
+def by_thread(path: str | os.PathLike[str]) -> dict[str, bytes]:
+    r"""Return the accesses of each thread of a file, packed.
+
+    Parameters
+    ----------
+    path
+        A file in any format. Only drmemtrace's view names threads: all accesses of the others are
+        those of a thread without a name. Accesses of more than 64 bytes are split.
+
+    Returns
+    -------
+    dict
+        Names, as ``W0.T7042``, in the order of their first accesses, with streams for `simulate`,
+        `stack_distances` and `sweep`.
+
+    Raises
+    ------
+    StudyError
+        There is no such file, or a line of it is wrong.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = [f"1 1: {thread} read 8 byte(s) @ 0x40 by PC 0x10" for thread in (7, 8, 7)]
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "view"
+    ...     _ = file.write_text("\n".join(lines))
+    ...     {name: len(packed) // 8 for name, packed in by_thread(file).items()}
+    {'7': 2, '8': 1}
+    """
+    try:
+        return _native(path=str(Path(path)))
+    except (ValueError, OSError) as error:
+        raise refused(error, str(path)) from error
+
+
 def given(stream: Stream) -> dict[str, Any]:
     """Return a stream as the compiled functions take it."""
     if isinstance(stream, bytes):
@@ -69,6 +107,7 @@ def refused(error: Exception, stream: Stream) -> StudyError:
     place = "" if isinstance(stream, bytes) else f"{stream}: "
     return StudyError(
         f"{place}{error}",
-        cure="streams come from `valgrind --tool=lackey --trace-mem=yes`, in din format, or from "
+        cure="streams come from `valgrind --tool=lackey --trace-mem=yes`, from DynamoRIO (`drrun -t "
+        "drmemtrace -tool view`, or its memtrace samples), in din format, or from "
         "headroom.memory.pack; caches are whole sets, as 32KiB:8:64",
     )
