@@ -6,9 +6,9 @@ words in 64 MiB, lines of 64 MiB by Zipf's law, and a blocked LU decomposition. 
 fails unless the misses of each single cache are those in the sweeps.
 
 The single simulation is `Cache` of the compiled part with 64 sets of 8 ways; caches with more sets
-and ways are shown too. Figures are the thread's processor time for each access. Cachegrind simulates
-one hierarchy while it runs the program; its time is the difference of runs that make the accesses
-three times and once. pycachesim simulates one cache, if it is installed.
+and ways are shown too. Figures are the thread's processor time for each access. Cachegrind
+simulates one hierarchy while it runs the program; its time is the difference of runs that make the
+accesses three times and once. pycachesim simulates one cache, if it is installed.
 
 `python -m benches.reuse --table` prints the stored results, without measuring anything.
 """
@@ -25,6 +25,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -162,7 +163,7 @@ def cachegrind(stream: str) -> float:
             *("--I1=32768,8,64", "--LL=1048576,16,64", f"--cachegrind-out-file={folder}/out"),
         )
         once, thrice = (
-            children_s(lambda: program("use", stream, PEER_ACCESSES, times, under=under))
+            children_s(partial(program, "use", stream, PEER_ACCESSES, times, under=under))
             for times in (1, 3)
         )
     return (thrice - once) / (2 * PEER_ACCESSES) * 1e9
@@ -208,7 +209,7 @@ def addresses(stream: str) -> list[int]:
 def shown(rows: list[Row]) -> str:
     """Return the table: for each sweep how many times the others' time it takes, and the goal."""
     lines: list[tuple[str, ...]] = [
-        ("sweep", "ns an access", "from", "to", "compared with", "ns", "times", "from", "to", "goal")
+        ("sweep", "ns each", "from", "to", "compared with", "ns", "times", "from", "to", "goal")
     ]
     for row in rows:
         own = (row.headroom, *row.headroom_range)

@@ -107,7 +107,7 @@ def refused(error: Exception, stream: Stream) -> StudyError:
     place = "" if isinstance(stream, bytes) else f"{stream}: "
     return StudyError(
         f"{place}{error}",
-        cure="streams come from `valgrind --tool=lackey --trace-mem=yes`, from DynamoRIO (`drrun -t "
-        "drmemtrace -tool view`, or its memtrace samples), in din format, or from "
+        cure="streams come from `valgrind --tool=lackey --trace-mem=yes`, from DynamoRIO (`drrun "
+        "-t drmemtrace -tool view`, or its memtrace samples), in din format, or from "
         "headroom.memory.pack; caches are whole sets, as 32KiB:8:64",
     )

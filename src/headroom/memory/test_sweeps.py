@@ -113,5 +113,5 @@ def test_each_thread_of_a_trace_has_its_own_stream(tmp_path: Path) -> None:
     assert by_thread(trace) == own
     assert sweep(trace).writes == 4
     trace.write_text("\n".join([*lines, lines[0][:-3]]))
-    with pytest.raises(StudyError, match="line 5: .* incomplete"):
+    with pytest.raises(StudyError, match=r"line 5: .* incomplete"):
         by_thread(trace)
