@@ -35,6 +35,8 @@ MAY_SKIP: dict[str, str] = {
     "alone have; the laws of chance that it follows are checked without it",
     "fio is not installed": "a peer of the benchmarks alone; what Headroom does "
     "with the same load is tested without it",
+    "clang is not installed": "a second compiler; the same hooks are tried with gcc",
+    "no nightly Rust": "stable Rust has no hooks; the same runtime is tried with C and C++",
     "no file system can be mounted here": "it takes the rights of root; a full device is tried at "
     "every operation of a run by a scripted folder too",
 }

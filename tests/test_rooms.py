@@ -18,7 +18,13 @@ LAYER_USES = {
         "devices": ("workloads",),
         "postmark": ("blocks", "workloads"),
     },
-    "shared_memory": {"protocol": (), "checker": ("protocol",), "machine": ("protocol",)},
+    "shared_memory": {
+        "protocol": (),
+        "checker": ("protocol",),
+        "hook": (),
+        "machine": ("protocol",),
+        "programs": (),
+    },
 }
 """Layer -> its rooms -> the other rooms that they may use."""
 

@@ -145,13 +145,12 @@ fn sweep<'py>(
     path: Option<&str>,
     packed: Option<&[u8]>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut sweep =
-        Sweep::new(&line_bytes, most_sets, most_ways).map_err(PyValueError::new_err)?;
+    let mut sweep = Sweep::new(&line_bytes, most_sets, most_ways).map_err(PyValueError::new_err)?;
     py.detach(|| {
         each(path, packed, &mut |access| {
             if access.kind != Kind::Fetch {
                 let is_write = access.kind == Kind::Write;
-                sweep.access(access.address, access.bytes, is_write);
+                sweep.access(access.address, u64::from(access.bytes), is_write);
             }
         })
     })?;

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 /// A line of a format for an access, if the format has its kind and size.
 type Written = fn(&Access, u64) -> Option<String>;
 
+#[allow(clippy::unnecessary_wraps, reason = "one of several formats")]
 fn lackey(access: &Access, _: u64) -> Option<String> {
     let label = match access.kind {
         Kind::Fetch => "I ",
@@ -32,7 +33,10 @@ fn view(access: &Access, thread: u64) -> Option<String> {
     let (label, end) = match access.kind {
         Kind::Read => ("read", "by PC 0x0000000000401000"),
         Kind::Write => ("write", "by PC 0x0000000000401000"),
-        Kind::Fetch => ("ifetch", "48 8b 5c 24 08       mov    0x08(%rsp)[8byte] -> %rbx"),
+        Kind::Fetch => (
+            "ifetch",
+            "48 8b 5c 24 08       mov    0x08(%rsp)[8byte] -> %rbx",
+        ),
         Kind::Modify => return None,
     };
     let thread = format!("W0.T{thread}");

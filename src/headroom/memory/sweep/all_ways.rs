@@ -15,11 +15,8 @@
     reason = "compiled once for each kind of vectors, with the caller"
 )]
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use super::lists::Wide;
-use super::lists::{Moves, Plain, Slot};
-use super::recency::Recency;
-use super::repeats::{Access, Repeats};
+use super::recency::{Recency, Slot};
+use super::repeats::{Access, Repeats, add};
 
 /// Most ways: those of a fully associative cache are stack distances.
 pub const MOST_WAYS: u32 = 64;
@@ -44,7 +41,9 @@ pub struct AllWays {
     repeats: Repeats,
     sets: Box<dyn Simulate>,
     /// Accesses that were not simulated yet.
-    noted: Vec<Access>,
+    pub(super) given: Vec<Access>,
+    /// Those that remained of the ones before.
+    pub(super) kept: Vec<Access>,
 }
 
 impl AllWays {
@@ -81,7 +80,8 @@ impl AllWays {
             newest: u64::MAX,
             repeats: Repeats::new(line_bits),
             sets: sets(most_sets.trailing_zeros(), most_ways),
-            noted: Vec::with_capacity(TOGETHER),
+            given: Vec::with_capacity(TOGETHER),
+            kept: Vec::with_capacity(TOGETHER),
         })
     }
 
@@ -98,54 +98,54 @@ impl AllWays {
     /// Carry out an access of `bytes` >= 1 at `address`, both together at most 2^56. It uses all its
     /// lines in ascending order, and a cache misses it if one of them is missing.
     #[inline]
-    pub fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
-        if self.note(address, bytes, is_write) {
+    pub fn access(&mut self, address: u64, bytes: u64, is_write: bool) {
+        if self.add(address, bytes, is_write) {
             self.settle();
         }
     }
 
     /// Note an access; return whether it is time to simulate those that were noted.
     #[inline]
-    pub(super) fn note(&mut self, address: u64, bytes: u32, is_write: bool) -> bool {
-        let mut access = Access {
-            address,
-            reach: bytes - 1,
-            weight: [0; 2],
-        };
-        access.weight[usize::from(is_write)] = 1;
+    pub(super) fn add(&mut self, address: u64, bytes: u64, is_write: bool) -> bool {
+        let last = address + bytes - 1;
+        let (line, last_line) = (address >> self.line_bits, last >> self.line_bits);
         self.counts[usize::from(is_write)] += 1;
-        let (line, last) = access.lines(self.line_bits);
-        if line == last && line == self.newest {
+        if line == last_line && line == self.newest {
             return false;
         }
-        self.newest = last;
-        self.noted.push(access);
-        self.noted.len() >= TOGETHER
+        self.newest = last_line;
+        let mut weight = [0; 2];
+        weight[usize::from(is_write)] = 1;
+        self.given.push(Access {
+            first: address,
+            last,
+            weight,
+        });
+        self.given.len() >= TOGETHER
     }
 
     /// Simulate the accesses that were noted.
-    fn settle(&mut self) {
-        let mut noted = self.take();
-        self.carry_out(&mut noted);
-        self.reuse(noted);
+    pub(super) fn settle(&mut self) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi2")
+        {
+            // SAFETY: the processor has what the function is compiled for.
+            unsafe { self.leave_out_wide() };
+            // SAFETY: as above.
+            unsafe { self.sets.carry_out_wide(&self.kept, self.line_bits) };
+            self.given.clear();
+            return;
+        }
+        self.repeats.leave_out(&self.given, &mut self.kept);
+        self.sets.carry_out(&self.kept, self.line_bits);
+        self.given.clear();
     }
 
-    /// Return the accesses that were noted.
-    pub(super) fn take(&mut self) -> Vec<Access> {
-        std::mem::take(&mut self.noted)
-    }
-
-    /// Note the next accesses where those of `spent` were.
-    pub(super) fn reuse(&mut self, mut spent: Vec<Access>) {
-        spent.clear();
-        self.noted = spent;
-    }
-
-    /// Simulate accesses, at most as many as are noted together; those that are left are the stream
-    /// for longer lines.
-    pub(super) fn carry_out(&mut self, accesses: &mut Vec<Access>) {
-        self.repeats.leave_out(accesses);
-        self.sets.carry_out(accesses, self.line_bits);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[target_feature(enable = "avx2,bmi2")]
+    fn leave_out_wide(&mut self) {
+        self.repeats.leave_out(&self.given, &mut self.kept);
     }
 
     /// Return the reads and the writes that a cache of `sets` sets with `ways` ways missed.
@@ -167,17 +167,18 @@ impl AllWays {
     }
 }
 
-/// Add reads and writes.
-#[inline(always)]
-fn add(sum: &mut [u64; 2], more: [u64; 2]) {
-    sum[0] += more[0];
-    sum[1] += more[1];
-}
-
 /// Sets of some number of slots and ways.
 trait Simulate: Send {
     /// Carry out accesses to lines of 2^`line_bits` bytes.
     fn carry_out(&mut self, accesses: &[Access], line_bits: u32);
+
+    /// The same with vectors of 32 bytes.
+    ///
+    /// # Safety
+    ///
+    /// The processor has AVX2 and BMI2.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    unsafe fn carry_out_wide(&mut self, accesses: &[Access], line_bits: u32);
 
     /// Return reads and writes that 2^`set_bits` sets with `ways` ways missed.
     fn misses(&self, set_bits: usize, ways: usize) -> [u64; 2];
@@ -188,12 +189,14 @@ fn sets(set_bits: u32, most_ways: u32) -> Box<dyn Simulate> {
     fn made<S: Slot, const WAYS: usize>(set_bits: u32) -> Box<dyn Simulate> {
         Box::new(Sets::<S, WAYS>::new(set_bits))
     }
-    let ways = most_ways.next_power_of_two().max(16);
+    let ways = most_ways.next_power_of_two().max(8);
     let is_small = set_bits + ways.trailing_zeros() <= u16::BITS;
     match (is_small, ways) {
+        (true, 8) => made::<u16, 8>(set_bits),
         (true, 16) => made::<u16, 16>(set_bits),
         (true, 32) => made::<u16, 32>(set_bits),
         (true, _) => made::<u16, 64>(set_bits),
+        (false, 8) => made::<u32, 8>(set_bits),
         (false, 16) => made::<u32, 16>(set_bits),
         (false, 32) => made::<u32, 32>(set_bits),
         (false, _) => made::<u32, 64>(set_bits),
@@ -219,30 +222,28 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
     }
 
     #[inline(always)]
-    fn carry_out_by(&mut self, accesses: &[Access], line_bits: u32, moves: impl Moves) {
+    fn carry_out_here(&mut self, accesses: &[Access], line_bits: u32) {
         for access in accesses {
-            let (line, last) = access.lines(line_bits);
-            let weight = access.weight.map(u64::from);
+            let (line, last) = (access.first >> line_bits, access.last >> line_bits);
             if line != last {
-                self.use_lines(line, last, weight, moves);
+                self.use_lines(line, last, access.weight);
                 continue;
             }
             let places = &mut self.places;
-            let is_found = self
-                .recency
-                .use_line(line, moves, |bits, place| add(&mut places[bits][place], weight));
+            let is_found = self.recency.use_line(line, |bits, place| {
+                add(&mut places[bits][place], access.weight);
+            });
             if !is_found {
-                add(&mut self.lost, weight);
+                add(&mut self.lost, access.weight);
             }
         }
     }
 
     /// Use several lines as one access: the one farthest down its list decides.
-    #[inline(always)]
-    fn use_lines(&mut self, first: u64, last: u64, weight: [u64; 2], moves: impl Moves) {
+    fn use_lines(&mut self, first: u64, last: u64, weight: [u64; 2]) {
         let mut farthest = [0; SIZES];
         for line in first..=last {
-            let is_found = self.recency.use_line(line, moves, |bits, place| {
+            let is_found = self.recency.use_line(line, |bits, place| {
                 farthest[bits] = place.max(farthest[bits]);
             });
             if !is_found {
@@ -255,22 +256,15 @@ impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
     }
 }
 
-impl<S: Slot, const WAYS: usize> Sets<S, WAYS> {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn carry_out_wide(&mut self, accesses: &[Access], line_bits: u32, wide: Wide) {
-        self.carry_out_by(accesses, line_bits, wide);
-    }
-}
-
 impl<S: Slot, const WAYS: usize> Simulate for Sets<S, WAYS> {
     fn carry_out(&mut self, accesses: &[Access], line_bits: u32) {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if let Some(wide) = Wide::detected() {
-            // SAFETY: the processor has what the function is compiled for.
-            return unsafe { self.carry_out_wide(accesses, line_bits, wide) };
-        }
-        self.carry_out_by(accesses, line_bits, Plain);
+        self.carry_out_here(accesses, line_bits);
+    }
+
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[target_feature(enable = "avx2,bmi2")]
+    unsafe fn carry_out_wide(&mut self, accesses: &[Access], line_bits: u32) {
+        self.carry_out_here(accesses, line_bits);
     }
 
     fn misses(&self, set_bits: usize, ways: usize) -> [u64; 2] {

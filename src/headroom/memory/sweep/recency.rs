@@ -20,10 +20,42 @@
 
 use std::array::from_fn;
 
-use super::lists::{Moves, Slot};
-
 /// A slot without a line.
 const EMPTY: u64 = u64::MAX;
+
+/// Number of a line among those of the largest cache; its low bits are the set.
+pub trait Slot: Copy + Ord + Default + Send + 'static {
+    /// Return the slot of a number, which fits.
+    fn of(number: usize) -> Self;
+    /// Return its number.
+    fn number(self) -> usize;
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a number that fits")]
+impl Slot for u16 {
+    #[inline(always)]
+    fn of(number: usize) -> Self {
+        number as Self
+    }
+
+    #[inline(always)]
+    fn number(self) -> usize {
+        usize::from(self)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a number that fits")]
+impl Slot for u32 {
+    #[inline(always)]
+    fn of(number: usize) -> Self {
+        number as Self
+    }
+
+    #[inline(always)]
+    fn number(self) -> usize {
+        self as usize
+    }
+}
 
 /// The lists of 1, 2, 4 ... 2^`set_bits` sets, with `WAYS` slots each.
 pub struct Recency<S, const WAYS: usize> {
@@ -55,25 +87,20 @@ impl<S: Slot, const WAYS: usize> Recency<S, WAYS> {
     /// Use a line; hand the binary logarithm of each number of sets with its place in the list
     /// there to `each`, without those at the head. Return false if it is in no list.
     #[inline(always)]
-    pub fn use_line(
-        &mut self,
-        line: u64,
-        moves: impl Moves,
-        mut each: impl FnMut(usize, usize),
-    ) -> bool {
+    pub fn use_line(&mut self, line: u64, mut each: impl FnMut(usize, usize)) -> bool {
         let set = self.set_of(line);
-        let Some(way) = self.way_of(set, line, moves) else {
-            self.bring_in(set, line, moves);
+        let Some(way) = self.way_of(set, line) else {
+            self.bring_in(set, line);
             return false;
         };
         let slot = S::of(way << self.set_bits | set);
         let mut mask = 0;
-        for bits in 0..self.set_bits as usize + 1 {
+        for bits in 0..=self.set_bits as usize {
             let list = &mut self.lists[mask + (set & mask)];
-            let Some(place) = moves.move_to_head(list, slot) else {
+            if list[0] == slot {
                 break;
-            };
-            each(bits, place);
+            }
+            each(bits, move_to_head(list, slot));
             mask = 2 * mask + 1;
         }
         true
@@ -97,8 +124,8 @@ impl<S: Slot, const WAYS: usize> Recency<S, WAYS> {
 
     /// Return the way of a line in its set of the largest cache.
     #[inline(always)]
-    fn way_of(&self, set: usize, line: u64, moves: impl Moves) -> Option<usize> {
-        let way = moves.place(&self.tags[set], self.tag_of(line));
+    fn way_of(&self, set: usize, line: u64) -> Option<usize> {
+        let way = place(&self.tags[set], self.tag_of(line));
         if way == WAYS {
             return None;
         }
@@ -112,35 +139,64 @@ impl<S: Slot, const WAYS: usize> Recency<S, WAYS> {
 
     /// Give a line that is missing the slot of the line that the largest cache displaces.
     #[inline(always)]
-    fn bring_in(&mut self, set: usize, line: u64, moves: impl Moves) {
+    fn bring_in(&mut self, set: usize, line: u64) {
         let set_count = 1 << self.set_bits;
         let slot = self.lists[set_count - 1 + set][WAYS - 1];
         let way = slot.number() >> self.set_bits;
         self.tags[set][way] = self.tag_of(line);
         self.lines[set][way] = line;
         let mut mask = 0;
-        for _ in 0..self.set_bits + 1 {
-            moves.push(&mut self.lists[mask + (set & mask)], slot);
+        for _ in 0..=self.set_bits {
+            push(&mut self.lists[mask + (set & mask)], slot);
             mask = 2 * mask + 1;
         }
     }
 }
 
+/// Return the first place of `slot` in a list, the number of ways if there is none.
+#[inline(always)]
+fn place<S: Slot, const WAYS: usize>(list: &[S; WAYS], slot: S) -> usize {
+    // A minimum over all ways, without a branch: one comparison of vectors.
+    let places: [S; WAYS] = from_fn(|way| S::of(if list[way] == slot { way } else { WAYS }));
+    places.into_iter().fold(S::of(WAYS), S::min).number()
+}
+
+/// Move `slot` to the head of a list; if it is absent, the last one leaves. Return its place
+/// before, the number of ways if it was absent.
+#[inline(always)]
+fn move_to_head<S: Slot, const WAYS: usize>(list: &mut [S; WAYS], slot: S) -> usize {
+    let before = *list;
+    let place = place(&before, slot);
+    let found = S::of(place);
+    *list = from_fn(|way| match way {
+        _ if S::of(way) > found => before[way],
+        0 => slot,
+        _ => before[way - 1],
+    });
+    place
+}
+
+/// Put `slot` at the head of a list; the last one leaves.
+#[inline(always)]
+fn push<S: Slot, const WAYS: usize>(list: &mut [S; WAYS], slot: S) {
+    let before = *list;
+    *list = from_fn(|way| if way == 0 { slot } else { before[way - 1] });
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::lists::Plain;
     use super::*;
 
     /// Two lines of one set with one hash: the line itself decides.
     #[test]
     fn lines_with_the_same_hash_are_different_lines() {
-        let mut recency = Recency::<u16, 16>::new(0);
+        let mut recency = Recency::<u16, 8>::new(0);
         let tag = recency.tag_of(1);
-        let twin = (2..).find(|&line| recency.tag_of(line) == tag);
+        let twin = (2..1_000_000).find(|&line| recency.tag_of(line) == tag);
         let twin = twin.expect("65,536 hashes");
         let found = [1, twin, 1, twin, twin].map(|line| {
             let mut places = Vec::new();
-            let is_found = recency.use_line(line, Plain, |bits, place| places.push((bits, place)));
+            let is_found = recency.use_line(line, |bits, place| places.push((bits, place)));
             (is_found, places)
         });
         let none = Vec::new;
@@ -155,5 +211,22 @@ mod tests {
                 (true, none())
             ]
         );
+    }
+
+    #[test]
+    fn a_slot_moves_to_the_head_from_any_place() {
+        for place in 0..8_u16 {
+            let mut list = [10_u16, 11, 12, 13, 14, 15, 16, 17];
+            assert_eq!(move_to_head(&mut list, 10 + place), usize::from(place));
+            let mut expected: Vec<u16> = (10..18).collect();
+            let slot = expected.remove(usize::from(place));
+            expected.insert(0, slot);
+            assert_eq!(list[..], expected);
+        }
+        let mut list = [1_u16, 2, 3, 4];
+        assert_eq!(move_to_head(&mut list, 9), 4);
+        assert_eq!(list, [9, 1, 2, 3]);
+        push(&mut list, 7);
+        assert_eq!(list, [7, 9, 1, 2]);
     }
 }

@@ -8,31 +8,45 @@
 //!
 //! Invariant: the kept accesses leave every list as all accesses do, and miss as often by weight.
 
+#![allow(
+    clippy::inline_always,
+    reason = "compiled once for each kind of vectors, with the caller"
+)]
+
 /// Most accesses of a sequence that is found.
 const LONGEST: usize = 8;
-/// Parts of a stream in which it does not look for loops, after one with hardly any.
-const PAUSE: u32 = 7;
 /// The line of an access of several lines, and of none.
 const NO_LINE: u64 = u64::MAX;
 
-/// An access, and how many it stands for: fewer than 2^16.
+/// An access, and how many it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Address of its first byte.
-    pub address: u64,
-    /// Bytes, less one.
-    pub reach: u32,
+    pub first: u64,
+    /// Address of its last byte.
+    pub last: u64,
     /// How many reads and how many writes.
-    pub weight: [u16; 2],
+    pub weight: [u64; 2],
 }
 
 impl Access {
-    /// Return the lines of its first and of its last byte.
-    #[inline]
-    pub fn lines(&self, line_bits: u32) -> (u64, u64) {
-        let last = self.address + u64::from(self.reach);
-        (self.address >> line_bits, last >> line_bits)
+    /// Return its line, [`NO_LINE`] if there are several.
+    #[inline(always)]
+    fn line(&self, line_bits: u32) -> u64 {
+        let line = self.first >> line_bits;
+        if self.last >> line_bits == line {
+            line
+        } else {
+            NO_LINE
+        }
     }
+}
+
+/// Add a weight to another one.
+#[inline(always)]
+pub fn add(sum: &mut [u64; 2], weight: [u64; 2]) {
+    sum[0] += weight[0];
+    sum[1] += weight[1];
 }
 
 /// Finds repetitions of lines of 2^`line_bits` bytes.
@@ -45,8 +59,6 @@ pub struct Repeats {
     lines: Vec<u64>,
     /// How many kept accesses in a row equal the one 8, 7 ... 1 before.
     runs: [u64; LONGEST],
-    /// Parts of the stream in which it does not look for loops.
-    pause: u32,
 }
 
 impl Repeats {
@@ -57,63 +69,34 @@ impl Repeats {
             newest: NO_LINE,
             lines: Vec::new(),
             runs: [0; LONGEST],
-            pause: 0,
         }
     }
 
-    /// Leave out of a part of a stream what repeats. It has fewer than 2^16 accesses by weight.
-    pub fn leave_out(&mut self, accesses: &mut Vec<Access>) {
-        let kept = if self.pause > 0 {
-            self.pause -= 1;
-            self.keep_changes(accesses)
-        } else {
-            let kept = self.keep_first_rounds(accesses);
-            if kept > accesses.len() - accesses.len() / 8 {
-                self.pause = PAUSE;
-            }
-            kept
-        };
-        accesses.truncate(kept);
-    }
-
-    /// Move the accesses that use another line than the one before to the front; return how many
-    /// they are.
-    fn keep_changes(&mut self, accesses: &mut [Access]) -> usize {
-        let mut kept = 0;
-        for at in 0..accesses.len() {
-            let access = accesses[at];
-            let (line, last) = access.lines(self.line_bits);
-            accesses[kept] = access;
-            kept += usize::from(line != self.newest || line != last);
-            self.newest = last;
-        }
-        kept
-    }
-
-    /// The same, and without the third and further rounds of loops.
-    fn keep_first_rounds(&mut self, accesses: &mut [Access]) -> usize {
+    /// Put the accesses that remain of `given`, a part of a stream, into `kept`.
+    #[inline(always)]
+    pub fn leave_out(&mut self, given: &[Access], kept: &mut Vec<Access>) {
+        kept.clear();
         self.lines.clear();
         self.lines.resize(LONGEST, NO_LINE);
         self.runs = [0; LONGEST];
-        let (mut kept, mut at) = (0, 0);
-        while let Some(&access) = accesses.get(at) {
+        let mut at = 0;
+        while let Some(&access) = given.get(at) {
             at += 1;
-            let (line, last) = access.lines(self.line_bits);
-            if line == self.newest && line == last {
+            let line = access.line(self.line_bits);
+            if line == self.newest && line != NO_LINE {
                 continue;
             }
-            self.newest = last;
-            accesses[kept] = access;
-            kept += 1;
-            if self.note(if line == last { line } else { NO_LINE }) {
-                at = self.skip(accesses, kept, at);
+            self.newest = access.last >> self.line_bits;
+            let is_loop = self.note(line);
+            kept.push(access);
+            if is_loop {
+                at = self.skip(given, at, kept);
             }
         }
-        kept
     }
 
     /// Note the line of a kept access; return whether a sequence has now come twice.
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, line: u64) -> bool {
         let Some(before) = self.lines.last_chunk::<LONGEST>() else {
             return false;
@@ -131,46 +114,45 @@ impl Repeats {
         is_loop
     }
 
-    /// Add the weights of further rounds from `at` on to the last one among the `kept` accesses;
-    /// return where they end.
-    fn skip(&self, accesses: &mut [Access], kept: usize, mut at: usize) -> usize {
+    /// Add the weights of further repetitions from `at` on to the last one that was kept; return
+    /// where they end.
+    fn skip(&self, given: &[Access], mut at: usize, kept: &mut [Access]) -> usize {
         let is_found = |&period: &usize| self.runs[LONGEST - period] >= period as u64;
         let Some(period) = (1..=LONGEST).find(is_found) else {
             return at;
         };
         let lines = &self.lines[self.lines.len() - period..];
-        while let Some((weights, next)) = self.round(&accesses[at..], lines) {
-            for (access, weight) in accesses[kept - period..kept].iter_mut().zip(weights) {
-                access.weight[0] += weight[0];
-                access.weight[1] += weight[1];
+        let start = kept.len() - period;
+        while let Some((weights, next)) = self.repetition(given, at, lines) {
+            for (access, weight) in kept[start..].iter_mut().zip(weights) {
+                add(&mut access.weight, weight);
             }
-            at += next;
+            at = next;
         }
         at
     }
 
-    /// Return the weights of a whole round of `lines` at the beginning, and where it ends.
-    fn round(&self, accesses: &[Access], lines: &[u64]) -> Option<([[u16; 2]; LONGEST], usize)> {
+    /// Return the weights of a whole repetition of `lines` from `at` on, and where it ends.
+    fn repetition(
+        &self,
+        given: &[Access],
+        mut at: usize,
+        lines: &[u64],
+    ) -> Option<([[u64; 2]; LONGEST], usize)> {
         let mut weights = [[0; 2]; LONGEST];
         let mut newest = lines[lines.len() - 1];
-        let mut at = 0;
         for (weight, &line) in weights.iter_mut().zip(lines) {
-            let found = loop {
-                let access = accesses.get(at)?;
+            let mut access = given.get(at)?;
+            while access.line(self.line_bits) == newest {
                 at += 1;
-                let (found, last) = access.lines(self.line_bits);
-                if found != last {
-                    return None;
-                }
-                if found != newest {
-                    *weight = access.weight;
-                    break found;
-                }
-            };
-            if found != line {
+                access = given.get(at)?;
+            }
+            if access.line(self.line_bits) != line {
                 return None;
             }
+            *weight = access.weight;
             newest = line;
+            at += 1;
         }
         Some((weights, at))
     }

@@ -7,7 +7,7 @@ use crate::memory::stack_distance::StackDistances;
 use proptest::prelude::*;
 
 /// An access: address, bytes, whether it writes.
-type Given = (u64, u32, bool);
+type Given = (u64, u64, bool);
 
 /// Oracle: the reads and writes that one cache misses.
 fn misses_of_one(stream: &[Given], line_bytes: u64, sets: u64, ways: u32) -> (u64, u64) {
@@ -15,7 +15,7 @@ fn misses_of_one(stream: &[Given], line_bytes: u64, sets: u64, ways: u32) -> (u6
     let (mut reads, mut writes) = (0, 0);
     for &(address, bytes, is_write) in stream {
         let mut is_miss = false;
-        for line in address / line_bytes..=(address + u64::from(bytes) - 1) / line_bytes {
+        for line in address / line_bytes..=(address + bytes - 1) / line_bytes {
             if cache.look_up(line, is_write) == Found::Miss {
                 cache.insert(line, is_write, false);
                 is_miss = true;
@@ -41,7 +41,7 @@ fn all_ways(stream: &[Given], line_bytes: u64, most_sets: u64, most_ways: u32) -
 /// Return streams of loops: a few addresses used in turn, which advance each time, up to a short
 /// interruption.
 fn streams() -> impl Strategy<Value = Vec<Given>> {
-    let bytes = prop_oneof![4 => 1..9_u32, 1 => 1..200_u32];
+    let bytes = prop_oneof![4 => 1..9_u64, 1 => 1..200_u64];
     let address = prop_oneof![3 => 0..2000_u64, 1 => 0..100_000_u64];
     let pattern = prop::collection::vec((address, bytes, any::<bool>()), 1..11);
     let step = prop_oneof![Just(0_u64), Just(8), Just(64)];
@@ -118,7 +118,7 @@ proptest! {
         let mut distances = StackDistances::new(32);
         let lines: Vec<Given> = stream.iter().map(|one| (one.0, 1, one.2)).collect();
         for &(address, bytes, _) in &lines {
-            distances.access_all(address, u64::from(bytes));
+            distances.access_all(address, bytes);
         }
         let mut caches = all_ways(&lines, 32, 4, 64);
         for ways in 1..=64 {
@@ -149,9 +149,22 @@ fn without_pattern(count: usize, spread: u64) -> Vec<Given> {
 #[test]
 fn caches_of_all_kinds_of_slots_miss_as_they_do_alone() {
     let stream = without_pattern(20_000, 1 << 22);
-    for (sets, ways) in [(64, 5), (4096, 16), (8192, 8), (8192, 16), (2048, 33), (4096, 32)] {
+    for (sets, ways) in [
+        (64, 5),
+        (4096, 16),
+        (8192, 8),
+        (8192, 16),
+        (2048, 33),
+        (4096, 32),
+    ] {
         let mut caches = all_ways(&stream, 64, sets, ways);
-        for (sets, ways) in [(sets, ways), (sets, 1), (sets / 64, ways), (8, ways), (1, ways)] {
+        for (sets, ways) in [
+            (sets, ways),
+            (sets, 1),
+            (sets / 64, ways),
+            (8, ways),
+            (1, ways),
+        ] {
             assert_eq!(
                 caches.misses(sets, ways),
                 misses_of_one(&stream, 64, sets, ways),
@@ -165,7 +178,9 @@ fn caches_of_all_kinds_of_slots_miss_as_they_do_alone() {
 #[test]
 fn the_last_lines_of_memory_are_lines() {
     let end = 1_u64 << 56;
-    let stream: Vec<Given> = (0..500).map(|back| (end - 1 - back % 70, 1, false)).collect();
+    let stream: Vec<Given> = (0..500)
+        .map(|back| (end - 1 - back % 70, 1, false))
+        .collect();
     for line_bytes in [1, 64] {
         let mut caches = all_ways(&stream, line_bytes, 16, 4);
         assert_eq!(
@@ -178,7 +193,9 @@ fn the_last_lines_of_memory_are_lines() {
 /// A loop that runs longer than what is simulated together, so that it is found several times.
 #[test]
 fn a_long_loop_misses_in_its_first_round_only() {
-    let stream: Vec<Given> = (0..30_000).map(|turn| (turn % 3 * 4096, 8, turn % 3 == 2)).collect();
+    let stream: Vec<Given> = (0..30_000)
+        .map(|turn| (turn % 3 * 4096, 8, turn % 3 == 2))
+        .collect();
     let mut caches = all_ways(&stream, 64, 64, 4);
     assert_eq!(caches.misses(64, 4), (2, 1));
     assert_eq!(caches.misses(64, 2), (20_000, 10_000));

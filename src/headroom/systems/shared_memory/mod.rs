@@ -3,7 +3,10 @@
 #[cfg(feature = "python")]
 mod bindings;
 pub mod checker;
+#[cfg(target_os = "linux")]
+pub mod hook;
 pub mod machine;
+pub mod programs;
 pub mod protocol;
 
 /// The layer.
@@ -16,6 +19,9 @@ pub struct SharedMemory;
 impl super::Layer for SharedMemory {
     #[cfg(feature = "python")]
     fn register(&self, module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
-        bindings::register(module)
+        bindings::register(module)?;
+        #[cfg(target_os = "linux")]
+        hook::bindings::register(module)?;
+        Ok(())
     }
 }

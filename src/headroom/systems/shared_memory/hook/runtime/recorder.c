@@ -1,0 +1,362 @@
+/* Recorders of threads: the long path of an access, events, the region, begin and end.
+
+   A buffer goes out when it is full, when its thread is about to block, and when the other threads
+   have written PATIENCE chunks each meanwhile: so a reader that waits for a stamp of a thread at
+   rest gets it soon.
+
+   Invariant: a thread that took a stamp writes it; the only exceptions are signal handlers that
+   interrupt the runtime, whose events and accesses are dropped. */
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "output.h"
+
+#define BUFFER_BYTES (MOST_WORDS * sizeof(uint64_t))
+/* Words kept free at the end, for a signal handler that records between two words. */
+#define SPARE_WORDS 16
+#define PATIENCE 4
+/* No word has this value: it stays at its place in the buffer until a word is written there. */
+#define MARK UINT64_MAX
+#define MARKED_WORD (MOST_WORDS / 2)
+
+enum phase { NOT_OPEN, OPEN, CLOSED };
+enum scope { IN_REGION, EVERYWHERE };
+
+__thread struct recorder headroom_self;
+
+static int phase;
+static int is_region;
+static uint32_t thread_count;
+static uint32_t live_count;
+static uint64_t lost_words;
+static struct recorder *recorders;
+static pthread_key_t key;
+/* Alone in its lines: all threads write it. */
+static struct {
+    uint64_t count;
+} __attribute__((aligned(128))) stamps;
+
+/* Of `headroom.h`, in programs that include it. */
+extern __attribute__((weak)) char headroom_marks_region;
+void headroom_begin_region(void);
+void headroom_end_region(void);
+
+static const struct {
+    uint8_t operands;
+    bool has_stamp;
+    enum scope scope;
+} kinds[] = {
+    [EVENT_ALLOCATED] = {3, false, EVERYWHERE},    [EVENT_FREED] = {1, true, EVERYWHERE},
+    [EVENT_ORDER_RELEASE] = {0, true, IN_REGION},  [EVENT_ORDER_ACQUIRE] = {0, false, IN_REGION},
+    [EVENT_STARTED] = {1, true, EVERYWHERE},       [EVENT_BEGUN] = {0, false, EVERYWHERE},
+    [EVENT_ENDED] = {0, true, EVERYWHERE},         [EVENT_JOINED] = {1, false, EVERYWHERE},
+    [EVENT_ENTERED] = {1, true, IN_REGION},        [EVENT_LEFT] = {1, false, IN_REGION},
+    [EVENT_ACQUIRED] = {1, false, IN_REGION},      [EVENT_RELEASED] = {1, true, IN_REGION},
+    [EVENT_REGION_BEGUN] = {0, true, EVERYWHERE},  [EVENT_REGION_ENDED] = {0, true, EVERYWHERE},
+};
+
+bool headroom_is_open(void) {
+    return __atomic_load_n(&phase, __ATOMIC_RELAXED) == OPEN;
+}
+
+uint32_t headroom_new_thread(void) {
+    return __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED);
+}
+
+static void disarm(struct recorder *which) {
+    __atomic_store_n(&which->limit, NULL, __ATOMIC_SEQ_CST);
+}
+
+/* True if a handler interrupted the short path, then sent the buffer: the cursor was put back to
+   where it was before, behind words that have been sent. */
+static bool is_stale(const struct recorder *which, const uint64_t *end) {
+    const uint64_t *mark = which->buffer + MARKED_WORD;
+    return which->sent <= mark && mark < end && *mark == MARK;
+}
+
+/* Write the words of a thread, which may go on recording. */
+static void send(struct recorder *which) {
+    uint64_t *end = __atomic_load_n(&which->cursor, __ATOMIC_ACQUIRE);
+    if (end == which->sent || !headroom_is_open())
+        return;
+    if (is_stale(which, end) || !headroom_owns_output()) {
+        lost_words += (uint64_t)(end - which->sent);
+        which->sent = end;
+        return;
+    }
+    struct chunk_head head = {
+        .kind = CHUNK_WORDS,
+        .thread = which->id,
+        .words = (uint32_t)(end - which->sent),
+        .sequence = which->chunks,
+        .entries = __atomic_load_n(&which->entries, __ATOMIC_RELAXED),
+    };
+    if (!headroom_write_chunk(head, which->sent)) {
+        __atomic_store_n(&phase, CLOSED, __ATOMIC_RELAXED);
+        return;
+    }
+    which->chunks++;
+    which->sent = end;
+    which->last_seen = headroom_chunk_count();
+}
+
+static void empty(struct recorder *own) {
+    own->sent = own->buffer;
+    own->buffer[MARKED_WORD] = MARK;
+    own->site = 0;
+    move_cursor(own->buffer);
+}
+
+static void send_own(void) {
+    struct recorder *own = &headroom_self;
+    own->is_busy = true;
+    headroom_lock();
+    send(own);
+    empty(own);
+    for (struct recorder *which = recorders; which != NULL; which = which->next)
+        if (headroom_chunk_count() - which->last_seen >= (uint64_t)PATIENCE * live_count)
+            send(which);
+    headroom_unlock();
+    own->is_busy = false;
+}
+
+void headroom_flush(void) {
+    struct recorder *own = &headroom_self;
+    bool has_words = own->cursor != __atomic_load_n(&own->sent, __ATOMIC_RELAXED);
+    if (own->state == LIVE && !own->is_busy && has_words && headroom_is_open())
+        send_own();
+}
+
+static bool is_attached(void) {
+    struct recorder *own = &headroom_self;
+    if (own->is_busy || !headroom_is_open())
+        return false;
+    return own->state == LIVE ||
+           (own->state == NOT_ATTACHED && headroom_attach(headroom_new_thread()));
+}
+
+/* True if accesses are recorded now; then the short path is open as well. */
+static bool is_in_region(void) {
+    struct recorder *own = &headroom_self;
+    if (!__atomic_load_n(&is_region, __ATOMIC_SEQ_CST) || !is_attached())
+        return false;
+    if (own->limit == NULL) {
+        __atomic_store_n(&own->limit, own->buffer + MOST_WORDS - SPARE_WORDS, __ATOMIC_SEQ_CST);
+        /* Either this sees the end of the region, or the end of the region sees the limit. */
+        if (!__atomic_load_n(&is_region, __ATOMIC_SEQ_CST)) {
+            disarm(own);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_room(size_t words) {
+    struct recorder *own = &headroom_self;
+    if (own->cursor + words > own->buffer + MOST_WORDS - SPARE_WORDS)
+        send_own();
+    return headroom_is_open();
+}
+
+void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site) {
+    struct recorder *own = &headroom_self;
+    if (!is_in_region() || !has_room(2))
+        return;
+    uint64_t step = site - own->site + SITE_BIAS;
+    if (step >= 2 * SITE_BIAS) {
+        *own->cursor = EVENT(EVENT_SITE, site);
+        move_cursor(own->cursor + 1);
+        step = SITE_BIAS;
+    }
+    own->site = site;
+    *own->cursor = access_word(address, code, step);
+    move_cursor(own->cursor + 1);
+}
+
+/* Keep signal handlers from recording until `end_words`. */
+static uint64_t *begin_words(void) {
+    headroom_self.is_busy = true;
+    disarm(&headroom_self);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return headroom_self.cursor;
+}
+
+static void end_words(uint64_t *behind) {
+    move_cursor(behind);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    headroom_self.is_busy = false;
+}
+
+void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t third) {
+    unsigned operands = kinds[kind].operands;
+    bool is_wanted = kinds[kind].scope == EVERYWHERE ? is_attached() : is_in_region();
+    if (!is_wanted || !has_room(1 + operands))
+        return;
+    uint64_t *words = begin_words();
+    uint64_t number = kinds[kind].has_stamp
+                          ? __atomic_fetch_add(&stamps.count, 1, __ATOMIC_SEQ_CST)
+                          : __atomic_load_n(&stamps.count, __ATOMIC_SEQ_CST);
+    *words++ = EVENT(kind, number);
+    if (operands > 0)
+        *words++ = first;
+    if (operands > 1)
+        *words++ = second;
+    if (operands > 2)
+        *words++ = third;
+    end_words(words);
+}
+
+void headroom_range(unsigned kind, const volatile void *address, size_t bytes, uintptr_t site) {
+    if (bytes == 0 || !is_in_region() || !has_room(3))
+        return;
+    uint64_t *words = begin_words();
+    *words++ = EVENT(kind, bytes);
+    *words++ = plain((uintptr_t)address);
+    *words++ = plain(site);
+    end_words(words);
+}
+
+bool headroom_attach(uint32_t id) {
+    struct recorder *own = &headroom_self;
+    own->is_busy = true;
+    uint64_t *buffer =
+        mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer == MAP_FAILED)
+        headroom_fail("no memory for the buffer of a thread", strerror(errno));
+    own->buffer = buffer;
+    own->id = id;
+    headroom_lock();
+    empty(own);
+    own->state = headroom_is_open() ? LIVE : GONE;
+    if (own->state == LIVE) {
+        own->last_seen = headroom_chunk_count();
+        own->next = recorders;
+        recorders = own;
+        live_count++;
+    }
+    headroom_unlock();
+    own->is_busy = false;
+    if (own->state != LIVE)
+        return false;
+    headroom_event(EVENT_BEGUN, 0, 0, 0);
+    pthread_setspecific(key, own);
+    return true;
+}
+
+/* Called when the thread ends, for the last time after the destructors of the program. */
+static void end_thread(void *value) {
+    struct recorder *own = value;
+    if (++own->key_rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, own) == 0)
+        return;
+    headroom_event(EVENT_ENDED, 0, 0, 0);
+    own->is_busy = true;
+    disarm(own);
+    headroom_lock();
+    send(own);
+    struct recorder **link = &recorders;
+    while (*link != own)
+        link = &(*link)->next;
+    *link = own->next;
+    live_count--;
+    own->state = GONE;
+    headroom_unlock();
+    munmap(own->buffer, BUFFER_BYTES);
+    own->buffer = own->sent = own->cursor = NULL;
+    own->is_busy = false;
+}
+
+void headroom_begin_region(void) {
+    if (headroom_is_open() && !__atomic_exchange_n(&is_region, 1, __ATOMIC_SEQ_CST))
+        headroom_event(EVENT_REGION_BEGUN, 0, 0, 0);
+}
+
+void headroom_end_region(void) {
+    struct recorder *own = &headroom_self;
+    if (!headroom_is_open() || own->is_busy ||
+        !__atomic_exchange_n(&is_region, 0, __ATOMIC_SEQ_CST))
+        return;
+    own->is_busy = true;
+    headroom_lock();
+    for (struct recorder *which = recorders; which != NULL; which = which->next)
+        disarm(which);
+    headroom_unlock();
+    own->is_busy = false;
+    headroom_event(EVENT_REGION_ENDED, 0, 0, 0);
+}
+
+void headroom_main_begins(void) {
+    if (&headroom_marks_region == NULL)
+        headroom_begin_region();
+}
+
+static void before_fork(void) {
+    headroom_lock();
+}
+
+static void after_fork(void) {
+    headroom_unlock();
+}
+
+/* The child records nothing, and the other threads are not in it. */
+static void in_child(void) {
+    struct recorder *own = &headroom_self;
+    phase = CLOSED;
+    is_region = 0;
+    disarm(own);
+    own->next = NULL;
+    recorders = own->state == LIVE ? own : NULL;
+    headroom_close_output();
+    headroom_unlock();
+}
+
+void headroom_open(void) {
+    if (phase != NOT_OPEN)
+        return;
+    if (!headroom_open_output()) {
+        phase = CLOSED;
+        return;
+    }
+    int failure = pthread_key_create(&key, end_thread);
+    if (failure == 0)
+        failure = pthread_atfork(before_fork, after_fork, in_child);
+    if (failure != 0)
+        headroom_fail("the runtime cannot start", strerror(failure));
+    phase = OPEN;
+    headroom_attach(headroom_new_thread());
+}
+
+static void write_end(void) {
+    uint64_t totals[END_WORDS] = {thread_count, stamps.count, headroom_chunk_count(), lost_words};
+    struct chunk_head head = {.kind = CHUNK_END, .words = END_WORDS};
+    headroom_write_chunk(head, totals);
+}
+
+void headroom_close(void) {
+    struct recorder *own = &headroom_self;
+    if (!headroom_is_open() || own->is_busy || !headroom_owns_output())
+        return;
+    own->is_busy = true;
+    headroom_lock();
+    __atomic_store_n(&is_region, 0, __ATOMIC_SEQ_CST);
+    for (struct recorder *which = recorders; which != NULL; which = which->next) {
+        disarm(which);
+        send(which);
+    }
+    if (headroom_is_open() && headroom_write_maps())
+        write_end();
+    if (headroom_is_open())
+        headroom_close_output();
+    phase = CLOSED;
+    headroom_unlock();
+    own->is_busy = false;
+}
+
+__attribute__((destructor(101))) static void end_program(void) {
+    headroom_close();
+}

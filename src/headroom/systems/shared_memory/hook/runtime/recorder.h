@@ -1,0 +1,120 @@
+/* The recorder of a thread, and the short path of an access: one comparison of the site, one of the
+   place, one store.
+
+   Invariant: the words from `sent` to `cursor` are whole events that no chunk has yet. Only the
+   thread itself moves `cursor`; it moves `cursor` back only under the lock of the output. */
+#ifndef HEADROOM_RECORDER_H
+#define HEADROOM_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+#define INTERNAL __attribute__((visibility("hidden")))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define SITE ((uintptr_t)__builtin_return_address(0))
+
+#define CODE(kind, log2_bytes) ((uint64_t)(SIZES * (kind) + (log2_bytes)))
+#define EVENT(kind, payload)                                                                       \
+    ((uint64_t)EVENT_CODE << CODE_SHIFT | (uint64_t)(kind) << ADDRESS_BITS | plain(payload))
+
+enum thread_state { NOT_ATTACHED, LIVE, GONE };
+
+struct recorder {
+    uint64_t *cursor;
+    uint64_t *limit; /* NULL while accesses are not recorded; other threads may set it to NULL */
+    uint64_t site;
+    uint64_t entries; /* of functions, since the thread began */
+    uint64_t *buffer;
+    uint64_t *sent;
+    uint64_t chunks;    /* written so far, so the number of the next one */
+    uint64_t last_seen; /* chunks of all threads when this one wrote its last */
+    uint32_t id;
+    uint8_t state;
+    volatile uint8_t is_busy; /* within the runtime: a signal handler records nothing then */
+    uint8_t key_rounds;
+    uint8_t resolving; /* depth of dlsym, which may allocate */
+    uintptr_t new_site; /* of operator new, for the malloc that it calls */
+    struct recorder *next;
+};
+
+extern INTERNAL __thread struct recorder headroom_self;
+
+/* Drop the upper bits of an address, which other processors than those of x86 may ignore. */
+static inline uint64_t plain(uint64_t address) {
+    return address & (((uint64_t)1 << ADDRESS_BITS) - 1);
+}
+
+static inline uint64_t access_word(uint64_t address, uint64_t code, uint64_t step) {
+#ifndef __x86_64__
+    address = plain(address);
+#endif
+    return step << ADDRESS_BITS | code << CODE_SHIFT | address;
+}
+
+static inline void move_cursor(uint64_t *to) {
+    __atomic_store_n(&headroom_self.cursor, to, __ATOMIC_RELEASE);
+}
+
+INTERNAL void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site);
+
+static inline __attribute__((always_inline)) void record_access(const volatile void *address,
+                                                                uint64_t code, uintptr_t site) {
+    uint64_t *cursor = headroom_self.cursor;
+    uint64_t step = site - headroom_self.site + SITE_BIAS;
+    if (LIKELY(step < 2 * SITE_BIAS) &&
+        LIKELY(cursor < __atomic_load_n(&headroom_self.limit, __ATOMIC_RELAXED))) {
+        headroom_self.site = site;
+        *cursor = access_word((uintptr_t)address, code, step);
+        move_cursor(cursor + 1);
+    } else {
+        headroom_slow_access((uintptr_t)address, code, site);
+    }
+}
+
+/* An access of any length; `kind` is EVENT_READ_RANGE or EVENT_WRITE_RANGE. */
+INTERNAL void headroom_range(unsigned kind, const volatile void *address, size_t bytes,
+                             uintptr_t site);
+
+/* Record an event with the stamp or the counter that its kind needs, and up to 3 operands. */
+INTERNAL void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t third);
+
+/* True between the start of the runtime and its end. */
+INTERNAL bool headroom_is_open(void);
+
+/* Open the trace that the environment names; does nothing the second time. */
+INTERNAL void headroom_open(void);
+
+/* Begin the region unless the program marks its own. */
+INTERNAL void headroom_main_begins(void);
+
+/* Write all that is recorded, and the end of the trace. */
+INTERNAL void headroom_close(void);
+
+/* Number of a thread that is about to be made. */
+INTERNAL uint32_t headroom_new_thread(void);
+
+/* Give this thread a recorder and an event BEGUN. */
+INTERNAL bool headroom_attach(uint32_t id);
+
+/* Write the words of this thread: before it blocks, so that readers need not wait for them. */
+INTERNAL void headroom_flush(void);
+
+/* Address of a function of the libraries behind the program, kept in `slot`; ends the program if
+   there is none. */
+INTERNAL void *headroom_next(void **slot, const char *name);
+
+/* Print a reason and end the program. */
+INTERNAL _Noreturn void headroom_fail(const char *what, const char *why);
+
+/* The lock of the output; not hooked. */
+INTERNAL void headroom_lock(void);
+INTERNAL void headroom_unlock(void);
+
+/* malloc and free of the libraries; not hooked. */
+INTERNAL void *headroom_plain_malloc(size_t bytes);
+INTERNAL void headroom_plain_free(void *place);
+
+#endif
