@@ -55,14 +55,18 @@ fn searched<P: Protocol>(protocol: &P, limits: &Limits) -> Outcome {
 /// Return the name of each condition of a protocol and its sentence.
 fn named_conditions(protocol: &str) -> PyResult<Vec<(String, &'static str)>> {
     fn named<G: std::fmt::Debug>(all: &[(G, &'static str)]) -> Vec<(String, &'static str)> {
-        let names = all.iter().map(|(guard, text)| (snake(&format!("{guard:?}")), *text));
+        let names = all
+            .iter()
+            .map(|(guard, text)| (snake(&format!("{guard:?}")), *text));
         names.collect()
     }
     match protocol {
         "sci" => Ok(named(sci::Guard::ALL)),
         "directory" => Ok(named(directory::Guard::ALL)),
         "uncached" => Ok(Vec::new()),
-        other => Err(PyValueError::new_err(format!("no protocol is called {other:?}"))),
+        other => Err(PyValueError::new_err(format!(
+            "no protocol is called {other:?}"
+        ))),
     }
 }
 
@@ -84,7 +88,9 @@ fn guard<G: Copy + std::fmt::Debug>(
     let Some(name) = without else {
         return Ok(None);
     };
-    let found = all.iter().find(|(guard, _)| snake(&format!("{guard:?}")) == name);
+    let found = all
+        .iter()
+        .find(|(guard, _)| snake(&format!("{guard:?}")) == name);
     let missing = || PyValueError::new_err(format!("no condition is called {name:?}"));
     found.map(|(guard, _)| Some(*guard)).ok_or_else(missing)
 }

@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use crate::systems::shared_memory::protocol::{Agent, Node, Protocol};
 use super::world::{Event, Rules, WorldOf};
 use super::{Limits, Violation};
+use crate::systems::shared_memory::protocol::{Agent, Node, Protocol};
 
 /// Characters of a column.
 const WIDTH: usize = 24;

@@ -1,7 +1,7 @@
 //! Sentences that hold in each state.
 
-use crate::systems::shared_memory::protocol::{Protocol, Value, View};
 use super::world::{Rules, WorldOf};
+use crate::systems::shared_memory::protocol::{Protocol, Value, View};
 
 impl<P: Protocol> Rules<'_, P> {
     /// Check a state.
@@ -53,8 +53,14 @@ impl<P: Protocol> Rules<'_, P> {
     /// Return whether no operation is in progress.
     pub(super) fn is_quiet(&self, world: &WorldOf<P>) -> bool {
         world.messages.is_empty()
-            && world.lines.iter().all(|line| self.protocol.view(line).is_idle)
-            && world.homes.iter().all(|home| self.protocol.home_view(home).is_idle)
+            && world
+                .lines
+                .iter()
+                .all(|line| self.protocol.view(line).is_idle)
+            && world
+                .homes
+                .iter()
+                .all(|home| self.protocol.home_view(home).is_idle)
     }
 
     fn copies<'w>(&self, world: &'w WorldOf<P>, line: usize) -> &'w [P::Line] {

@@ -8,7 +8,7 @@
 //! about n² / 2^65, which is below 1 in 10^5 up to ten million.
 
 pub mod chart;
-mod invariants;
+pub mod invariants;
 pub mod mutant;
 mod progress;
 mod search;

@@ -7,10 +7,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::systems::shared_memory::protocol::Protocol;
 use super::progress::Progress;
 use super::world::{Event, EventOf, Rules, WorldOf};
 use super::{Found, Limits, Violation};
+use crate::systems::shared_memory::protocol::Protocol;
 
 /// Visit all states of a protocol, or stop at the first that breaks a sentence.
 ///

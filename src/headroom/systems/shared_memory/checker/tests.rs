@@ -1,11 +1,11 @@
 use std::cell::Cell;
 
+use super::mutant::{Fault, Mutant};
+use super::{Found, Limits, chart, check};
 use crate::systems::shared_memory::protocol::Protocol;
 use crate::systems::shared_memory::protocol::directory::{self, Directory};
 use crate::systems::shared_memory::protocol::sci::{self, Sci};
 use crate::systems::shared_memory::protocol::uncached::Uncached;
-use super::mutant::{Fault, Mutant};
-use super::{Found, Limits, chart, check};
 
 const MOST_STATES: usize = 3_000_000;
 
@@ -69,7 +69,10 @@ fn a_snoop_filter_with_one_entry_keeps_two_lines_coherent() {
         entries: None,
         ..FILTERED
     };
-    assert_ne!(found.state_count, assert_sound(&Directory::default(), &wide).state_count);
+    assert_ne!(
+        found.state_count,
+        assert_sound(&Directory::default(), &wide).state_count
+    );
 }
 
 #[test]
@@ -94,7 +97,9 @@ fn needless<P: Protocol, G: Copy>(
         let protocol = without(guard);
         // The smaller searches find nearly all.
         let sizes = [limits(3, false), limits(3, true), limits(4, false)];
-        sizes.iter().all(|size| check(&protocol, size).violation.is_none())
+        sizes
+            .iter()
+            .all(|size| check(&protocol, size).violation.is_none())
     };
     let sound = all.iter().filter(|(guard, _)| is_sound(*guard));
     sound.map(|(_, sentence)| *sentence).collect()
@@ -167,7 +172,11 @@ fn a_violation_is_drawn_with_its_shortest_path() {
     let limits = limits(2, false);
     let violation = check(&protocol, &limits).violation.expect("a fault");
     let text = chart::draw(&protocol, &limits, &violation);
-    assert!(text.lines().next().is_some_and(|head| head.contains("cache 1")));
+    assert!(
+        text.lines()
+            .next()
+            .is_some_and(|head| head.contains("cache 1"))
+    );
     assert!(text.trim_end().ends_with(&violation.sentence));
     assert_eq!(
         text.matches('▶').count() + text.matches('◀').count(),

@@ -2,12 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::Limits;
 use crate::systems::shared_memory::protocol::filter::{Admission, admit};
 use crate::systems::shared_memory::protocol::{
     Agent, Effect, LocalOp, MOST_CHECKED, Message, Node, Op, Part, Protocol, Renaming, UNEXPECTED,
     Value,
 };
-use super::Limits;
 
 /// The next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,9 @@ impl<'a, P: Protocol> Rules<'a, P> {
 
     fn add_starts(&self, world: &WorldOf<P>, line: usize, events: &mut Vec<EventOf<P>>) {
         for node in 0..self.limits.caches {
-            let view = self.protocol.view(&world.lines[line * self.limits.caches + node]);
+            let view = self
+                .protocol
+                .view(&world.lines[line * self.limits.caches + node]);
             if !view.is_idle {
                 continue;
             }
@@ -196,7 +198,10 @@ impl<'a, P: Protocol> Rules<'a, P> {
         }
     }
 
-    #[allow(clippy::type_complexity, reason = "the state, and the access with its line")]
+    #[allow(
+        clippy::type_complexity,
+        reason = "the state, and the access with its line"
+    )]
     fn step(
         &self,
         mut next: WorldOf<P>,
@@ -301,7 +306,11 @@ impl<'a, P: Protocol> Rules<'a, P> {
         let mut keys = [0; MOST_CHECKED];
         for (node, key) in keys.iter_mut().enumerate().take(self.limits.caches) {
             let of_node = world.lines.iter().skip(node).step_by(self.limits.caches);
-            *key = hash_of(&of_node.map(|line| line.renamed(&NAMELESS)).collect::<Vec<_>>());
+            *key = hash_of(
+                &of_node
+                    .map(|line| line.renamed(&NAMELESS))
+                    .collect::<Vec<_>>(),
+            );
         }
         let rises = |renaming: &&Renaming| {
             let mut ordered = [0; MOST_CHECKED];
@@ -340,7 +349,11 @@ impl<'a, P: Protocol> Rules<'a, P> {
     }
 }
 
-fn remove<B: Copy + PartialEq>(messages: &mut Vec<(usize, Message<B>)>, line: usize, message: Message<B>) {
+fn remove<B: Copy + PartialEq>(
+    messages: &mut Vec<(usize, Message<B>)>,
+    line: usize,
+    message: Message<B>,
+) {
     let place = messages.iter().position(|one| *one == (line, message));
     if let Some(place) = place {
         messages.remove(place);

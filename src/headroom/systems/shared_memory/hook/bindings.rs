@@ -78,14 +78,24 @@ impl First {
 
 impl Events for First {
     fn access(&mut self, thread: u32, access: Access) {
-        let names = ["read", "write", "atomic read", "atomic write", "atomic modify"];
+        let names = [
+            "read",
+            "write",
+            "atomic read",
+            "atomic write",
+            "atomic modify",
+        ];
         let name = names[access.kind as usize];
         self.add((thread, name, access.address, access.bytes, access.site));
     }
 
     fn event(&mut self, thread: u32, event: Event) {
         let (name, first, bytes, site) = match event {
-            Event::Allocated { address, bytes, site } => ("allocated", address, bytes, site),
+            Event::Allocated {
+                address,
+                bytes,
+                site,
+            } => ("allocated", address, bytes, site),
             Event::Freed { address } => ("freed", address, 0, 0),
             Event::Started { child } => ("started", child.into(), 0, 0),
             Event::Begun => ("begun", 0, 0, 0),
@@ -120,6 +130,8 @@ fn trace_events<'py>(
         turn_accesses: turn_accesses.max(1),
         ..Pace::default()
     };
-    let report = py.detach(|| merge(file, pace, &mut first)).map_err(raised)?;
+    let report = py
+        .detach(|| merge(file, pace, &mut first))
+        .map_err(raised)?;
     Ok((first.rows, report_dict(py, &report)?))
 }

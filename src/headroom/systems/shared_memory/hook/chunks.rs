@@ -111,8 +111,7 @@ impl<R: Read> Chunks<R> {
             return Err(wrong(12, "the trace is of a big-endian machine"));
         }
         if version != TRACE_VERSION || order != TRACE_BYTE_ORDER {
-            let reason =
-                format!("the trace has version {version}, but this reads {TRACE_VERSION}");
+            let reason = format!("the trace has version {version}, but this reads {TRACE_VERSION}");
             return Err(wrong(8, reason));
         }
         Ok(())
@@ -153,7 +152,11 @@ impl<R: Read> Chunks<R> {
                     self.follows(&head, chunk_start)?;
                     let words = self.words();
                     self.count += 1;
-                    return Ok(Some(Chunk { thread: head.thread, offset: start, words }));
+                    return Ok(Some(Chunk {
+                        thread: head.thread,
+                        offset: start,
+                        words,
+                    }));
                 }
                 CHUNK_MAPS => self.maps = String::from_utf8_lossy(&self.bytes).into_owned(),
                 _ => self.finish(start)?,
@@ -171,7 +174,10 @@ impl<R: Read> Chunks<R> {
 
     /// Return the entries of functions of all threads, as far as their chunks have come.
     pub fn entries(&self) -> u64 {
-        self.threads.values().map(|progress| progress.entries).fold(0, u64::wrapping_add)
+        self.threads
+            .values()
+            .map(|progress| progress.entries)
+            .fold(0, u64::wrapping_add)
     }
 
     fn head(&mut self) -> Result<Option<Head>, TraceError> {
@@ -190,14 +196,20 @@ impl<R: Read> Chunks<R> {
         };
         let magic = self.half(0);
         if magic != CHUNK_MAGIC {
-            let reason = format!("a chunk starts with {magic:#010x} instead of {CHUNK_MAGIC:#010x}");
+            let reason =
+                format!("a chunk starts with {magic:#010x} instead of {CHUNK_MAGIC:#010x}");
             return Err(wrong(self.offset, reason));
         }
         let (least, most) = match head.kind {
             CHUNK_WORDS => (1, MOST_WORDS),
             CHUNK_MAPS => (0, MOST_MAPS_WORDS),
             CHUNK_END => (END_WORDS, END_WORDS),
-            kind => return Err(wrong(self.offset + 4, format!("no chunk has the kind {kind}"))),
+            kind => {
+                return Err(wrong(
+                    self.offset + 4,
+                    format!("no chunk has the kind {kind}"),
+                ));
+            }
         };
         if !(least..=most).contains(&head.words) {
             let words = head.words;
@@ -225,7 +237,10 @@ impl<R: Read> Chunks<R> {
     fn finish(&mut self, start: u64) -> Result<(), TraceError> {
         let chunks = self.whole(16);
         if chunks != self.count {
-            let reason = format!("the trace should have {chunks} chunks, but has {}", self.count);
+            let reason = format!(
+                "the trace should have {chunks} chunks, but has {}",
+                self.count
+            );
             return Err(wrong(start + 16, reason));
         }
         self.end = Some(End {
@@ -234,7 +249,10 @@ impl<R: Read> Chunks<R> {
             lost_words: self.whole(24),
         });
         if self.fill(1)? > 0 {
-            return Err(wrong(self.offset, "the trace continues after its last chunk"));
+            return Err(wrong(
+                self.offset,
+                "the trace continues after its last chunk",
+            ));
         }
         Ok(())
     }

@@ -81,7 +81,9 @@ impl Decoder {
     pub fn event(&mut self, words: &[u64]) -> Result<Step, String> {
         let word = words[0];
         if word >> CODE_SHIFT != EVENT_CODE {
-            return Err(format!("the word {word:#018x} is neither an access nor an event"));
+            return Err(format!(
+                "the word {word:#018x} is neither an access nor an event"
+            ));
         }
         let (kind, payload) = (word >> ADDRESS_BITS & MIDDLE, word & PAYLOAD);
         let length = 1 + operand_count(kind)
@@ -95,7 +97,11 @@ impl Decoder {
         }
         let content = content(kind, payload, operands)?;
         let order = order(kind, payload);
-        Ok(Step { order, content, length })
+        Ok(Step {
+            order,
+            content,
+            length,
+        })
     }
 }
 
@@ -142,7 +148,11 @@ fn content(kind: u64, payload: u64, operands: &[u64]) -> Result<Content, String>
             child: thread(operands[0])?,
         },
         EVENT_JOINED => Event::Joined {
-            child: if operands[0] == NO_THREAD { None } else { Some(thread(operands[0])?) },
+            child: if operands[0] == NO_THREAD {
+                None
+            } else {
+                Some(thread(operands[0])?)
+            },
         },
         EVENT_ENTERED => Event::Entered {
             barrier: place("address", operands[0])?,
@@ -174,7 +184,9 @@ fn range(kind: Kind, bytes: u64, operands: &[u64]) -> Result<Content, String> {
 
 fn place(name: &str, operand: u64) -> Result<u64, String> {
     if operand > PAYLOAD {
-        return Err(format!("the {name} {operand:#x} has more than {ADDRESS_BITS} bits"));
+        return Err(format!(
+            "the {name} {operand:#x} has more than {ADDRESS_BITS} bits"
+        ));
     }
     Ok(operand)
 }

@@ -112,7 +112,13 @@ mod tests {
         same!(defined: EVENT_FREED, EVENT_ORDER_RELEASE, EVENT_ORDER_ACQUIRE, EVENT_STARTED);
         same!(defined: EVENT_BEGUN, EVENT_ENDED, EVENT_JOINED, EVENT_ENTERED, EVENT_LEFT);
         same!(defined: EVENT_ACQUIRED, EVENT_RELEASED, EVENT_REGION_BEGUN, EVENT_REGION_ENDED);
-        let kinds = ["READ", "WRITE", "ATOMIC_READ", "ATOMIC_WRITE", "ATOMIC_MODIFY"];
+        let kinds = [
+            "READ",
+            "WRITE",
+            "ATOMIC_READ",
+            "ATOMIC_WRITE",
+            "ATOMIC_MODIFY",
+        ];
         for (number, kind) in (0..KINDS).zip(kinds) {
             assert_eq!(defined.remove(kind), Some(number), "{kind}");
         }

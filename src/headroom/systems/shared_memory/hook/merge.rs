@@ -114,7 +114,11 @@ impl<R: Read, S: Events> Merge<'_, R, S> {
         let patience = PATIENCE * live as u64;
         !self.is_over
             && self.waiting_words < self.pace.most_words
-            && (live == 0 || self.lanes.values().any(|lane| lane.is_expected(self.chunks_read, patience)))
+            && (live == 0
+                || self
+                    .lanes
+                    .values()
+                    .any(|lane| lane.is_expected(self.chunks_read, patience)))
     }
 
     fn read_chunk(&mut self) -> Result<(), TraceError> {

@@ -157,12 +157,7 @@ impl Thread {
 }
 
 /// Hand out what an event brings.
-pub fn hand(
-    thread: u32,
-    content: Content,
-    population: &mut Population,
-    sink: &mut impl Events,
-) {
+pub fn hand(thread: u32, content: Content, population: &mut Population, sink: &mut impl Events) {
     match content {
         Content::Access(access) => sink.access(thread, access),
         Content::Event(event) => {

@@ -50,7 +50,12 @@ impl Writer {
     fn end(mut self, stamps: u64) -> Vec<u8> {
         self.raw(CHUNK_MAPS, 0, 0, &[u64::from_le_bytes(*b"00400000")]);
         let chunks = self.chunks;
-        self.raw(CHUNK_END, 0, 0, &[self.sequences.len() as u64, stamps, chunks, 0]);
+        self.raw(
+            CHUNK_END,
+            0,
+            0,
+            &[self.sequences.len() as u64, stamps, chunks, 0],
+        );
         self.bytes
     }
 }
@@ -84,8 +89,13 @@ impl Events for Log {
 
 impl Log {
     fn addresses(&self) -> Vec<(u32, u64)> {
-        let accesses = self.0.iter().filter_map(|(thread, what)| Some((*thread, what.as_ref().ok()?)));
-        accesses.map(|(thread, access)| (thread, access.address)).collect()
+        let accesses = self
+            .0
+            .iter()
+            .filter_map(|(thread, what)| Some((*thread, what.as_ref().ok()?)));
+        accesses
+            .map(|(thread, access)| (thread, access.address))
+            .collect()
     }
 }
 
@@ -115,16 +125,28 @@ fn sample() -> Vec<u8> {
     writer.chunk(
         1,
         &[
-            event(EVENT_BEGUN, 1), event(EVENT_ACQUIRED, 2), 0x900, event(EVENT_SITE, 0x5000),
-            access(Kind::Write, 2, 0, 0x1000), event(EVENT_RELEASED, 2), 0x900,
+            event(EVENT_BEGUN, 1),
+            event(EVENT_ACQUIRED, 2),
+            0x900,
+            event(EVENT_SITE, 0x5000),
+            access(Kind::Write, 2, 0, 0x1000),
+            event(EVENT_RELEASED, 2),
+            0x900,
             event(EVENT_ENDED, 3),
         ],
     ); // the lock is acquired after its release by thread 0
     writer.chunk(
         0,
         &[
-            event(EVENT_ACQUIRED, 1), 0x900, event(EVENT_SITE, 0x4000), reads(0x1000),
-            event(EVENT_RELEASED, 1), 0x900, event(EVENT_READ_RANGE, 100), 0x2000, 0x4010,
+            event(EVENT_ACQUIRED, 1),
+            0x900,
+            event(EVENT_SITE, 0x4000),
+            reads(0x1000),
+            event(EVENT_RELEASED, 1),
+            0x900,
+            event(EVENT_READ_RANGE, 100),
+            0x2000,
+            0x4010,
         ],
     );
     writer.end(4)
@@ -157,7 +179,11 @@ fn threads_without_synchronisation_take_turns() {
         writer.chunk(thread, &words);
     }
     let (log, _) = merged(&writer.end(1), turns(10)).expect("sound");
-    let threads: Vec<_> = log.addresses().chunks(10).map(|part| (part[0].0, part[9])).collect();
+    let threads: Vec<_> = log
+        .addresses()
+        .chunks(10)
+        .map(|part| (part[0].0, part[9]))
+        .collect();
     let expected = (0..8).map(|turn| (turn % 2, (turn % 2, u64::from(turn / 2 * 10 + 9))));
     assert_eq!(threads, expected.collect::<Vec<_>>());
 }
@@ -171,21 +197,48 @@ fn a_stamp_that_never_comes_stops_nothing_for_ever() {
         writer.chunk(2, &[event(EVENT_ORDER_ACQUIRE, 7), reads(3)]);
     }
     let trace = writer.end(7);
-    let (log, report) = merged(&trace, Pace { turn_accesses: 1, most_words: 50 }).expect("sound");
+    let (log, report) = merged(
+        &trace,
+        Pace {
+            turn_accesses: 1,
+            most_words: 50,
+        },
+    )
+    .expect("sound");
     assert_eq!(report.lost_stamps, 6);
     assert_eq!(log.addresses().len(), 102);
-    assert_eq!(log.addresses()[0], (1, 2), "stamp 6 comes before what waits for it");
+    assert_eq!(
+        log.addresses()[0],
+        (1, 2),
+        "stamp 6 comes before what waits for it"
+    );
 }
 
 #[test]
 fn a_cut_trace_gives_what_needs_nothing_that_is_missing() {
     let mut writer = Writer::new();
     writer.chunk(0, &[event(EVENT_BEGUN, 0), reads(1)]);
-    writer.chunk(1, &[event(EVENT_BEGUN, 0), reads(2), event(EVENT_ORDER_ACQUIRE, 1), reads(3)]);
+    writer.chunk(
+        1,
+        &[
+            event(EVENT_BEGUN, 0),
+            reads(2),
+            event(EVENT_ORDER_ACQUIRE, 1),
+            reads(3),
+        ],
+    );
     let (log, report) = merged(&writer.bytes, Pace::default()).expect("a cut is allowed");
     assert_eq!(log.addresses(), [(0, 1), (1, 2)]);
-    assert!(report.missing.contains("threads 0, 1 are missing"), "{}", report.missing);
-    assert!(report.missing.contains("2 words that need missing events"), "{}", report.missing);
+    assert!(
+        report.missing.contains("threads 0, 1 are missing"),
+        "{}",
+        report.missing
+    );
+    assert!(
+        report.missing.contains("2 words that need missing events"),
+        "{}",
+        report.missing
+    );
 }
 
 #[test]
@@ -196,11 +249,18 @@ fn wherever_a_trace_is_cut_the_rest_is_read_and_the_loss_is_reported() {
     for length in 16..trace.len() {
         let (log, report) = logged(&trace[..length]).expect("a cut is allowed");
         assert_eq!(log.0, whole.0[..log.0.len()]);
-        assert!(report.missing.contains(&format!("byte {length}")), "{}", report.missing);
+        assert!(
+            report.missing.contains(&format!("byte {length}")),
+            "{}",
+            report.missing
+        );
         assert!(merged(&trace[..length], Pace::default()).is_ok());
     }
     let last_words = &logged(&trace[..trace.len() - 1]).expect("cut").1.missing;
-    assert!(last_words.contains("events of thread 0 are missing"), "{last_words}");
+    assert!(
+        last_words.contains("events of thread 0 are missing"),
+        "{last_words}"
+    );
 }
 
 /// The offset and a word of each message.
@@ -214,7 +274,10 @@ fn each_fault_is_named_with_its_place() {
     let refused = |trace: &[u8], place: u64, reason: &str| {
         for error in [logged(trace).err(), merged(trace, Pace::default()).err()] {
             let text = error.expect("a fault").to_string();
-            assert!(text.starts_with(&format!("byte {place} of the trace: ")), "{text}");
+            assert!(
+                text.starts_with(&format!("byte {place} of the trace: ")),
+                "{text}"
+            );
             assert!(text.contains(reason), "{text}");
         }
     };
@@ -232,7 +295,11 @@ fn each_fault_is_named_with_its_place() {
     refused(&writer.end(0), 16 + 40 + 4, "kind 9");
     let mut writer = sound();
     writer.raw(CHUNK_WORDS, 0, 2, &[reads(1)]);
-    refused(&writer.end(0), 16 + 40 + 16, "chunk 2 of thread 0 comes where chunk 1");
+    refused(
+        &writer.end(0),
+        16 + 40 + 16,
+        "chunk 2 of thread 0 comes where chunk 1",
+    );
     let mut writer = sound();
     writer.chunk(1, &vec![reads(1); MOST_WORDS as usize + 1]);
     refused(&writer.end(0), 16 + 40 + 12, "8193 words");
@@ -244,16 +311,27 @@ fn each_fault_is_named_with_its_place() {
     refused(&writer.end(0), 16 + 40 + 32, "unknown kind 77");
     let mut writer = sound();
     writer.chunk(1, &[27 << CODE_SHIFT]);
-    refused(&writer.end(0), 16 + 40 + 32, "neither an access nor an event");
+    refused(
+        &writer.end(0),
+        16 + 40 + 32,
+        "neither an access nor an event",
+    );
     let mut writer = sound();
     writer.chunk(1, &[event(EVENT_ACQUIRED, 0), 1 << 50]);
     refused(&writer.end(0), 16 + 40 + 32, "more than 48 bits");
     let mut writer = sound();
-    writer.chunk(1, &[event(EVENT_ORDER_RELEASE, 0), event(EVENT_ORDER_RELEASE, 0)]);
+    writer.chunk(
+        1,
+        &[event(EVENT_ORDER_RELEASE, 0), event(EVENT_ORDER_RELEASE, 0)],
+    );
     refused(&writer.end(0), 16 + 40 + 32 + 8, "stamp 0");
     let mut writer = sound();
     writer.chunks += 1;
-    refused(&writer.end(0), 16 + 40 + 40 + 32 + 16, "should have 3 chunks");
+    refused(
+        &writer.end(0),
+        16 + 40 + 40 + 32 + 16,
+        "should have 3 chunks",
+    );
     let mut trace = sound().end(0);
     trace.push(0);
     refused(&trace, trace.len() as u64 - 1, "continues");
@@ -275,7 +353,12 @@ fn coded(accesses: &[(usize, u64, u64, u64)]) -> Vec<u64> {
             step = SITE_BIAS;
         }
         last = site;
-        words.push(access(Kind::ALL[kind], log2_bytes, step.wrapping_sub(SITE_BIAS), address));
+        words.push(access(
+            Kind::ALL[kind],
+            log2_bytes,
+            step.wrapping_sub(SITE_BIAS),
+            address,
+        ));
     }
     words
 }

@@ -41,7 +41,11 @@ pub struct Totals {
 impl Totals {
     /// Return the accesses of each site, in ascending order of the sites.
     pub fn sites(&self) -> Vec<(u64, ByKind)> {
-        let mut sites: Vec<_> = self.sites.iter().map(|(&site, &counts)| (site, counts)).collect();
+        let mut sites: Vec<_> = self
+            .sites
+            .iter()
+            .map(|(&site, &counts)| (site, counts))
+            .collect();
         sites.sort_unstable();
         sites
     }

@@ -9,7 +9,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use crate::systems::shared_memory::protocol::{Agent, LocalOp, Message, Op, Protocol};
 use super::account::{Account, Spent};
 use super::frames::{Frames, Room};
 use super::network::Ring;
@@ -17,6 +16,7 @@ use super::placement::{PAGE_BITS, Page, Placement};
 use super::server::Time;
 use super::spec::{MachineSpec, Times};
 use super::word::Action;
+use crate::systems::shared_memory::protocol::{Agent, LocalOp, Message, Op, Protocol};
 
 /// A line of shared memory: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,13 +190,20 @@ impl<'p, P: Protocol> Engine<'p, P> {
     fn running(&self) -> Option<(usize, Time)> {
         let running = self.cpus.iter().enumerate();
         let running = running.filter(|(_, cpu)| cpu.waits == Waits::No);
-        running.map(|(index, cpu)| (index, cpu.clock)).min_by_key(|&(_, clock)| clock)
+        running
+            .map(|(index, cpu)| (index, cpu.clock))
+            .min_by_key(|&(_, clock)| clock)
     }
 
     /// All processors have come to the barrier.
     fn meet(&mut self) {
         let last = self.cpus.iter().map(|cpu| cpu.clock).max().unwrap_or(0);
-        let end = last + if self.cpus.len() > 1 { self.times.barrier } else { 0 };
+        let end = last
+            + if self.cpus.len() > 1 {
+                self.times.barrier
+            } else {
+                0
+            };
         for cpu in &mut self.cpus {
             cpu.account.spend(Spent::Waiting, end - cpu.clock);
             cpu.clock = end;
@@ -285,7 +292,11 @@ impl<'p, P: Protocol> Engine<'p, P> {
         let first = address >> self.line_bits;
         let last = (address + u64::from(bytes) - 1) >> self.line_bits;
         for line in first + self.cpus[index].lines_done..=last {
-            let page = if line == first { page } else { self.placement.of(line << self.line_bits) };
+            let page = if line == first {
+                page
+            } else {
+                self.placement.of(line << self.line_bits)
+            };
             if !self.access_line(index, self.place(page, line), is_write) {
                 return false;
             }
@@ -297,7 +308,10 @@ impl<'p, P: Protocol> Engine<'p, P> {
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "fewer than 2^32 lines of a home")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "fewer than 2^32 lines of a home"
+    )]
     fn place(&self, page: Page, line: u64) -> Place {
         let within = PAGE_BITS.saturating_sub(self.line_bits);
         let number = u64::from(page.number) << within | line & ((1 << within) - 1);
@@ -323,11 +337,17 @@ impl<'p, P: Protocol> Engine<'p, P> {
         };
         let state = self.frames[node].touch(frame);
         let view = self.protocol.view(&state);
-        let is_hit = if is_write { view.is_writable } else { view.readable.is_some() };
+        let is_hit = if is_write {
+            view.is_writable
+        } else {
+            view.readable.is_some()
+        };
         if is_hit {
             if is_write {
                 // A clean exclusive copy becomes a changed one.
-                let step = self.protocol.start(self.cpus[index].node, state, Op::Write, &mut self.out);
+                let step =
+                    self.protocol
+                        .start(self.cpus[index].node, state, Op::Write, &mut self.out);
                 self.frames[node].set(frame, step.state);
             }
             self.pass(index, Spent::Hit, self.times.hit[usize::from(is_write)]);
@@ -368,7 +388,11 @@ impl<'p, P: Protocol> Engine<'p, P> {
     fn access_local(&mut self, index: usize, place: Place, is_write: bool) -> bool {
         let home = self.homes[usize::from(place.home)][place.number as usize];
         let view = self.protocol.home_view(&home);
-        let is_ready = if is_write { view.is_writable } else { view.readable.is_some() };
+        let is_ready = if is_write {
+            view.is_writable
+        } else {
+            view.readable.is_some()
+        };
         if is_ready {
             self.pass(index, Spent::Local, self.times.local[usize::from(is_write)]);
             return true;
@@ -377,7 +401,11 @@ impl<'p, P: Protocol> Engine<'p, P> {
             self.wait(index, Waits::Line(place, Spent::Local));
             return false;
         }
-        let op = if is_write { LocalOp::Write } else { LocalOp::Read };
+        let op = if is_write {
+            LocalOp::Write
+        } else {
+            LocalOp::Read
+        };
         let now = self.request(index);
         let step = self.protocol.start_local(home, op, &mut self.out);
         self.homes[usize::from(place.home)][place.number as usize] = step.state;
@@ -394,7 +422,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
     fn access_home(&mut self, index: usize, place: Place, is_write: bool) -> bool {
         let node = self.cpus[index].node;
         let op = if is_write { Op::Write } else { Op::Read };
-        let step = self.protocol.start(node, self.protocol.absent(), op, &mut self.out);
+        let step = self
+            .protocol
+            .start(node, self.protocol.absent(), op, &mut self.out);
         self.cpus[index].uncached = step.state;
         if is_write && self.spec.posts_writes {
             self.pass(index, Spent::Remote, self.times.posted_write);
@@ -564,7 +594,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
             return;
         };
         let home = &mut self.homes[usize::from(place.home)][place.number as usize];
-        let step = self.protocol.receive_home(*home, from, message.body, &mut self.out);
+        let step = self
+            .protocol
+            .receive_home(*home, from, message.body, &mut self.out);
         *home = step.state;
         let is_idle = self.protocol.home_view(home).is_idle;
         self.send_all(now, place.home, place);
@@ -588,7 +620,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
         let frames = &mut self.frames[usize::from(to)];
         let frame = frames.find(line, set);
         let state = frame.map_or_else(|| self.protocol.absent(), |frame| frames.state(frame));
-        let step = self.protocol.receive(to, state, message.from, message.body, &mut self.out);
+        let step = self
+            .protocol
+            .receive(to, state, message.from, message.body, &mut self.out);
         if let Some(frame) = frame {
             frames.set(frame, step.state);
         }
@@ -610,7 +644,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
             if !matches!(cpu.waits, Waits::Access(place, _) if place == envelope.place) {
                 continue;
             }
-            let step = self.protocol.receive(cpu.node, cpu.uncached, from, body, &mut self.out);
+            let step = self
+                .protocol
+                .receive(cpu.node, cpu.uncached, from, body, &mut self.out);
             if step.is_done {
                 self.finish(index, now);
                 return;
@@ -663,7 +699,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
         let now = self.cpus[index].clock;
         let held = self.locks.entry(lock).or_default();
         if held.holder != Some(index) {
-            return Err(format!("processor {index} gives back lock {lock}, which it does not have"));
+            return Err(format!(
+                "processor {index} gives back lock {lock}, which it does not have"
+            ));
         }
         held.holder = held.queue.pop_front();
         if let Some(next) = held.holder {

@@ -50,11 +50,16 @@ impl<P: Protocol> Frames<P> {
     pub fn find(&self, line: u64, index: u64) -> Option<usize> {
         let first = self.first(index);
         let ways = &self.lines[first..first + self.ways];
-        ways.iter().position(|&one| one == line).map(|way| first + way)
+        ways.iter()
+            .position(|&one| one == line)
+            .map(|way| first + way)
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "below the number of frames")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "below the number of frames"
+    )]
     fn first(&self, index: u64) -> usize {
         (index % self.sets) as usize * self.ways
     }

@@ -87,7 +87,10 @@ mod tests {
 
     #[test]
     fn cuts_are_equal_and_turns_are_fair() {
-        assert_eq!(equal_cut(8, 4).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(
+            equal_cut(8, 4).collect::<Vec<_>>(),
+            [0, 0, 1, 1, 2, 2, 3, 3]
+        );
         assert_eq!(interleaved(5, 2).collect::<Vec<_>>(), [0, 1, 0, 1, 0]);
         assert_eq!(equal_cut(0, 4).count(), 0);
     }
@@ -96,7 +99,10 @@ mod tests {
     fn pages_are_numbered_at_their_homes() {
         let placement = Placement::new(2, [Some(1), None, Some(1), Some(0)]);
         assert_eq!(placement.of(0x2FFF).number, 1);
-        assert_eq!((placement.of(0x3000).home, placement.of(0x3000).number), (0, 0));
+        assert_eq!(
+            (placement.of(0x3000).home, placement.of(0x3000).number),
+            (0, 0)
+        );
         assert!(placement.of(0x1000).is_private && placement.of(1 << 40).is_private);
         assert_eq!((placement.count(0), placement.count(1)), (1, 2));
     }

@@ -147,7 +147,9 @@ impl MachineSpec {
             (Some(_), ProtocolName::Uncached) => {
                 return Err("a network cache without a protocol: leave the cache out, or name sci or directory".into());
             }
-            (None, _) => return Err("a protocol without a network cache: describe the cache".into()),
+            (None, _) => {
+                return Err("a protocol without a network cache: describe the cache".into());
+            }
             (Some(cache), _) => self.check_cache(cache)?,
         }
         let rates = [self.times.link_bytes_per_s, self.times.bus_bytes_per_s];

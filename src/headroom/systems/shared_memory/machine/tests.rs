@@ -1,14 +1,14 @@
 use proptest::prelude::*;
 
-use crate::systems::shared_memory::protocol::Protocol;
-use crate::systems::shared_memory::protocol::directory::Directory;
-use crate::systems::shared_memory::protocol::sci::Sci;
-use crate::systems::shared_memory::protocol::uncached::Uncached;
 use super::account::Spent;
 use super::engine::Engine;
 use super::placement::Placement;
 use super::spec::{CacheSpec, MachineSpec, ProtocolName, TimesSpec};
 use super::word::Recorder;
+use crate::systems::shared_memory::protocol::Protocol;
+use crate::systems::shared_memory::protocol::directory::Directory;
+use crate::systems::shared_memory::protocol::sci::Sci;
+use crate::systems::shared_memory::protocol::uncached::Uncached;
 
 const PAGE: u64 = 4096;
 /// Nanoseconds, in picoseconds.
@@ -74,10 +74,15 @@ const WAY: [u64; 2] = [6 + 30 + 24 + 6, 22 + 30 + 88 + 22];
 fn a_read_of_a_line_without_copies_takes_the_sum_of_its_way() {
     let sci = Sci::default();
     let mut engine = engine(&sci, ProtocolName::Sci, 2);
-    engine.run_phase(&[&words(&[(PAGE, false)]), &[]]).expect("a run");
+    engine
+        .run_phase(&[&words(&[(PAGE, false)]), &[]])
+        .expect("a run");
     // To the controller, the request, the answer with the line, to the processor.
     let answered = 100 + 1000 + WAY[0] + 1000 + 1060 + WAY[1] + 1060 + 200;
-    assert_eq!(engine.accounts()[0].times[Spent::Remote as usize], answered * NS);
+    assert_eq!(
+        engine.accounts()[0].times[Spent::Remote as usize],
+        answered * NS
+    );
     assert_eq!(engine.messages, 2);
 }
 
@@ -85,7 +90,14 @@ fn a_read_of_a_line_without_copies_takes_the_sum_of_its_way() {
 fn hits_local_and_private_accesses_take_their_fixed_times() {
     let sci = Sci::default();
     let mut engine = engine(&sci, ProtocolName::Sci, 2);
-    let list = words(&[(0, false), (0, true), (4 * PAGE, false), (PAGE, true), (PAGE + 8, true), (PAGE, false)]);
+    let list = words(&[
+        (0, false),
+        (0, true),
+        (4 * PAGE, false),
+        (PAGE, true),
+        (PAGE + 8, true),
+        (PAGE, false),
+    ]);
     engine.run_phase(&[&list, &[]]).expect("a run");
     let account = engine.accounts()[0];
     assert_eq!(account.times[Spent::Local as usize], (900 + 800) * NS);
@@ -103,10 +115,14 @@ fn a_write_of_the_home_waits_until_the_copies_are_gone() {
     let read = words(&[(0, false)]);
     engine.run_phase(&[&[], &read, &read]).expect("a run");
     let before = engine.messages;
-    engine.run_phase(&[&words(&[(0, true)]), &[], &[]]).expect("a run");
+    engine
+        .run_phase(&[&words(&[(0, true)]), &[], &[]])
+        .expect("a run");
     // Two copies, one after the other: a request and an answer each.
     assert_eq!(engine.messages - before, 4);
-    engine.run_phase(&[&words(&[(0, true)]), &[], &[]]).expect("a run");
+    engine
+        .run_phase(&[&words(&[(0, true)]), &[], &[]])
+        .expect("a run");
     assert_eq!(engine.messages - before, 4);
     assert_eq!(engine.accounts()[0].counts[Spent::Local as usize], 1);
 }
@@ -167,9 +183,13 @@ fn locks_exclude_and_a_missing_unlock_is_a_deadlock() {
         }
         recorder.finish()
     };
-    engine.run_phase(&[&section(true), &section(true)]).expect("a run");
+    engine
+        .run_phase(&[&section(true), &section(true)])
+        .expect("a run");
     assert_eq!(engine.clock(), (2 * 1000 + 2 * 5) * NS);
-    let error = engine.run_phase(&[&section(false), &section(true)]).expect_err("a deadlock");
+    let error = engine
+        .run_phase(&[&section(false), &section(true)])
+        .expect_err("a deadlock");
     assert!(error.contains("deadlock"), "{error}");
 }
 
@@ -178,9 +198,25 @@ fn impossible_machines_are_refused_with_the_reason() {
     let good = machine(2, ProtocolName::Sci);
     let refused = |spec: MachineSpec| spec.check().expect_err("impossible");
     assert!(refused(MachineSpec { nodes: 65, ..good }).contains("1 to 64"));
-    assert!(refused(MachineSpec { line_bytes: 48, ..good }).contains("power of two"));
-    assert!(refused(MachineSpec { cache: None, ..good }).contains("describe the cache"));
-    let cache = Some(CacheSpec { bytes: 1000, ways: 2, index_has_home: true });
+    assert!(
+        refused(MachineSpec {
+            line_bytes: 48,
+            ..good
+        })
+        .contains("power of two")
+    );
+    assert!(
+        refused(MachineSpec {
+            cache: None,
+            ..good
+        })
+        .contains("describe the cache")
+    );
+    let cache = Some(CacheSpec {
+        bytes: 1000,
+        ways: 2,
+        index_has_home: true,
+    });
     assert!(refused(MachineSpec { cache, ..good }).contains("whole sets"));
     let protocol = ProtocolName::Uncached;
     assert!(refused(MachineSpec { protocol, ..good }).contains("without a protocol"));
@@ -195,7 +231,11 @@ fn lists(nodes: usize) -> impl Strategy<Value = Vec<List>> {
     prop::collection::vec(prop::collection::vec(access, 0..120), nodes)
 }
 
-fn check_run<P: Protocol>(protocol: &P, name: ProtocolName, lists: &[List]) -> Result<(), TestCaseError> {
+fn check_run<P: Protocol>(
+    protocol: &P,
+    name: ProtocolName,
+    lists: &[List],
+) -> Result<(), TestCaseError> {
     #[allow(clippy::cast_possible_truncation, reason = "three nodes")]
     let mut engine = engine(protocol, name, lists.len() as u8);
     let words: Vec<Vec<u64>> = lists.iter().map(|list| words(list)).collect();
@@ -214,7 +254,11 @@ fn check_run<P: Protocol>(protocol: &P, name: ProtocolName, lists: &[List]) -> R
     for _ in 0..2 {
         again.run_phase(&slices).expect("as before");
     }
-    prop_assert_eq!(again.accounts(), engine.accounts(), "the same words, the same run");
+    prop_assert_eq!(
+        again.accounts(),
+        engine.accounts(),
+        "the same words, the same run"
+    );
     Ok(())
 }
 

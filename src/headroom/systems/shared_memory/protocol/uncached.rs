@@ -94,16 +94,19 @@ impl Protocol for Uncached {
     fn start_local(&self, home: Memory, op: LocalOp, _: &mut Out) -> Step<Memory> {
         match op {
             LocalOp::Read => Step::to(home, Rule::HomeRead).done(Effect::Read(home.0)),
-            LocalOp::Write => {
-                Step::to(Memory(Value::Newest), Rule::HomeWrite).done(Effect::Write)
-            }
+            LocalOp::Write => Step::to(Memory(Value::Newest), Rule::HomeWrite).done(Effect::Write),
             LocalOp::Recall => Step::to(home, UNEXPECTED),
         }
     }
 
     fn receive_home(&self, home: Memory, from: Node, body: Body, out: &mut Out) -> Step<Memory> {
         let (answer, after, effect, rule) = match body {
-            Body::Read => (Body::Data(home.0), home, Effect::Read(home.0), Rule::HomeSends),
+            Body::Read => (
+                Body::Data(home.0),
+                home,
+                Effect::Read(home.0),
+                Rule::HomeSends,
+            ),
             Body::Write => (
                 Body::Done,
                 Memory(Value::Newest),

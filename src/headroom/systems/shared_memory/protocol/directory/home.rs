@@ -191,7 +191,17 @@ impl Directory {
                 } else {
                     (home.sharers | entered, None)
                 };
-                Step::to(self.confirmed_by(node, Home { sharers, owner, ..home }), rule)
+                Step::to(
+                    self.confirmed_by(
+                        node,
+                        Home {
+                            sharers,
+                            owner,
+                            ..home
+                        },
+                    ),
+                    rule,
+                )
             }
             Client::Writer(node, has_copy) => {
                 let is_sharer = self.met(Guard::DataToLostCopy, home.sharers & bit(node) != 0);

@@ -61,10 +61,7 @@ impl Sci {
         wants_data: bool,
         out: &mut Out,
     ) -> Step<Line> {
-        let is_ready = matches!(
-            line.waits,
-            Waits::Nothing | Waits::Leave(_, Leaving::Wait)
-        );
+        let is_ready = matches!(line.waits, Waits::Nothing | Waits::Leave(_, Leaving::Wait));
         if !(line.is_listed && self.met(Guard::BeforeWhenReady, is_ready)) {
             send(out, Agent::Cache(me), from, Body::Busy);
             return Step::to(line, Rule::RefuseBefore);
@@ -140,7 +137,12 @@ impl Sci {
             send(out, Agent::Cache(me), Agent::Home, Body::Busy);
             return Step::to(line, Rule::RefuseFetch);
         }
-        send(out, Agent::Cache(me), Agent::Home, Body::Fetched(line.value));
+        send(
+            out,
+            Agent::Cache(me),
+            Agent::Home,
+            Body::Fetched(line.value),
+        );
         let line = Line {
             is_dirty: false,
             ..line
@@ -167,13 +169,7 @@ impl Sci {
         }
     }
 
-    fn take_attached(
-        self,
-        me: Node,
-        for_write: bool,
-        body: Body,
-        out: &mut Out,
-    ) -> Step<Line> {
+    fn take_attached(self, me: Node, for_write: bool, body: Body, out: &mut Out) -> Step<Line> {
         match body {
             Body::Busy => Step::to(attach(me, for_write, out), Rule::AskAgain),
             Body::Attached { old: None, data } => {
@@ -238,13 +234,7 @@ impl Sci {
         }
     }
 
-    fn take_upgraded(
-        self,
-        me: Node,
-        line: Line,
-        body: Body,
-        out: &mut Out,
-    ) -> Step<Line> {
+    fn take_upgraded(self, me: Node, line: Line, body: Body, out: &mut Out) -> Step<Line> {
         match body {
             Body::Busy => {
                 send(out, Agent::Cache(me), Agent::Home, Body::Upgrade);
@@ -307,7 +297,12 @@ pub(super) fn gone(me: Node, then: Then, out: &mut Out, rule: Rule) -> Step<Line
 }
 
 fn attach(me: Node, for_write: bool, out: &mut Out) -> Line {
-    send(out, Agent::Cache(me), Agent::Home, Body::Attach { for_write });
+    send(
+        out,
+        Agent::Cache(me),
+        Agent::Home,
+        Body::Attach { for_write },
+    );
     Line::ABSENT.waiting(Waits::Attach { for_write })
 }
 

@@ -38,10 +38,7 @@ impl Sci {
         body: Body,
         out: &mut Out,
     ) -> Step<Home> {
-        let is_answer = matches!(
-            body,
-            Body::Fetched(_) | Body::Purged { .. } | Body::Busy
-        );
+        let is_answer = matches!(body, Body::Fetched(_) | Body::Purged { .. } | Body::Busy);
         if is_answer {
             return take_answer(home, from, body, out);
         }

@@ -59,7 +59,12 @@ impl Sci {
             (Leaving::AskHome, Body::Done) => match line.forward {
                 None => gone(me, then, out, Rule::LeftAlone),
                 Some(forward) => {
-                    send(out, Agent::Cache(me), Agent::Cache(forward), Body::BecomeHead);
+                    send(
+                        out,
+                        Agent::Cache(me),
+                        Agent::Cache(forward),
+                        Body::BecomeHead,
+                    );
                     let waits = Waits::Leave(then, Leaving::TellHead);
                     Step::to(line.waiting(waits), Rule::LeftHome)
                 }

@@ -394,7 +394,9 @@ impl Protocol for Sci {
             }
             let is_owner = seen == 0 && matches!(home.directory, Directory::Gone(_));
             if line.is_dirty != is_owner {
-                return Err(format!("cache {node} and the home disagree on who owns the line"));
+                return Err(format!(
+                    "cache {node} and the home disagree on who owns the line"
+                ));
             }
             (backward, next, seen) = (Agent::Cache(node), line.forward, seen + 1);
         }

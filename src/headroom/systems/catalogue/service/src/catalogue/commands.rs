@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::call::{self, Call};
 use super::client::{Client, Ended, gone};
 use super::command_table::COMMANDS;
-use super::rights::Rights;
 use super::grants::Change;
+use super::rights::Rights;
 use super::{
     constraints, dump, entries, grants, native, people, reading, schema, sequences, sites, tree,
     updates, upload,

@@ -188,7 +188,10 @@ mod tests {
         }
         for _ in 0..count {
             let accepting = tokio::time::timeout(Duration::from_secs(20), listener.accept());
-            accepting.await.expect("a client was forgotten").expect("accepted");
+            accepting
+                .await
+                .expect("a client was forgotten")
+                .expect("accepted");
         }
     }
 }
