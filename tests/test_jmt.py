@@ -161,8 +161,12 @@ def product_form_models(draw: st.DrawFn) -> Model:
 @settings(max_examples=40, deadline=None)
 @given(product_form_models())
 def test_random_product_form_networks_keep_their_solution(model: Model) -> None:
-    before, after = solve(model), solve(again(model))
-    assert (before.is_exact, before.method) == (after.is_exact, after.method)
+    read = again(model)
+    before, after = solve(model), solve(read)
+    assert before.is_exact == after.is_exact
+    # A file has only the stations that jobs visit, and their servers decide the method.
+    if read.stations.keys() == model.stations.keys():
+        assert before.method == after.method
     for one, other in zip(before.classes, after.classes, strict=True):
         assert other.name == one.name
         assert other.throughput_per_s == pytest.approx(one.throughput_per_s, rel=1e-6)
