@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use headroom_catalogue::load::delay;
+use headroom_catalogue::server::listen;
 use serde_json::json;
 
 use crate::stub::{Behaviour, Stub};
@@ -26,7 +27,7 @@ fn an_operation_takes_as_many_round_trips_as_it_has_message_pairs() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let listener = delay::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+            let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
             sender.send(listener.local_addr().unwrap()).unwrap();
             delay::serve(listener, server, ONE_WAY).await;
         });
