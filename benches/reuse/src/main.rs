@@ -53,7 +53,7 @@ fn all_ways(stream: &[u8]) -> AllWays {
     let mut caches = AllWays::new(LINE_BYTES, MOST_SETS, MOST_WAYS).expect("sound");
     unpack(stream, &mut |access| {
         let is_write = access.kind == Kind::Write;
-        caches.access(access.address, u64::from(access.bytes), is_write);
+        caches.access(access.address, access.bytes, is_write);
     });
     caches.misses(1, 1);
     caches
@@ -63,7 +63,7 @@ fn sweep(stream: &[u8]) -> Sweep {
     let mut sweep = Sweep::new(&SIZES, MOST_SETS, MOST_WAYS).expect("sound");
     unpack(stream, &mut |access| {
         let is_write = access.kind == Kind::Write;
-        sweep.access(access.address, u64::from(access.bytes), is_write);
+        sweep.access(access.address, access.bytes, is_write);
     });
     sweep.sizes();
     sweep
@@ -110,7 +110,10 @@ fn take_turns(stream: &[u8], round: Option<usize>) {
         let name = format!("{sets} sets of {ways} ways");
         let misses = timed(&name, round, count, || single(stream, sets, ways));
         assert_eq!(misses, caches.misses(sets, ways), "{name}, all ways");
-        let size = sizes.sizes().iter_mut().find(|one| one.line_bytes() == LINE_BYTES);
+        let size = sizes
+            .sizes()
+            .iter_mut()
+            .find(|one| one.line_bytes() == LINE_BYTES);
         let swept = size.map(|size| size.misses(sets, ways));
         assert_eq!(Some(misses), swept, "{name}, sweep");
     }

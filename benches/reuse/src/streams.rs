@@ -31,7 +31,11 @@ pub fn packed(kind: &str, count: usize) -> Option<Vec<u8>> {
 
 /// A third of random accesses write.
 fn kind(number: u64) -> Kind {
-    if number % 3 == 0 { Kind::Write } else { Kind::Read }
+    if number % 3 == 0 {
+        Kind::Write
+    } else {
+        Kind::Read
+    }
 }
 
 /// Words one after the other, from the start again at the end.

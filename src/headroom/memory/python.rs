@@ -150,7 +150,7 @@ fn sweep<'py>(
         each(path, packed, &mut |access| {
             if access.kind != Kind::Fetch {
                 let is_write = access.kind == Kind::Write;
-                sweep.access(access.address, u64::from(access.bytes), is_write);
+                sweep.access(access.address, access.bytes, is_write);
             }
         })
     })?;

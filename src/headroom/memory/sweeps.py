@@ -60,7 +60,7 @@ def sweep(
     most_sets
         Caches have 1, 2, 4 ... sets up to this power of two. Time grows with its logarithm.
     most_ways
-        Caches have 1, 2, 3 ... ways up to this number, 1 to 64. Time is that of 8, 16, 32 or 64.
+        Caches have 1, 2, 3 ... ways up to this number, 1 to 64. Time is that of 16, 32 or 64.
         `stack_distances` has fully associative caches with more lines.
 
     Raises

@@ -24,7 +24,7 @@ use std::io::{BufRead, BufReader, Read};
 pub use packed::{MAGIC, pack, unpack};
 
 /// Bits of an address.
-const ADDRESS_BITS: u32 = 56;
+pub const ADDRESS_BITS: u32 = 56;
 
 /// Effect of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

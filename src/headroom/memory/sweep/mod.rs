@@ -3,8 +3,9 @@
 //! Invariant: every count is that of [`Cache`](super::caches::cache::Cache) with LRU, exactly.
 
 pub mod all_ways;
-mod recency;
+mod lists;
 mod repeats;
+mod sets;
 #[cfg(test)]
 mod tests;
 
@@ -42,8 +43,8 @@ impl Sweep {
 
     /// Carry out an access, as [`AllWays::access`].
     #[inline]
-    pub fn access(&mut self, address: u64, bytes: u64, is_write: bool) {
-        if self.sizes[0].add(address, bytes, is_write) {
+    pub fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
+        if self.sizes[0].note(address, bytes, is_write) {
             self.settle();
         }
     }
@@ -60,13 +61,10 @@ impl Sweep {
     }
 
     fn settle(&mut self) {
-        let mut rest = self.sizes.as_mut_slice();
-        while let [size, longer @ ..] = rest {
-            size.settle();
-            if let Some(next) = longer.first_mut() {
-                std::mem::swap(&mut size.kept, &mut next.given);
-            }
-            rest = longer;
+        let mut accesses = self.sizes[0].take();
+        for size in &mut self.sizes {
+            size.carry_out(&mut accesses);
         }
+        self.sizes[0].reuse(accesses);
     }
 }

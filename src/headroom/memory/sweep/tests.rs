@@ -7,7 +7,7 @@ use crate::memory::stack_distance::StackDistances;
 use proptest::prelude::*;
 
 /// An access: address, bytes, whether it writes.
-type Given = (u64, u64, bool);
+type Given = (u64, u32, bool);
 
 /// Oracle: the reads and writes that one cache misses.
 fn misses_of_one(stream: &[Given], line_bytes: u64, sets: u64, ways: u32) -> (u64, u64) {
@@ -15,7 +15,7 @@ fn misses_of_one(stream: &[Given], line_bytes: u64, sets: u64, ways: u32) -> (u6
     let (mut reads, mut writes) = (0, 0);
     for &(address, bytes, is_write) in stream {
         let mut is_miss = false;
-        for line in address / line_bytes..=(address + bytes - 1) / line_bytes {
+        for line in address / line_bytes..=(address + u64::from(bytes) - 1) / line_bytes {
             if cache.look_up(line, is_write) == Found::Miss {
                 cache.insert(line, is_write, false);
                 is_miss = true;
@@ -41,7 +41,7 @@ fn all_ways(stream: &[Given], line_bytes: u64, most_sets: u64, most_ways: u32) -
 /// Return streams of loops: a few addresses used in turn, which advance each time, up to a short
 /// interruption.
 fn streams() -> impl Strategy<Value = Vec<Given>> {
-    let bytes = prop_oneof![4 => 1..9_u64, 1 => 1..200_u64];
+    let bytes = prop_oneof![4 => 1..9_u32, 1 => 1..200_u32];
     let address = prop_oneof![3 => 0..2000_u64, 1 => 0..100_000_u64];
     let pattern = prop::collection::vec((address, bytes, any::<bool>()), 1..11);
     let step = prop_oneof![Just(0_u64), Just(8), Just(64)];
@@ -80,7 +80,7 @@ proptest! {
         }
     }
 
-    /// What a shorter line leaves out changes nothing for a longer one.
+    /// Accesses that a shorter line leaves out change nothing for a longer one.
     #[test]
     fn a_sweep_is_its_sizes_of_line_one_by_one(stream in streams()) {
         let mut sweep = Sweep::new(&[512, 16, 64], 16, 4).expect("sound");
@@ -118,7 +118,7 @@ proptest! {
         let mut distances = StackDistances::new(32);
         let lines: Vec<Given> = stream.iter().map(|one| (one.0, 1, one.2)).collect();
         for &(address, bytes, _) in &lines {
-            distances.access_all(address, bytes);
+            distances.access_all(address, u64::from(bytes));
         }
         let mut caches = all_ways(&lines, 32, 4, 64);
         for ways in 1..=64 {
