@@ -5,7 +5,6 @@ const CHECKER: &[&str] = &[
     "systems/shared_memory/checker/chart.rs",
     "systems/shared_memory/checker/invariants.rs",
     "systems/shared_memory/checker/mod.rs",
-    "systems/shared_memory/checker/mutant.rs",
     "systems/shared_memory/checker/progress.rs",
     "systems/shared_memory/checker/search.rs",
     "systems/shared_memory/checker/world.rs",

@@ -9,7 +9,8 @@
 
 pub mod chart;
 pub mod invariants;
-pub mod mutant;
+#[cfg(test)]
+mod mutant;
 mod progress;
 mod search;
 #[cfg(test)]

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, StudyError
@@ -178,17 +179,28 @@ def compile_runtime(
     NoCompilerError
         There is no compiler.
     """
-    driver = find_compiler(compiler)
+    objects = []
+    for name, content in _runtime(find_compiler(compiler), is_static=is_static):
+        target = folder / f"headroom-{name}.o"
+        target.write_bytes(content)
+        objects.append(target)
+    return objects
+
+
+@cache
+def _runtime(driver: str, *, is_static: bool) -> tuple[tuple[str, bytes], ...]:
+    """Return the name and content of each object of the runtime."""
     flags = [*_RUNTIME_FLAGS, *(["-DHEADROOM_STATIC"] if is_static else [])]
     if "x86_64" in _run([driver, "-dumpmachine"]):
         # The processor can compare and swap 16 bytes at once.
         flags.append("-mcx16")
-    objects = []
-    for source in sorted(RUNTIME.glob("*.c")):
-        target = folder / f"headroom-{source.stem}.o"
-        _run([driver, *flags, "-c", str(source), "-o", str(target)])
-        objects.append(target)
-    return objects
+    with tempfile.TemporaryDirectory(prefix="headroom-hook-") as name:
+        target = Path(name, "object.o")
+        objects = []
+        for source in sorted(RUNTIME.glob("*.c")):
+            _run([driver, *flags, "-c", str(source), "-o", str(target)])
+            objects.append((source.stem, target.read_bytes()))
+    return tuple(objects)
 
 
 def hook_flags(compiler: str) -> list[str]:

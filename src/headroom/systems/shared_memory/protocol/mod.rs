@@ -68,6 +68,20 @@ pub struct Message<B> {
     pub body: B,
 }
 
+/// Put a message out.
+fn send<B>(out: &mut Vec<Message<B>>, from: Agent, to: Agent, body: B) {
+    out.push(Message { from, to, body });
+}
+
+/// Return the name of a state, marked with a word while a request is in progress.
+fn marked(state: &str, is_idle: bool, mark: &str) -> String {
+    if is_idle {
+        state.to_owned()
+    } else {
+        format!("{state} {mark}")
+    }
+}
+
 /// Where an access takes place in the order of all accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {

@@ -4,7 +4,7 @@
 
 use super::{
     Agent, Effect, LocalOp, Message, Node, Op, Part, Protocol, Renaming, Step, UNEXPECTED, Value,
-    View, rules,
+    View, rules, send,
 };
 
 rules! {
@@ -74,11 +74,7 @@ impl Protocol for Uncached {
             Op::Write => (Body::Write, Waits::Write, Rule::AskToWrite),
             Op::Evict => return Step::to(line, UNEXPECTED),
         };
-        out.push(Message {
-            from: Agent::Cache(me),
-            to: Agent::Home,
-            body,
-        });
+        send(out, Agent::Cache(me), Agent::Home, body);
         Step::to(waits, rule)
     }
 
@@ -115,11 +111,7 @@ impl Protocol for Uncached {
             ),
             Body::Data(_) | Body::Done => return Step::to(home, UNEXPECTED),
         };
-        out.push(Message {
-            from: Agent::Home,
-            to: Agent::Cache(from),
-            body: answer,
-        });
+        send(out, Agent::Home, Agent::Cache(from), answer);
         Step {
             effect: Some(effect),
             ..Step::to(after, rule)

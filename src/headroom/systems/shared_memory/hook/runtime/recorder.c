@@ -164,9 +164,13 @@ static bool has_room(size_t words) {
     return headroom_is_open();
 }
 
+/* Most calls come from outside the region, or need no more than another site. */
 void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site) {
     struct recorder *own = &headroom_self;
-    if (!is_in_region() || !has_room(2))
+    if (!__atomic_load_n(&is_region, __ATOMIC_RELAXED))
+        return;
+    if (own->cursor + 1 >= __atomic_load_n(&own->limit, __ATOMIC_RELAXED) &&
+        (!is_in_region() || !has_room(2)))
         return;
     uint64_t step = site - own->site + SITE_BIAS;
     if (step >= 2 * SITE_BIAS) {

@@ -14,7 +14,8 @@ mod cache;
 mod home;
 
 use super::{
-    Agent, LocalOp, Message, Node, Op, Part, Protocol, Renaming, Step, Value, View, guards, rules,
+    Agent, LocalOp, Message, Node, Op, Part, Protocol, Renaming, Step, Value, View, guards, marked,
+    rules, send,
 };
 
 rules! {
@@ -334,11 +335,7 @@ impl Protocol for Directory {
             Copy::Exclusive => "E",
             Copy::Modified => "M",
         };
-        if line.waits == Waits::Nothing {
-            state.to_owned()
-        } else {
-            format!("{state} pending")
-        }
+        marked(state, line.waits == Waits::Nothing, "pending")
     }
 
     fn home_name(&self, home: &Home) -> String {
@@ -353,16 +350,8 @@ impl Protocol for Directory {
                 format!("S {}", nodes.join(" "))
             }
         };
-        if home.serves == Serves::Nothing {
-            state
-        } else {
-            format!("{state} busy")
-        }
+        marked(&state, home.serves == Serves::Nothing, "busy")
     }
-}
-
-fn send(out: &mut Out, from: Agent, to: Agent, body: Body) {
-    out.push(Message { from, to, body });
 }
 
 impl Part for Line {

@@ -16,7 +16,8 @@ mod home;
 mod leaving;
 
 use super::{
-    Agent, LocalOp, Message, Node, Op, Part, Protocol, Renaming, Step, Value, View, guards, rules,
+    Agent, LocalOp, Message, Node, Op, Part, Protocol, Renaming, Step, Value, View, guards, marked,
+    rules, send,
 };
 
 rules! {
@@ -433,11 +434,7 @@ impl Protocol for Sci {
         } else {
             "TAIL_VALID"
         };
-        if line.waits == Waits::Nothing {
-            state.to_owned()
-        } else {
-            format!("{state} pending")
-        }
+        marked(state, line.waits == Waits::Nothing, "pending")
     }
 
     fn home_name(&self, home: &Home) -> String {
@@ -446,16 +443,8 @@ impl Protocol for Sci {
             Directory::Fresh(head) => format!("FRESH {head}"),
             Directory::Gone(head) => format!("GONE {head}"),
         };
-        if home.waits == HomeWaits::Nothing {
-            state
-        } else {
-            format!("{state} busy")
-        }
+        marked(&state, home.waits == HomeWaits::Nothing, "busy")
     }
-}
-
-fn send(out: &mut Out, from: Agent, to: Agent, body: Body) {
-    out.push(Message { from, to, body });
 }
 
 impl Part for Line {

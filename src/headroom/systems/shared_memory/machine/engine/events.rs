@@ -1,0 +1,160 @@
+//! Messages between nodes: their way through the stations, and the protocol's steps at its end.
+
+use std::cmp::Reverse;
+
+use super::{Agent, Engine, Envelope, Message, Place, Protocol, Time, Waits};
+
+impl<P: Protocol> Engine<'_, P> {
+    /// Send what the protocol has put out.
+    pub(super) fn send_all(&mut self, now: Time, from: u8, place: Place) {
+        let out = std::mem::take(&mut self.out);
+        for &message in &out {
+            let to = match message.to {
+                Agent::Home => place.home,
+                Agent::Cache(node) => node,
+            };
+            let has_data = self.protocol.has_data(&message.body);
+            let time = self.ring.send(&self.times, now, from, to, has_data);
+            self.messages += 1;
+            self.post(
+                time,
+                Envelope {
+                    place,
+                    message,
+                    to,
+                    is_taken: false,
+                },
+            );
+        }
+        self.out = out;
+        self.out.clear();
+    }
+
+    pub(super) fn post(&mut self, time: Time, envelope: Envelope<P::Body>) {
+        let slot = if let Some(slot) = self.free.pop() {
+            self.envelopes[slot] = envelope;
+            slot
+        } else {
+            self.envelopes.push(envelope);
+            self.envelopes.len() - 1
+        };
+        self.sequence += 1;
+        self.events.push(Reverse((time, self.sequence, slot)));
+    }
+
+    pub(super) fn handle_event(&mut self) {
+        let Some(Reverse((now, _, slot))) = self.events.pop() else {
+            return;
+        };
+        let envelope = self.envelopes[slot];
+        self.free.push(slot);
+        if !envelope.is_taken {
+            let has_data = self.protocol.has_data(&envelope.message.body);
+            let time = self.ring.take(&self.times, now, envelope.to, has_data);
+            self.post(
+                time,
+                Envelope {
+                    is_taken: true,
+                    ..envelope
+                },
+            );
+            return;
+        }
+        match envelope.message.to {
+            Agent::Home => self.step_home(now, &envelope),
+            Agent::Cache(_) => self.step_cache(now, &envelope),
+        }
+    }
+
+    pub(super) fn step_home(&mut self, now: Time, envelope: &Envelope<P::Body>) {
+        let Envelope { place, message, .. } = *envelope;
+        let Agent::Cache(from) = message.from else {
+            return;
+        };
+        let home = &mut self.homes[usize::from(place.home)][place.number as usize];
+        let step = self
+            .protocol
+            .receive_home(*home, from, message.body, &mut self.out);
+        *home = step.state;
+        let is_idle = self.protocol.home_view(home).is_idle;
+        self.send_all(now, place.home, place);
+        if step.is_done {
+            self.finish_all(place.home, place, now);
+        }
+        if is_idle {
+            self.wake(place.home, now);
+        }
+    }
+
+    pub(super) fn step_cache(&mut self, now: Time, envelope: &Envelope<P::Body>) {
+        let Envelope {
+            place, message, to, ..
+        } = *envelope;
+        if self.frames.is_empty() {
+            self.take_uncached(now, envelope);
+            return;
+        }
+        let (line, set) = self.keys(place);
+        let frames = &mut self.frames[usize::from(to)];
+        let frame = frames.find(line, set);
+        let state = frame.map_or_else(|| self.protocol.absent(), |frame| frames.state(frame));
+        let step = self
+            .protocol
+            .receive(to, state, message.from, message.body, &mut self.out);
+        if let Some(frame) = frame {
+            frames.set(frame, step.state);
+        }
+        let is_idle = self.protocol.view(&step.state).is_idle;
+        self.send_all(now, to, place);
+        if step.is_done {
+            self.finish_all(to, place, now);
+        }
+        if is_idle {
+            self.wake(to, now);
+        }
+    }
+
+    /// Take an answer of the home without a cache; no processor waits for the end of a posted write.
+    pub(super) fn take_uncached(&mut self, now: Time, envelope: &Envelope<P::Body>) {
+        let Message { from, body, .. } = envelope.message;
+        for index in self.cpus_of(envelope.to) {
+            let cpu = &self.cpus[index];
+            if !matches!(cpu.waits, Waits::Access(place, _) if place == envelope.place) {
+                continue;
+            }
+            let step = self
+                .protocol
+                .receive(cpu.node, cpu.uncached, from, body, &mut self.out);
+            if step.is_done {
+                self.finish(index, now);
+                return;
+            }
+        }
+    }
+
+    /// End the access of the processor of a node that waits for a line.
+    pub(super) fn finish_all(&mut self, node: u8, place: Place, now: Time) {
+        for index in self.cpus_of(node) {
+            if matches!(self.cpus[index].waits, Waits::Access(one, _) if one == place) {
+                self.finish(index, now);
+            }
+        }
+    }
+
+    /// Let the processors of a node try again that wait for a line to become idle.
+    pub(super) fn wake(&mut self, node: u8, now: Time) {
+        for index in self.cpus_of(node) {
+            let cpu = &mut self.cpus[index];
+            if let Waits::Line(_, kind) = cpu.waits {
+                cpu.account.times[kind as usize] += now.max(cpu.clock) - cpu.since;
+                cpu.clock = now.max(cpu.clock);
+                cpu.waits = Waits::No;
+            }
+        }
+    }
+
+    pub(super) fn cpus_of(&self, node: u8) -> std::ops::Range<usize> {
+        let cpus = usize::from(self.spec.cpus);
+        usize::from(node) * cpus..(usize::from(node) + 1) * cpus
+    }
+}

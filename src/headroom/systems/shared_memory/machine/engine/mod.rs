@@ -1,0 +1,352 @@
+//! Runs the processors of a machine through the words of their programs.
+//!
+//! What a processor finds in its own node takes its fixed time, in a loop that looks at nothing else.
+//! A miss runs the protocol, each message through the stations of its way, as events in order of
+//! time. A processor runs ahead of events only by as much as nothing else can reach it in.
+//!
+//! Invariant: events and protocol steps are in order of time, so the same words give the same run.
+
+mod access;
+mod events;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use super::account::{Account, Spent};
+use super::frames::{Frames, Room};
+use super::network::Ring;
+use super::placement::{PAGE_BITS, Page, Placement};
+use super::server::Time;
+use super::spec::{MachineSpec, Times};
+use super::word::Action;
+use crate::systems::shared_memory::protocol::{Agent, LocalOp, Message, Op, Protocol};
+
+/// A line of shared memory: its home and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    home: u8,
+    number: u32,
+}
+
+/// A message on its way to a node.
+#[derive(Clone, Copy, Debug)]
+struct Envelope<B> {
+    place: Place,
+    message: Message<B>,
+    to: u8,
+    /// Whether the receiver's stations have been passed.
+    is_taken: bool,
+}
+
+/// The reason for which a processor waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// Nothing: it runs.
+    No,
+    /// Its own access of a line, which ends the wait.
+    Access(Place, Spent),
+    /// A line is busy with something else: the access is then tried again.
+    Line(Place, Spent),
+    /// A lock.
+    Lock,
+    /// The end of the phase.
+    End,
+}
+
+#[derive(Clone, Debug)]
+struct Cpu<L> {
+    node: u8,
+    clock: Time,
+    next: usize,
+    /// Lines of the current access that are done.
+    lines_done: u64,
+    /// Whether the instructions before the current access are done.
+    is_computed: bool,
+    /// What the protocol without a cache waits for.
+    uncached: L,
+    waits: Waits,
+    since: Time,
+    account: Account,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    holder: Option<usize>,
+    queue: VecDeque<usize>,
+}
+
+/// A machine in action.
+pub struct Engine<'p, P: Protocol> {
+    protocol: &'p P,
+    spec: MachineSpec,
+    times: Times,
+    placement: Placement,
+    line_bits: u32,
+    index_has_home: bool,
+    /// Distance of the homes in the cache's index.
+    region_lines: u64,
+    homes: Vec<Vec<P::Home>>,
+    frames: Vec<Frames<P>>,
+    cpus: Vec<Cpu<P::Line>>,
+    locks: BTreeMap<u64, Lock>,
+    /// Stations, with their counts.
+    pub ring: Ring,
+    events: BinaryHeap<Reverse<(Time, u64, usize)>>,
+    envelopes: Vec<Envelope<P::Body>>,
+    free: Vec<usize>,
+    sequence: u64,
+    out: Vec<Message<P::Body>>,
+    /// Messages so far.
+    pub messages: u64,
+}
+
+impl<'p, P: Protocol> Engine<'p, P> {
+    /// Return a machine with empty caches.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no such machine.
+    pub fn new(protocol: &'p P, spec: MachineSpec, placement: Placement) -> Result<Self, String> {
+        spec.check()?;
+        let lines_per_page = (1 << PAGE_BITS) / spec.line_bytes.min(1 << PAGE_BITS);
+        let region = |home| u64::from(placement.count(home)) * lines_per_page;
+        let homes = (0..spec.nodes).map(|home| {
+            let count = usize::try_from(region(home)).map_err(|error| error.to_string())?;
+            Ok(vec![protocol.uncached(); count])
+        });
+        let homes = homes.collect::<Result<Vec<_>, String>>()?;
+        let frames = spec.cache.map(|cache| {
+            let sets = cache.bytes / spec.line_bytes / u64::from(cache.ways);
+            let frames = || Frames::new(protocol, sets, cache.ways);
+            (0..spec.nodes).map(|_| frames()).collect::<Vec<_>>()
+        });
+        let cpu = |node| Cpu {
+            node,
+            clock: 0,
+            next: 0,
+            lines_done: 0,
+            is_computed: false,
+            uncached: protocol.absent(),
+            waits: Waits::No,
+            since: 0,
+            account: Account::default(),
+        };
+        let nodes = 0..spec.nodes;
+        Ok(Self {
+            protocol,
+            times: spec.times(),
+            line_bits: spec.line_bytes.trailing_zeros(),
+            index_has_home: spec.cache.is_none_or(|cache| cache.index_has_home),
+            region_lines: (0..spec.nodes).map(region).max().unwrap_or(0),
+            homes,
+            frames: frames.unwrap_or_default(),
+            cpus: nodes
+                .flat_map(|node| (0..spec.cpus).map(move |_| node))
+                .map(cpu)
+                .collect(),
+            locks: BTreeMap::new(),
+            ring: Ring::new(spec.nodes),
+            events: BinaryHeap::new(),
+            envelopes: Vec::new(),
+            free: Vec::new(),
+            sequence: 0,
+            out: Vec::new(),
+            messages: 0,
+            placement,
+            spec,
+        })
+    }
+
+    /// Run a phase: one list of words for each processor, which all meet at its end.
+    ///
+    /// # Errors
+    ///
+    /// There is not one list for each processor, a lock is given back by a processor that does not
+    /// have it, or all processors wait for locks.
+    pub fn run_phase(&mut self, words: &[&[u64]]) -> Result<(), String> {
+        if words.len() != self.cpus.len() {
+            let (lists, cpus) = (words.len(), self.cpus.len());
+            return Err(format!("{lists} lists of words for {cpus} processors"));
+        }
+        for cpu in &mut self.cpus {
+            (cpu.next, cpu.waits) = (0, Waits::No);
+        }
+        loop {
+            let first = self.running();
+            let event = self.events.peek().map(|Reverse((time, ..))| *time);
+            match (first, event) {
+                (Some((cpu, clock)), _) if event.is_none_or(|time| clock <= time) => {
+                    self.run(cpu, words[cpu], event)?;
+                }
+                (_, Some(_)) => self.handle_event(),
+                (_, None) => break,
+            }
+        }
+        if self.cpus.iter().any(|cpu| cpu.waits != Waits::End) {
+            return Err("all processors wait for locks: the program has a deadlock".into());
+        }
+        self.meet();
+        Ok(())
+    }
+
+    /// Return the running processor that is the farthest behind.
+    fn running(&self) -> Option<(usize, Time)> {
+        let running = self.cpus.iter().enumerate();
+        let running = running.filter(|(_, cpu)| cpu.waits == Waits::No);
+        running
+            .map(|(index, cpu)| (index, cpu.clock))
+            .min_by_key(|&(_, clock)| clock)
+    }
+
+    /// All processors have come to the barrier.
+    fn meet(&mut self) {
+        let last = self.cpus.iter().map(|cpu| cpu.clock).max().unwrap_or(0);
+        let end = last
+            + if self.cpus.len() > 1 {
+                self.times.barrier
+            } else {
+                0
+            };
+        for cpu in &mut self.cpus {
+            cpu.account.spend(Spent::Waiting, end - cpu.clock);
+            cpu.clock = end;
+        }
+    }
+
+    /// Run a processor until it waits, or until something else may come first.
+    fn run(&mut self, index: usize, words: &[u64], event: Option<Time>) -> Result<(), String> {
+        let others = self.cpus.iter().enumerate();
+        let others = others.filter(|&(other, cpu)| other != index && cpu.waits == Waits::No);
+        // Processors of one node share its bus; what others send takes the request and a hop.
+        let reach = self.times.request + self.times.controller + self.times.hop;
+        let node = self.cpus[index].node;
+        let (mut bound, mut earliest) = (event.unwrap_or(Time::MAX), event.unwrap_or(Time::MAX));
+        for (_, cpu) in others {
+            bound = bound.min(cpu.clock + if cpu.node == node { 0 } else { reach });
+            earliest = earliest.min(cpu.clock);
+        }
+        loop {
+            let cpu = &mut self.cpus[index];
+            let Some(&word) = words.get(cpu.next) else {
+                cpu.waits = Waits::End;
+                return Ok(());
+            };
+            let action = Action::of(word);
+            // Locks reach others at once: no other processor may be behind.
+            if matches!(action, Action::Lock(_) | Action::Unlock(_)) && cpu.clock > earliest {
+                return Ok(());
+            }
+            match action {
+                Action::Access {
+                    address,
+                    bytes,
+                    is_write,
+                    instructions,
+                } => {
+                    if !cpu.is_computed {
+                        cpu.is_computed = true;
+                        let time = u64::from(instructions) * self.times.instruction;
+                        cpu.clock += time;
+                        cpu.account.times[Spent::Compute as usize] += time;
+                        cpu.account.counts[Spent::Compute as usize] += u64::from(instructions);
+                    }
+                    if !self.access(index, address, bytes, is_write) {
+                        return Ok(());
+                    }
+                }
+                Action::Compute(instructions) => {
+                    let time = instructions * self.times.instruction;
+                    cpu.clock += time;
+                    cpu.account.times[Spent::Compute as usize] += time;
+                    cpu.account.counts[Spent::Compute as usize] += instructions;
+                }
+                Action::Lock(lock) => {
+                    cpu.next += 1;
+                    if !self.lock(index, lock) {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Action::Unlock(lock) => {
+                    cpu.next += 1;
+                    // The next holder may come before this processor's next access.
+                    return self.unlock(index, lock);
+                }
+            }
+            let cpu = &mut self.cpus[index];
+            cpu.next += 1;
+            if cpu.clock > bound {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Take a lock; return whether it was free.
+    fn lock(&mut self, index: usize, lock: u64) -> bool {
+        let lock = self.locks.entry(lock).or_default();
+        if lock.holder.is_some() {
+            lock.queue.push_back(index);
+            self.wait(index, Waits::Lock);
+            return false;
+        }
+        lock.holder = Some(index);
+        let cpu = &mut self.cpus[index];
+        cpu.clock += self.times.lock;
+        cpu.account.spend(Spent::Waiting, self.times.lock);
+        true
+    }
+
+    fn unlock(&mut self, index: usize, lock: u64) -> Result<(), String> {
+        let now = self.cpus[index].clock;
+        let held = self.locks.entry(lock).or_default();
+        if held.holder != Some(index) {
+            return Err(format!(
+                "processor {index} gives back lock {lock}, which it does not have"
+            ));
+        }
+        held.holder = held.queue.pop_front();
+        if let Some(next) = held.holder {
+            let cpu = &mut self.cpus[next];
+            let start = now.max(cpu.clock) + self.times.lock;
+            cpu.account.spend(Spent::Waiting, start - cpu.since);
+            cpu.clock = start;
+            cpu.waits = Waits::No;
+        }
+        Ok(())
+    }
+
+    /// Check all lines; between phases nothing is in progress.
+    ///
+    /// # Errors
+    ///
+    /// The line, and what does not fit together.
+    pub fn check_quiet(&self) -> Result<(), String> {
+        for (home, states) in (0_u8..).zip(&self.homes) {
+            for (number, state) in (0_u32..).zip(states) {
+                let (line, set) = self.keys(Place { home, number });
+                let copies: Vec<P::Line> = self
+                    .frames
+                    .iter()
+                    .map(|frames| {
+                        let frame = frames.find(line, set);
+                        frame.map_or_else(|| self.protocol.absent(), |frame| frames.state(frame))
+                    })
+                    .collect();
+                self.protocol
+                    .check_quiet(state, &copies)
+                    .map_err(|why| format!("line {number} of home {home}: {why}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Return the account of each processor.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.cpus.iter().map(|cpu| cpu.account).collect()
+    }
+
+    /// Return the time since the start: at the end of a phase the same for all.
+    pub fn clock(&self) -> Time {
+        self.cpus.iter().map(|cpu| cpu.clock).max().unwrap_or(0)
+    }
+}
