@@ -6,6 +6,7 @@ pub mod checker;
 #[cfg(target_os = "linux")]
 pub mod hook;
 pub mod machine;
+#[cfg(target_os = "linux")]
 pub mod programs;
 pub mod protocol;
 

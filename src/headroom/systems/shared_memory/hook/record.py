@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.errors import StudyError
-from headroom.systems.shared_memory.hook import native
+from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.hook.build import NotHookedError
 from headroom.systems.shared_memory.hook.sites import Place, resolve
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from headroom.systems.shared_memory.hook import native, record
+from headroom.systems.shared_memory import native
+from headroom.systems.shared_memory.hook import record
 from headroom.systems.shared_memory.hook.conftest import Build
 from headroom.systems.shared_memory.hook.sites import resolve
 
