@@ -10,5 +10,24 @@ const CHECKER: &[&str] = &[
     "systems/shared_memory/checker/world.rs",
 ];
 
+const MACHINE: &[&str] = &[
+    "systems/shared_memory/protocol",
+    "systems/shared_memory/machine/account.rs",
+    "systems/shared_memory/machine/engine",
+    "systems/shared_memory/machine/frames.rs",
+    "systems/shared_memory/machine/network.rs",
+    "systems/shared_memory/machine/pages.rs",
+    "systems/shared_memory/machine/placement.rs",
+    "systems/shared_memory/machine/processor.rs",
+    "systems/shared_memory/machine/server.rs",
+    "systems/shared_memory/machine/simulation.rs",
+    "systems/shared_memory/machine/spec.rs",
+    "systems/shared_memory/machine/word.rs",
+    "systems/shared_memory/programs",
+];
+
 /// Variables of the compiler, and what each is a hash of.
-pub const CODE: &[(&str, &[&[&str]])] = &[("HEADROOM_CHECKER", &[CHECKER])];
+pub const CODE: &[(&str, &[&[&str]])] = &[
+    ("HEADROOM_CHECKER", &[CHECKER]),
+    ("HEADROOM_MACHINE", &[MACHINE]),
+];

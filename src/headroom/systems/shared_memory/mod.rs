@@ -23,6 +23,8 @@ impl super::Layer for SharedMemory {
         bindings::register(module)?;
         #[cfg(target_os = "linux")]
         hook::bindings::register(module)?;
+        #[cfg(target_os = "linux")]
+        machine::bindings::register(module)?;
         Ok(())
     }
 }

@@ -7,6 +7,24 @@ CHECKER_CODE: str
 MOST_CACHES: int
 """Caches that the checker can handle."""
 
+MACHINE_CODE: str
+"""Hash of the sources of machines and programs."""
+MOST_NODES: int
+"""Nodes of a machine at most."""
+TIME_KINDS: list[str]
+"""Kinds of a processor's time."""
+
+def simulate_program(setup: bytes, program: bytes, *, seed: int) -> dict[str, Any]:
+    """Simulate a program on a machine; see `headroom.systems.shared_memory.simulated.system`.
+
+    Returns `run_s`, `spent_s` and `counts` (a list by kind for each processor), `to_others` and
+    `own_shared` (accesses that left the processors), `evictions`, `utilizations` (I/O bus,
+    controller, bus, link), `messages`, `accesses`, `shared` (accesses of other homes and of the
+    own), `page_bytes` (shared, private), `home_bytes`, `sharing` (by node and home), `moments` (end
+    and times by kind of each phase), and `allocations` (name, bytes, accesses, time (s), copies
+    taken away). Raises `ValueError`.
+    """
+
 def conditions(protocol: str) -> list[tuple[str, str]]:
     """Return the conditions of a protocol: name and sentence.
 

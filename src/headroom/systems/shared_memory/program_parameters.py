@@ -11,7 +11,7 @@ import msgspec
 
 from headroom.experiment.protocol.system import Parameter, Value
 
-PROGRAMS = ("lu", "fft", "ocean", "barnes")
+PROGRAMS = ("lu", "fft", "ocean", "barnes", "reads")
 """The levels of `program`."""
 _PAPER = "paper: Oh & Chung (2004), table 2"
 _SPLASH = "data sheet: default of SPLASH-2"
@@ -19,7 +19,7 @@ _ASSUMED = "assumed: the paper leaves it open"
 
 _PROGRAM = Parameter(
     name="program", type="str", unit="", default="lu", choices=PROGRAMS, source=_PAPER,
-    description="LU factorisation, FFT, currents of an ocean basin, or bodies under gravity",
+    description="LU factorisation, FFT, currents of an ocean, bodies under gravity, or reads alone",
 )  # fmt: skip
 
 
@@ -87,6 +87,19 @@ _SIZES = (
     _Size("tolerance", Parameter(
         name="barnes_tolerance", type="float", unit="1", default=1.0, low=0.0, high=2.0,
         source=_SPLASH, description="Size of a cell by its distance that is small enough",
+    )),
+    _Size("of", Parameter(
+        name="reads_of", type="str", unit="", default="remote", source=_ASSUMED,
+        choices=("private", "local", "remote"),
+        description="Memory that the first thread reads: its own, or shared with a near or far home",
+    )),
+    _Size("words", Parameter(
+        name="reads_words", type="int", unit="1", default=4096, low=1, high=1 << 24,
+        source=_ASSUMED, description="Words that are read",
+    )),
+    _Size("stride", Parameter(
+        name="reads_stride", type="int", unit="B", default=256, low=8, high=1 << 16,
+        source=_ASSUMED, description="From one word to the next, a multiple of 8",
     )),
 )  # fmt: skip
 

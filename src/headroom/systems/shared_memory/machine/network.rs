@@ -31,6 +31,21 @@ impl Ring {
         }
     }
 
+    /// Forget the work so far.
+    pub fn start_accounts(&mut self) {
+        for node in &mut self.nodes {
+            let stations = [
+                &mut node.io_bus,
+                &mut node.controller,
+                &mut node.bus,
+                &mut node.link,
+            ];
+            for station in stations {
+                station.start_account();
+            }
+        }
+    }
+
     /// Send a message that the controller starts with at `now`; return when it reaches the bus of
     /// the other side.
     pub fn send(&mut self, times: &Times, now: Time, from: u8, to: u8, has_data: bool) -> Time {

@@ -4,6 +4,8 @@
 
 /// Bits of a page's size.
 pub const PAGE_BITS: u32 = 12;
+/// Bits of the size of the parts of a page that can be private.
+pub const PART_BITS: u32 = 6;
 
 /// Place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,32 +22,50 @@ pub struct Page {
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
     pages: Vec<Page>,
-    counts: Vec<u32>,
+    /// Pages of each home, in the order of their numbers there.
+    of_homes: Vec<Vec<usize>>,
+    /// A bit for each part of a shared page that is private all the same; may be empty.
+    private_parts: Vec<u64>,
 }
 
 impl Placement {
     /// Return the places for the homes of pages; None is a private page.
     pub fn new(nodes: u8, homes: impl IntoIterator<Item = Option<u8>>) -> Self {
-        let mut counts = vec![0; usize::from(nodes)];
-        let place = |home: Option<u8>| match home {
-            None => Page {
-                home: 0,
-                is_private: true,
-                number: 0,
-            },
-            Some(home) => {
-                let count: &mut u32 = &mut counts[usize::from(home)];
-                let number = *count;
-                *count += 1;
-                Page {
-                    home,
-                    is_private: false,
-                    number,
-                }
+        let mut of_homes = vec![Vec::new(); usize::from(nodes)];
+        let mut pages = Vec::new();
+        for home in homes {
+            let number = home.map_or(0, |home| of_homes[usize::from(home)].len());
+            pages.push(Page {
+                home: home.unwrap_or(0),
+                is_private: home.is_none(),
+                #[allow(clippy::cast_possible_truncation, reason = "at most 2^48 bytes")]
+                number: number as u32,
+            });
+            if let Some(home) = home {
+                of_homes[usize::from(home)].push(pages.len() - 1);
             }
-        };
-        let pages = homes.into_iter().map(place).collect();
-        Self { pages, counts }
+        }
+        Self {
+            pages,
+            of_homes,
+            private_parts: Vec::new(),
+        }
+    }
+
+    /// Make parts of shared pages private: a bit for each 64 bytes, from address 0.
+    #[must_use]
+    pub fn with_private_parts(mut self, parts: Vec<u64>) -> Self {
+        self.private_parts = parts;
+        self
+    }
+
+    /// Return whether an address is private, by its page or by its part of it.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "addresses fit")]
+    pub fn is_private(&self, address: u64) -> bool {
+        let part = address >> PART_BITS;
+        let word = self.private_parts.get((part >> 6) as usize).copied();
+        word.unwrap_or(0) >> (part & 63) & 1 == 1 || self.of(address).is_private
     }
 
     /// Return the place of an address; addresses beyond all pages are private.
@@ -60,9 +80,33 @@ impl Placement {
         })
     }
 
+    /// Return the number of pages.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Return whether there are no pages.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
     /// Return the number of shared pages of a home.
+    #[allow(clippy::cast_possible_truncation, reason = "at most 2^48 bytes")]
     pub fn count(&self, home: u8) -> u32 {
-        self.counts[usize::from(home)]
+        self.of_homes[usize::from(home)].len() as u32
+    }
+
+    /// Return the sizes (B) of all shared and of all private pages.
+    pub fn bytes(&self) -> [u64; 2] {
+        let private = self.pages.iter().filter(|page| page.is_private).count() as u64;
+        let all = self.pages.len() as u64;
+        [all - private, private].map(|pages| pages << PAGE_BITS)
+    }
+
+    /// Return the page with a number at a home.
+    pub fn page_of(&self, home: u8, number: u32) -> Option<usize> {
+        let pages = self.of_homes.get(usize::from(home))?;
+        pages.get(number as usize).copied()
     }
 }
 

@@ -37,6 +37,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// Forget the customers so far; who is in service stays.
+    pub fn start_account(&mut self) {
+        *self = Self {
+            free: self.free,
+            ..Self::default()
+        };
+    }
+
     /// Serve a customer that comes at `now`; return when it leaves.
     #[inline]
     pub fn serve(&mut self, now: Time, service: Time) -> Time {

@@ -37,6 +37,8 @@ pub struct CacheSpec {
 pub struct TimesSpec {
     /// An instruction that uses no memory.
     pub instruction_s: f64,
+    /// An access that the second level of the processor's caches answers.
+    pub near_s: f64,
     /// An access of private memory.
     pub private_s: f64,
     /// A read of shared memory whose home is this node.
@@ -55,7 +57,7 @@ pub struct TimesSpec {
     pub posted_write_s: f64,
     /// The controller's work for each message that it sends or takes.
     pub controller_s: f64,
-    /// Its access of memory for each message with data.
+    /// Its access of memory for each message with data, by 64 bytes.
     pub memory_s: f64,
     /// A crossing of the I/O bus by each message, at both ends; 0 if the controller has the link.
     pub crossing_s: f64,
@@ -87,8 +89,9 @@ pub struct MachineSpec {
     pub is_on_card: bool,
     /// The network cache; None only if no cache keeps copies.
     pub cache: Option<CacheSpec>,
-    /// Whether remote writes are posted: the processor continues at once.
-    pub posts_writes: bool,
+    /// Writes to other nodes that a node has in progress at most, without its processors waiting; 0:
+    /// they wait for each.
+    pub posted_writes: u32,
     /// Times and rates.
     pub times: TimesSpec,
 }
@@ -105,6 +108,7 @@ pub const PACKET_BYTES: u64 = 64;
 #[allow(missing_docs, reason = "as in TimesSpec")]
 pub struct Times {
     pub instruction: Time,
+    pub near: Time,
     pub private: Time,
     pub local: [Time; 2],
     pub hit: [Time; 2],
@@ -173,23 +177,25 @@ impl MachineSpec {
     /// Return the times in picoseconds.
     pub fn times(&self) -> Times {
         let of = &self.times;
+        // A line of several packets is as many transactions, each with its request.
+        let packets = self.line_bytes.div_ceil(PACKET_BYTES);
         let on = |rate: f64| {
             let time = |bytes: u64| picoseconds(bytes as f64 / rate);
-            let packets = self.line_bytes.div_ceil(PACKET_BYTES);
-            let with_data = self.line_bytes + packets * (HEADER_BYTES + ECHO_BYTES);
-            [time(HEADER_BYTES + ECHO_BYTES), time(with_data)]
+            let bare = packets * (HEADER_BYTES + ECHO_BYTES);
+            [time(bare), time(self.line_bytes + bare)]
         };
         Times {
             instruction: picoseconds(of.instruction_s),
+            near: picoseconds(of.near_s),
             private: picoseconds(of.private_s),
             local: [picoseconds(of.local_read_s), picoseconds(of.local_write_s)],
             hit: [picoseconds(of.hit_read_s), picoseconds(of.hit_write_s)],
             request: picoseconds(of.request_s),
             reply: picoseconds(of.reply_s),
             posted_write: picoseconds(of.posted_write_s),
-            controller: picoseconds(of.controller_s),
-            memory: picoseconds(of.memory_s),
-            crossing: picoseconds(of.crossing_s),
+            controller: packets * picoseconds(of.controller_s),
+            memory: picoseconds(of.memory_s * self.line_bytes as f64 / PACKET_BYTES as f64),
+            crossing: packets * picoseconds(of.crossing_s),
             hop: picoseconds(of.hop_s),
             barrier: picoseconds(of.barrier_s),
             lock: picoseconds(of.lock_s),

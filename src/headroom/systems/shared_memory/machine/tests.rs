@@ -26,9 +26,10 @@ fn machine(nodes: u8, protocol: ProtocolName) -> MachineSpec {
             ways: 2,
             index_has_home: true,
         }),
-        posts_writes: false,
+        posted_writes: 0,
         times: TimesSpec {
             instruction_s: 1e-9,
+            near_s: 5e-9,
             private_s: 10e-9,
             local_read_s: 900e-9,
             local_write_s: 800e-9,
@@ -165,7 +166,7 @@ fn without_a_cache_each_access_goes_to_the_home_and_posted_writes_do_not_wait() 
     assert_eq!((waiting.counts[Spent::Remote as usize], messages), (3, 6));
     let round = 100 + 4000 + 2 * WAY[0] + 200;
     assert_eq!(waiting.times[Spent::Remote as usize], 3 * round * NS);
-    spec.posts_writes = true;
+    spec.posted_writes = 16;
     let (posted, _) = run(spec);
     let saved = waiting.total() - posted.total();
     assert!(saved > 0 && saved <= (round - 50) * NS, "{saved}");

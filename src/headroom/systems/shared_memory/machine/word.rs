@@ -3,9 +3,9 @@
 //! | bits | access | else |
 //! | --- | --- | --- |
 //! | 62, 63 | 0 read, 1 write | 2 |
-//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock |
+//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock, 3 near, 4 private |
 //! | 48 to 55 | instructions before | |
-//! | 0 to 47 | address | instructions, or the lock's number |
+//! | 0 to 47 | address | instructions, the lock's number, or accesses |
 
 const KIND_BITS: u32 = 62;
 const SIZE_BITS: u32 = 56;
@@ -37,6 +37,10 @@ pub enum Action {
     Lock(u64),
     /// Gives a lock back.
     Unlock(u64),
+    /// Accesses that the second level of the processor's caches answers.
+    Near(u64),
+    /// Accesses of private memory.
+    Private(u64),
 }
 
 impl Action {
@@ -55,7 +59,9 @@ impl Action {
             },
             (_, 0) => Self::Compute(value),
             (_, 1) => Self::Lock(value),
-            (_, _) => Self::Unlock(value),
+            (_, 2) => Self::Unlock(value),
+            (_, 3) => Self::Near(value),
+            (_, _) => Self::Private(value),
         }
     }
 }
@@ -66,6 +72,9 @@ pub struct Recorder {
     words: Vec<u64>,
     /// Instructions since the last word.
     instructions: u64,
+    /// Accesses since then that need no address: see [`Action::Near`] and [`Action::Private`].
+    near: u64,
+    private: u64,
 }
 
 impl Recorder {
@@ -74,10 +83,8 @@ impl Recorder {
     pub fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
         debug_assert!(address < ADDRESS_END && (1..=MOST_BYTES).contains(&bytes));
         let before = self.instructions.min(MOST_BEFORE);
-        if self.instructions > before {
-            self.words.push(special(0, self.instructions - before));
-        }
-        self.instructions = 0;
+        self.instructions -= before;
+        self.flush();
         self.words.push(
             u64::from(is_write) << KIND_BITS
                 | u64::from(bytes - 1) << SIZE_BITS
@@ -90,6 +97,18 @@ impl Recorder {
     #[inline]
     pub fn compute(&mut self, instructions: u64) {
         self.instructions += instructions;
+    }
+
+    /// Note an access that the second level of the processor's caches answers.
+    #[inline]
+    pub fn near(&mut self) {
+        self.near += 1;
+    }
+
+    /// Note an access of private memory.
+    #[inline]
+    pub fn private(&mut self) {
+        self.private += 1;
     }
 
     /// Note that a lock is taken.
@@ -110,10 +129,17 @@ impl Recorder {
         self.words
     }
 
+    #[inline]
     fn flush(&mut self) {
-        if self.instructions > 0 {
-            self.words.push(special(0, self.instructions));
-            self.instructions = 0;
+        let counts = [
+            (0, &mut self.instructions),
+            (3, &mut self.near),
+            (4, &mut self.private),
+        ];
+        for (what, count) in counts {
+            if *count > 0 {
+                self.words.push(special(what, std::mem::take(count)));
+            }
         }
     }
 }
@@ -140,23 +166,28 @@ mod tests {
             (0..100_000_u64).prop_map(Action::Compute),
             (0..1000_u64).prop_map(Action::Lock),
             (0..1000_u64).prop_map(Action::Unlock),
+            Just(Action::Near(1)),
+            Just(Action::Private(1)),
         ]
     }
 
-    /// Returns the actions other than computing, and all instructions.
-    fn summary(actions: impl Iterator<Item = Action>) -> (Vec<Action>, u64) {
-        let mut total = 0;
+    /// Returns the actions with an address or a lock, and the sums of instructions, near and private
+    /// accesses.
+    fn summary(actions: impl Iterator<Item = Action>) -> (Vec<Action>, [u64; 3]) {
+        let mut total = [0; 3];
         let mut rest = Vec::new();
         for action in actions {
             match action {
-                Action::Compute(count) => total += count,
+                Action::Compute(count) => total[0] += count,
+                Action::Near(count) => total[1] += count,
+                Action::Private(count) => total[2] += count,
                 Action::Access {
                     address,
                     bytes,
                     is_write,
                     instructions,
                 } => {
-                    total += u64::from(instructions);
+                    total[0] += u64::from(instructions);
                     rest.push(Action::Access {
                         address,
                         bytes,
@@ -182,6 +213,8 @@ mod tests {
                     Action::Compute(count) => recorder.compute(count),
                     Action::Lock(lock) => recorder.lock(lock),
                     Action::Unlock(lock) => recorder.unlock(lock),
+                    Action::Near(_) => recorder.near(),
+                    Action::Private(_) => recorder.private(),
                 }
             }
             let words = recorder.finish();

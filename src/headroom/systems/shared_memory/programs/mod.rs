@@ -1,7 +1,8 @@
-//! Programs with shared memory: LU, FFT, Ocean and Barnes, run natively or watched by a simulator.
+//! Programs with shared memory: LU, FFT, Ocean and Barnes, and reads alone, run natively or watched
+//! by a simulator.
 //!
-//! Each is an own implementation of an algorithm of the SPLASH-2 suite, for any number of threads
-//! that its data can be divided among.
+//! Each of the four is an own implementation of an algorithm of the SPLASH-2 suite, for any number of
+//! threads that its data can be divided among.
 //!
 //! Invariant: a program is a sequence of phases between barriers. The same phases of the same
 //! number of threads compute the same bits, natively and simulated.
@@ -36,6 +37,7 @@ pub mod layout;
 pub mod lu;
 pub mod ocean;
 pub mod processors;
+pub mod reads;
 pub mod run;
 pub mod shared;
 #[cfg(test)]
@@ -49,6 +51,7 @@ use self::fft::Fft;
 use self::layout::{Allocation, Layout};
 use self::lu::Lu;
 use self::ocean::Ocean;
+use self::reads::Reads;
 use self::watch::Watch;
 use crate::simulation::kernel::random::stream::mix;
 
@@ -158,6 +161,8 @@ pub enum ProgramSpec {
     Ocean(ocean::Spec),
     /// Motion of bodies under gravity.
     Barnes(barnes::Spec),
+    /// Reads of one kind of memory.
+    Reads(reads::Spec),
 }
 
 /// Any of the programs.
@@ -171,6 +176,8 @@ pub enum AnyProgram {
     Ocean(Box<Ocean>),
     /// See [`ProgramSpec::Barnes`].
     Barnes(Box<Barnes>),
+    /// See [`ProgramSpec::Reads`].
+    Reads(Box<Reads>),
 }
 
 /// Make a program for 1 to [`MOST_THREADS`] threads.
@@ -191,6 +198,7 @@ pub fn build(spec: ProgramSpec, threads: usize, seed: u64) -> Result<AnyProgram,
         ProgramSpec::Barnes(spec) => {
             AnyProgram::Barnes(Box::new(Barnes::new(spec, threads, seed)?))
         }
+        ProgramSpec::Reads(spec) => AnyProgram::Reads(Box::new(Reads::new(spec, threads)?)),
     })
 }
 
@@ -201,6 +209,7 @@ macro_rules! of_any {
             AnyProgram::Fft($program) => $result,
             AnyProgram::Ocean($program) => $result,
             AnyProgram::Barnes($program) => $result,
+            AnyProgram::Reads($program) => $result,
         }
     };
 }

@@ -118,6 +118,13 @@ impl<S> Step<S> {
         }
     }
 
+    /// This step with an access, though the operation continues.
+    #[must_use]
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effect = Some(effect);
+        self
+    }
+
     /// This step, which also ends the operation, with an access.
     #[must_use]
     pub fn done(mut self, effect: impl Into<Option<Effect>>) -> Self {

@@ -6,6 +6,7 @@ use super::{Engine, LocalOp, Op, Page, Place, Protocol, Room, Spent, Time, Waits
 impl<P: Protocol> Engine<'_, P> {
     /// Access all lines of some bytes; return whether the processor continues at once.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "pages fit in memory")]
     pub(super) fn access(
         &mut self,
         index: usize,
@@ -14,15 +15,15 @@ impl<P: Protocol> Engine<'_, P> {
         is_write: bool,
     ) -> bool {
         let page = self.placement.of(address);
+        let cpu = &mut self.cpus[index];
         if page.is_private {
-            let cpu = &mut self.cpus[index];
-            cpu.clock += self.times.private;
-            cpu.account.spend(Spent::Private, self.times.private);
+            cpu.spend(Spent::Private, 1, self.times.private);
             cpu.is_computed = false;
             return true;
         }
         let first = address >> self.line_bits;
         let last = (address + u64::from(bytes) - 1) >> self.line_bits;
+        cpu.page = (address >> PAGE_BITS) as usize;
         for line in first + self.cpus[index].lines_done..=last {
             let page = if line == first {
                 page
@@ -39,13 +40,19 @@ impl<P: Protocol> Engine<'_, P> {
         true
     }
 
+    /// Return the bits of a line's number within its page.
+    #[inline]
+    pub(super) fn within(&self) -> u32 {
+        PAGE_BITS.saturating_sub(self.line_bits)
+    }
+
     #[inline]
     #[allow(
         clippy::cast_possible_truncation,
         reason = "fewer than 2^32 lines of a home"
     )]
     pub(super) fn place(&self, page: Page, line: u64) -> Place {
-        let within = PAGE_BITS.saturating_sub(self.line_bits);
+        let within = self.within();
         let number = u64::from(page.number) << within | line & ((1 << within) - 1);
         Place {
             home: page.home,
@@ -86,10 +93,9 @@ impl<P: Protocol> Engine<'_, P> {
             return true;
         }
         if view.is_idle {
-            self.start(index, place, frame, is_write);
-        } else {
-            self.wait(index, Waits::Line(place, Spent::Remote));
+            return self.start(index, place, frame, is_write);
         }
+        self.wait(index, Waits::Line(place, Spent::Remote));
         false
     }
 
@@ -138,36 +144,78 @@ impl<P: Protocol> Engine<'_, P> {
         } else {
             LocalOp::Read
         };
-        let now = self.request(index);
+        // Copies elsewhere are what the processor waits for, or its posted write.
+        let Some((now, is_posted)) = self.begin(index, place, is_write) else {
+            return false;
+        };
         let step = self.protocol.start_local(home, op, &mut self.out);
         self.homes[usize::from(place.home)][place.number as usize] = step.state;
-        // Copies elsewhere are what the processor waits for.
-        self.wait(index, Waits::Access(place, Spent::Remote));
         self.send_all(now, place.home, place);
         if step.is_done {
-            self.finish(index, now);
+            self.finish_all(place.home, place, now);
         }
-        false
+        is_posted
     }
 
     /// Access a line without a cache.
     pub(super) fn access_home(&mut self, index: usize, place: Place, is_write: bool) -> bool {
         let node = self.cpus[index].node;
         let op = if is_write { Op::Write } else { Op::Read };
+        let Some((now, is_posted)) = self.begin(index, place, is_write) else {
+            return false;
+        };
         let step = self
             .protocol
             .start(node, self.protocol.absent(), op, &mut self.out);
-        self.cpus[index].uncached = step.state;
-        if is_write && self.spec.posts_writes {
-            self.pass(index, Spent::Remote, self.times.posted_write);
-            let now = self.cpus[index].clock;
-            self.send_all(now, node, place);
-            return true;
+        if !is_posted {
+            self.cpus[index].uncached = step.state;
         }
-        let now = self.request(index);
-        self.wait(index, Waits::Access(place, Spent::Remote));
         self.send_all(now, node, place);
-        false
+        is_posted
+    }
+
+    /// Take an access to the controller: return when it is there and whether the processor
+    /// continues without it; None if the processor has to wait for an earlier write first.
+    fn begin(&mut self, index: usize, place: Place, is_write: bool) -> Option<(Time, bool)> {
+        let node = usize::from(self.cpus[index].node);
+        if !is_write || self.spec.posted_writes == 0 {
+            let now = self.request(index);
+            self.wait(index, Waits::Access(place, Spent::Remote));
+            return Some((now, false));
+        }
+        if self.has_no_room(index, is_write) {
+            return None;
+        }
+        self.posted[node].push(place);
+        let cpu = &mut self.cpus[index];
+        let end = self.ring.nodes[node]
+            .io_bus
+            .serve(cpu.clock, self.times.posted_write);
+        let time = end - cpu.clock;
+        cpu.account.to_others += u64::from(place.home != cpu.node);
+        cpu.account.spend(Spent::Remote, time);
+        cpu.clock = end;
+        self.note_remote(index, time);
+        Some((end, true))
+    }
+
+    /// Count an access that leaves its node at its page.
+    fn note_remote(&mut self, index: usize, time: Time) {
+        if let Some(page) = self.pages.get_mut(self.cpus[index].page) {
+            page.count += 1;
+            page.time += time;
+        }
+    }
+
+    /// Let a processor wait if its node has as many posted writes as it can have.
+    fn has_no_room(&mut self, index: usize, is_write: bool) -> bool {
+        let node = usize::from(self.cpus[index].node);
+        let most = self.spec.posted_writes as usize;
+        let is_full = is_write && most > 0 && self.posted[node].len() >= most;
+        if is_full {
+            self.wait(index, Waits::Room(Spent::Remote));
+        }
+        is_full
     }
 
     pub(super) fn miss(&mut self, index: usize, place: Place, is_write: bool) -> bool {
@@ -175,8 +223,11 @@ impl<P: Protocol> Engine<'_, P> {
         let (line, set) = self.keys(place);
         match self.frames[node].room(self.protocol, set) {
             Room::Free(frame) => {
+                if self.has_no_room(index, is_write) {
+                    return false;
+                }
                 self.frames[node].claim(self.protocol, frame, line);
-                self.start(index, place, frame, is_write);
+                return self.start(index, place, frame, is_write);
             }
             Room::Evict(frame) => return self.evict(index, place, frame, is_write),
             // Another processor's line of this set ends sooner or later; its end wakes all.
@@ -218,19 +269,27 @@ impl<P: Protocol> Engine<'_, P> {
         }
     }
 
-    /// Start the protocol for a line that this processor waits for.
-    pub(super) fn start(&mut self, index: usize, place: Place, frame: usize, is_write: bool) {
+    /// Start the protocol for a line; return whether the processor continues without it.
+    pub(super) fn start(
+        &mut self,
+        index: usize,
+        place: Place,
+        frame: usize,
+        is_write: bool,
+    ) -> bool {
         let node = self.cpus[index].node;
         let op = if is_write { Op::Write } else { Op::Read };
-        let now = self.request(index);
+        let Some((now, is_posted)) = self.begin(index, place, is_write) else {
+            return false;
+        };
         let state = self.frames[usize::from(node)].state(frame);
         let step = self.protocol.start(node, state, op, &mut self.out);
         self.frames[usize::from(node)].set(frame, step.state);
-        self.wait(index, Waits::Access(place, Spent::Remote));
         self.send_all(now, node, place);
         if step.is_done {
-            self.finish(index, now);
+            self.finish_all(node, place, now);
         }
+        is_posted
     }
 
     /// Take an access to the controller; return when it is there.
@@ -243,7 +302,7 @@ impl<P: Protocol> Engine<'_, P> {
 
     pub(super) fn wait(&mut self, index: usize, waits: Waits) {
         let cpu = &mut self.cpus[index];
-        if matches!(waits, Waits::Line(..) | Waits::Lock) {
+        if matches!(waits, Waits::Line(..) | Waits::Room(_) | Waits::Lock) {
             cpu.since = cpu.clock;
         }
         cpu.waits = waits;
@@ -258,10 +317,12 @@ impl<P: Protocol> Engine<'_, P> {
         cpu.account.to_others += u64::from(place.home != cpu.node);
         let bus = &mut self.ring.nodes[usize::from(cpu.node)].io_bus;
         let end = bus.serve(now, self.times.reply);
-        cpu.account.spend(kind, end - cpu.since);
+        let time = end - cpu.since;
+        cpu.account.spend(kind, time);
         cpu.clock = end;
         cpu.waits = Waits::No;
         // The line is done: the next one of this access, or the next word.
         cpu.lines_done += 1;
+        self.note_remote(index, time);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Agent, Engine, Envelope, Message, Place, Protocol, Time, Waits};
+use super::{Agent, Effect, Engine, Envelope, Message, Place, Protocol, Spent, Time, Waits};
 
 impl<P: Protocol> Engine<'_, P> {
     /// Send what the protocol has put out.
@@ -104,9 +104,15 @@ impl<P: Protocol> Engine<'_, P> {
         if let Some(frame) = frame {
             frames.set(frame, step.state);
         }
+        let before = self.protocol.view(&state);
+        let after = self.protocol.view(&step.state);
+        if before.readable.is_some() && before.is_idle && after.readable.is_none() {
+            self.note_invalidation(place);
+        }
         let is_idle = self.protocol.view(&step.state).is_idle;
         self.send_all(now, to, place);
-        if step.is_done {
+        // A processor continues with its data, even if the protocol has more to do.
+        if step.is_done || matches!(step.effect, Some(Effect::Read(_))) {
             self.finish_all(to, place, now);
         }
         if is_idle {
@@ -114,9 +120,20 @@ impl<P: Protocol> Engine<'_, P> {
         }
     }
 
+    /// Count a copy that was taken away at the page of its line.
+    fn note_invalidation(&mut self, place: Place) {
+        if let Some(page) = self
+            .placement
+            .page_of(place.home, place.number >> self.within())
+        {
+            self.pages[page].invalidations += 1;
+        }
+    }
+
     /// Take an answer of the home without a cache; no processor waits for the end of a posted write.
     pub(super) fn take_uncached(&mut self, now: Time, envelope: &Envelope<P::Body>) {
         let Message { from, body, .. } = envelope.message;
+        let mut is_mine = false;
         for index in self.cpus_of(envelope.to) {
             let cpu = &self.cpus[index];
             if !matches!(cpu.waits, Waits::Access(place, _) if place == envelope.place) {
@@ -127,13 +144,47 @@ impl<P: Protocol> Engine<'_, P> {
                 .receive(cpu.node, cpu.uncached, from, body, &mut self.out);
             if step.is_done {
                 self.finish(index, now);
-                return;
+                is_mine = true;
+                break;
             }
+        }
+        if !is_mine {
+            self.end_posted(envelope.to, envelope.place, now);
         }
     }
 
-    /// End the access of the processor of a node that waits for a line.
+    /// A posted write is done; return whether the node had one of this line.
+    fn end_posted(&mut self, node: u8, place: Place, now: Time) -> bool {
+        let posted = &mut self.posted[usize::from(node)];
+        let Some(at) = posted.iter().position(|one| *one == place) else {
+            return false;
+        };
+        posted.swap_remove(at);
+        let are_all_done = posted.is_empty();
+        for index in self.cpus_of(node) {
+            let cpu = &mut self.cpus[index];
+            match cpu.waits {
+                Waits::Room(kind) => {
+                    cpu.account.times[kind as usize] += now.max(cpu.clock) - cpu.since;
+                    cpu.clock = now.max(cpu.clock);
+                    cpu.waits = Waits::No;
+                }
+                // A barrier waits until all see what was written before it.
+                Waits::End if are_all_done && cpu.clock < now => {
+                    cpu.account.times[Spent::Remote as usize] += now - cpu.clock;
+                    cpu.clock = now;
+                }
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// End the access of a node to a line: a posted write, or what its processor waits for.
     pub(super) fn finish_all(&mut self, node: u8, place: Place, now: Time) {
+        if self.end_posted(node, place, now) {
+            return;
+        }
         for index in self.cpus_of(node) {
             if matches!(self.cpus[index].waits, Waits::Access(one, _) if one == place) {
                 self.finish(index, now);

@@ -19,7 +19,7 @@ use super::placement::{PAGE_BITS, Page, Placement};
 use super::server::Time;
 use super::spec::{MachineSpec, Times};
 use super::word::Action;
-use crate::systems::shared_memory::protocol::{Agent, LocalOp, Message, Op, Protocol};
+use crate::systems::shared_memory::protocol::{Agent, Effect, LocalOp, Message, Op, Protocol};
 
 /// A line of shared memory: its home and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ enum Waits {
     Access(Place, Spent),
     /// A line is busy with something else: the access is then tried again.
     Line(Place, Spent),
+    /// One of the node's posted writes has to end first: the access is then tried again.
+    Room(Spent),
     /// A lock.
     Lock,
     /// The end of the phase.
@@ -66,13 +68,37 @@ struct Cpu<L> {
     uncached: L,
     waits: Waits,
     since: Time,
+    /// Page of the access that leaves the node.
+    page: usize,
     account: Account,
+}
+
+/// Accesses of a page that left their node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remote {
+    /// Number.
+    pub count: u64,
+    /// Time of processors.
+    pub time: Time,
+    /// Copies that another node's write took away.
+    pub invalidations: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Lock {
     holder: Option<usize>,
     queue: VecDeque<usize>,
+}
+
+impl<L> Cpu<L> {
+    /// Spend the time of some accesses or instructions.
+    #[inline]
+    fn spend(&mut self, kind: Spent, count: u64, each: Time) {
+        let time = count * each;
+        self.clock += time;
+        self.account.times[kind as usize] += time;
+        self.account.counts[kind as usize] += count;
+    }
 }
 
 /// A machine in action.
@@ -89,6 +115,12 @@ pub struct Engine<'p, P: Protocol> {
     frames: Vec<Frames<P>>,
     cpus: Vec<Cpu<P::Line>>,
     locks: BTreeMap<u64, Lock>,
+    /// Lines with a posted write in progress, by node.
+    posted: Vec<Vec<Place>>,
+    /// What left its node, by page.
+    pub pages: Vec<Remote>,
+    /// When the accounts began.
+    began: Time,
     /// Stations, with their counts.
     pub ring: Ring,
     events: BinaryHeap<Reverse<(Time, u64, usize)>>,
@@ -129,6 +161,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
             uncached: protocol.absent(),
             waits: Waits::No,
             since: 0,
+            page: 0,
             account: Account::default(),
         };
         let nodes = 0..spec.nodes;
@@ -145,6 +178,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
                 .map(cpu)
                 .collect(),
             locks: BTreeMap::new(),
+            posted: vec![Vec::new(); usize::from(spec.nodes)],
+            pages: vec![Remote::default(); placement.len()],
+            began: 0,
             ring: Ring::new(spec.nodes),
             events: BinaryHeap::new(),
             envelopes: Vec::new(),
@@ -245,21 +281,22 @@ impl<'p, P: Protocol> Engine<'p, P> {
                 } => {
                     if !cpu.is_computed {
                         cpu.is_computed = true;
-                        let time = u64::from(instructions) * self.times.instruction;
-                        cpu.clock += time;
-                        cpu.account.times[Spent::Compute as usize] += time;
-                        cpu.account.counts[Spent::Compute as usize] += u64::from(instructions);
+                        cpu.spend(Spent::Compute, instructions.into(), self.times.instruction);
                     }
                     if !self.access(index, address, bytes, is_write) {
                         return Ok(());
                     }
                 }
-                Action::Compute(instructions) => {
-                    let time = instructions * self.times.instruction;
+                Action::Compute(count) => {
+                    cpu.spend(Spent::Compute, count, self.times.instruction);
+                }
+                Action::Near(count) => {
+                    // The processor's own work, as the first level is.
+                    let time = count * self.times.near;
                     cpu.clock += time;
                     cpu.account.times[Spent::Compute as usize] += time;
-                    cpu.account.counts[Spent::Compute as usize] += instructions;
                 }
+                Action::Private(count) => cpu.spend(Spent::Private, count, self.times.private),
                 Action::Lock(lock) => {
                     cpu.next += 1;
                     if !self.lock(index, lock) {
@@ -290,9 +327,15 @@ impl<'p, P: Protocol> Engine<'p, P> {
             return false;
         }
         lock.holder = Some(index);
+        // A node alone has its locks in its caches.
+        let time = if self.spec.nodes > 1 {
+            self.times.lock
+        } else {
+            0
+        };
         let cpu = &mut self.cpus[index];
-        cpu.clock += self.times.lock;
-        cpu.account.spend(Spent::Waiting, self.times.lock);
+        cpu.clock += time;
+        cpu.account.spend(Spent::Waiting, time);
         true
     }
 
@@ -343,6 +386,22 @@ impl<'p, P: Protocol> Engine<'p, P> {
     /// Return the account of each processor.
     pub fn accounts(&self) -> Vec<Account> {
         self.cpus.iter().map(|cpu| cpu.account).collect()
+    }
+
+    /// Forget what was counted so far; memory and caches stay as they are.
+    pub fn start_accounts(&mut self) {
+        for cpu in &mut self.cpus {
+            cpu.account = Account::default();
+        }
+        self.pages.fill(Remote::default());
+        self.ring.start_accounts();
+        self.messages = 0;
+        self.began = self.clock();
+    }
+
+    /// Return the time since the accounts began.
+    pub fn elapsed(&self) -> Time {
+        self.clock() - self.began
     }
 
     /// Return the time since the start: at the end of a phase the same for all.

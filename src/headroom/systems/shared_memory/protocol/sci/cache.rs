@@ -198,7 +198,13 @@ impl Sci {
                     old,
                     has_data: self.met(Guard::JoinData, data.is_some()),
                 };
-                Step::to(join(me, line.waiting(waits), out), Rule::AttachedBefore)
+                let step = Step::to(join(me, line.waiting(waits), out), Rule::AttachedBefore);
+                // The processor has its data before the list is complete: whoever writes the line
+                // has to come through this node first.
+                match data.filter(|_| !for_write) {
+                    Some(value) => step.with(Effect::Read(value)),
+                    None => step,
+                }
             }
             _ => Step::to(Line::ABSENT, UNEXPECTED),
         }
@@ -230,7 +236,8 @@ impl Sci {
         if for_write {
             self.own_then_write(me, line, out, [Rule::JoinedToWrite; 2])
         } else {
-            Step::to(line, Rule::Joined).done(Effect::Read(line.value))
+            let read = data.map(Effect::Read);
+            Step::to(line, Rule::Joined).done(read)
         }
     }
 

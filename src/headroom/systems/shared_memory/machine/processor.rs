@@ -1,0 +1,354 @@
+//! Caches of a processor, which let only their misses through to the machine.
+//!
+//! Between barriers no other processor reaches into them, so a processor's accesses of a phase pass
+//! its caches at once, and the machine gets a word for each miss, with the work before it.
+//!
+//! Invariant: a line is dirty from its first write of a phase on, and shared lines are clean when a
+//! phase begins.
+
+use serde::Deserialize;
+
+use super::placement::Placement;
+use super::word::Recorder;
+use crate::systems::shared_memory::programs::watch::Watch;
+
+/// Lines of shared memory that a processor's caches keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keeps {
+    /// None: each access of shared memory leaves the processor.
+    Nothing,
+    /// All until the next barrier, where software writes them back and drops them. Hardware keeps
+    /// those of the own node, unless they are behind the I/O bus.
+    UntilBarrier,
+    /// All, and hardware drops those that others write.
+    Coherent,
+}
+
+/// Caches of each processor: a first level, and a second one if it has bytes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorSpec {
+    /// Size (B) of a line: a power of two, 16 to 256.
+    pub line_bytes: u64,
+    /// Size (B) of the first level.
+    pub l1_bytes: u64,
+    /// Ways of the first level.
+    pub l1_ways: u32,
+    /// Size (B) of the second level, 0 without one.
+    pub l2_bytes: u64,
+    /// Ways of the second level.
+    pub l2_ways: u32,
+    /// Lines of shared memory that they keep.
+    pub keeps: Keeps,
+}
+
+impl ProcessorSpec {
+    /// Check the caches.
+    ///
+    /// # Errors
+    ///
+    /// Why there are no such caches, and which would be possible.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.line_bytes.is_power_of_two() || !(16..=256).contains(&self.line_bytes) {
+            return Err(format!(
+                "processors with lines of {} B: give a power of two from 16 to 256",
+                self.line_bytes
+            ));
+        }
+        let levels = [("first", self.l1_bytes, self.l1_ways)];
+        let second = (self.l2_bytes > 0).then_some(("second", self.l2_bytes, self.l2_ways));
+        for (level, bytes, ways) in levels.into_iter().chain(second) {
+            let sets = bytes / self.line_bytes / u64::from(ways.max(1));
+            let whole = sets * self.line_bytes * u64::from(ways) == bytes;
+            if ways == 0 || !whole || !sets.is_power_of_two() {
+                return Err(format!(
+                    "a {level} level of {bytes} B in {ways} ways of lines of {} B: give a power of \
+                     two of sets",
+                    self.line_bytes
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bits of an entry below the line's number.
+const FLAG_BITS: u32 = 2;
+const DIRTY: u64 = 1;
+/// Written back and dropped at a barrier, or announced when it is written.
+const SHARED: u64 = 2;
+/// An entry without a line.
+const EMPTY: u64 = u64::MAX;
+
+/// One level; in each set the line that was used last comes first.
+#[derive(Clone, Debug)]
+struct Level {
+    entries: Vec<u64>,
+    ways: usize,
+    mask: u64,
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "caches fit in memory")]
+impl Level {
+    fn new(bytes: u64, ways: u32, line_bytes: u64) -> Self {
+        let count = bytes / line_bytes;
+        Self {
+            entries: vec![EMPTY; count as usize],
+            ways: ways as usize,
+            mask: count / u64::from(ways) - 1,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, line: u64) -> &mut [u64] {
+        let first = (line & self.mask) as usize * self.ways;
+        &mut self.entries[first..first + self.ways]
+    }
+
+    /// Return the entry of a line, which becomes the first of its set.
+    #[inline]
+    fn find(&mut self, line: u64) -> Option<&mut u64> {
+        let set = self.set(line);
+        let way = set.iter().position(|entry| entry >> FLAG_BITS == line)?;
+        set[..=way].rotate_right(1);
+        Some(&mut set[0])
+    }
+
+    /// Put an entry in; return the one that goes.
+    fn insert(&mut self, entry: u64) -> Option<u64> {
+        let set = self.set(entry >> FLAG_BITS);
+        set.rotate_right(1);
+        let old = std::mem::replace(&mut set[0], entry);
+        (old != EMPTY).then_some(old)
+    }
+
+    fn remove(&mut self, line: u64) {
+        let set = self.set(line);
+        if let Some(way) = set.iter().position(|entry| entry >> FLAG_BITS == line) {
+            set[way..].rotate_left(1);
+            if let Some(last) = set.last_mut() {
+                *last = EMPTY;
+            }
+        }
+    }
+}
+
+/// A processor: a watcher of a thread.
+#[derive(Debug)]
+pub struct Processor<'p> {
+    placement: &'p Placement,
+    /// Home whose memory needs no care of software; None if there is none.
+    own_home: Option<u8>,
+    keeps: Keeps,
+    line_bits: u32,
+    first: Level,
+    second: Option<Level>,
+    recorder: Recorder,
+    /// Shared lines written in this phase.
+    written: Vec<u64>,
+    /// Accesses, also those that the caches answer.
+    pub accesses: u64,
+}
+
+impl<'p> Processor<'p> {
+    /// Return a processor of a node with empty caches.
+    pub fn new(spec: &ProcessorSpec, placement: &'p Placement, node: u8, is_on_card: bool) -> Self {
+        let is_own_safe = spec.keeps == Keeps::UntilBarrier && !is_on_card;
+        let second =
+            (spec.l2_bytes > 0).then(|| Level::new(spec.l2_bytes, spec.l2_ways, spec.line_bytes));
+        Self {
+            placement,
+            own_home: is_own_safe.then_some(node),
+            keeps: spec.keeps,
+            line_bits: spec.line_bytes.trailing_zeros(),
+            first: Level::new(spec.l1_bytes, spec.l1_ways, spec.line_bytes),
+            second,
+            recorder: Recorder::default(),
+            written: Vec::new(),
+            accesses: 0,
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
+        self.accesses += 1;
+        self.recorder.compute(1);
+        let first = address >> self.line_bits;
+        let last = (address + u64::from(bytes) - 1) >> self.line_bits;
+        let dirty = if is_write { DIRTY } else { 0 };
+        for line in first..=last {
+            let entry = self.first.set(line)[0];
+            // A hit of the line that the set used last, with nothing to note.
+            if entry >> FLAG_BITS != line || entry & dirty != dirty {
+                self.look_further(line, address, bytes, is_write);
+            }
+        }
+    }
+
+    /// An access that is no plain hit of the first way.
+    fn look_further(&mut self, line: u64, address: u64, bytes: u32, is_write: bool) {
+        let is_shared = !self.placement.is_private(line << self.line_bits);
+        if is_shared && self.keeps == Keeps::Nothing {
+            let start = address.max(line << self.line_bits);
+            let end = (address + u64::from(bytes)).min((line + 1) << self.line_bits);
+            #[allow(clippy::cast_possible_truncation, reason = "at most a line")]
+            self.recorder.access(start, (end - start) as u32, is_write);
+            return;
+        }
+        if self.first.find(line).is_none() {
+            self.fetch(line, is_shared);
+        }
+        if is_write {
+            self.make_dirty(line);
+        }
+    }
+
+    /// Return the flag of a line of shared memory.
+    fn flag(&self, line: u64) -> u64 {
+        let home = self.placement.of(line << self.line_bits).home;
+        if self.own_home == Some(home) {
+            0
+        } else {
+            SHARED
+        }
+    }
+
+    /// Bring a line to the first level.
+    fn fetch(&mut self, line: u64, is_shared: bool) {
+        let flag = if is_shared { self.flag(line) } else { 0 };
+        let mut entry = line << FLAG_BITS | flag;
+        match self.second.as_mut().and_then(|level| level.find(line)) {
+            Some(known) => {
+                self.recorder.near();
+                entry |= *known & DIRTY;
+            }
+            None => {
+                self.fill(line, is_shared);
+                if let Some(old) = self.second.as_mut().and_then(|level| level.insert(entry)) {
+                    self.drop_entry(old);
+                }
+            }
+        }
+        if let Some(old) = self.first.insert(entry)
+            && old & DIRTY != 0
+        {
+            match self
+                .second
+                .as_mut()
+                .and_then(|level| level.find(old >> FLAG_BITS))
+            {
+                Some(known) => *known |= DIRTY,
+                None => self.drop_entry(old),
+            }
+        }
+    }
+
+    fn fill(&mut self, line: u64, is_shared: bool) {
+        if is_shared {
+            self.recorder
+                .access(line << self.line_bits, 1 << self.line_bits, false);
+        } else {
+            self.recorder.private();
+        }
+    }
+
+    /// A line leaves the caches.
+    fn drop_entry(&mut self, entry: u64) {
+        let must_write = DIRTY | SHARED;
+        if entry & must_write == must_write && self.keeps == Keeps::UntilBarrier {
+            let address = entry >> FLAG_BITS << self.line_bits;
+            self.recorder.access(address, 1 << self.line_bits, true);
+        }
+    }
+
+    fn make_dirty(&mut self, line: u64) {
+        let Some(entry) = self.first.find(line) else {
+            return;
+        };
+        if *entry & DIRTY != 0 {
+            return;
+        }
+        *entry |= DIRTY;
+        if *entry & SHARED != 0 && self.keeps == Keeps::Coherent {
+            self.written.push(line);
+            self.recorder
+                .access(line << self.line_bits, 1 << self.line_bits, true);
+        }
+    }
+
+    /// End a phase; return its words, and the lines whose copies elsewhere are now old.
+    pub fn end_phase(&mut self) -> (Vec<u64>, Vec<u64>) {
+        match self.keeps {
+            Keeps::Nothing => {}
+            Keeps::UntilBarrier => self.flush(),
+            Keeps::Coherent => self.clean(),
+        }
+        let words = std::mem::take(&mut self.recorder).finish();
+        (words, std::mem::take(&mut self.written))
+    }
+
+    /// Write shared lines back, and drop them.
+    fn flush(&mut self) {
+        let levels = std::iter::once(&mut self.first).chain(self.second.as_mut());
+        let mut dirty = Vec::new();
+        for level in levels {
+            for entry in &mut level.entries {
+                if *entry != EMPTY && *entry & SHARED != 0 {
+                    if *entry & DIRTY != 0 {
+                        dirty.push(*entry >> FLAG_BITS);
+                    }
+                    *entry = EMPTY;
+                }
+            }
+        }
+        dirty.sort_unstable();
+        dirty.dedup();
+        for line in dirty {
+            self.recorder
+                .access(line << self.line_bits, 1 << self.line_bits, true);
+        }
+    }
+
+    /// Forget which shared lines were written: others may have taken them since.
+    fn clean(&mut self) {
+        for line in &self.written {
+            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+                let set = level.set(*line);
+                if let Some(entry) = set.iter_mut().find(|entry| **entry >> FLAG_BITS == *line) {
+                    *entry &= !DIRTY;
+                }
+            }
+        }
+    }
+
+    /// Drop lines that another processor has written.
+    pub fn invalidate(&mut self, lines: &[u64]) {
+        for &line in lines {
+            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+                level.remove(line);
+            }
+        }
+    }
+}
+
+impl Watch for Processor<'_> {
+    #[inline]
+    fn read(&mut self, address: u64, bytes: u32) {
+        self.access(address, bytes, false);
+    }
+    #[inline]
+    fn write(&mut self, address: u64, bytes: u32) {
+        self.access(address, bytes, true);
+    }
+    #[inline]
+    fn compute(&mut self, instructions: u32) {
+        self.recorder.compute(instructions.into());
+    }
+    fn lock(&mut self, lock: u32) {
+        self.recorder.lock(lock.into());
+    }
+    fn unlock(&mut self, lock: u32) {
+        self.recorder.unlock(lock.into());
+    }
+}

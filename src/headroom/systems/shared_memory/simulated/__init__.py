@@ -1,0 +1,1 @@
+"""Programs with shared memory on simulated machines."""

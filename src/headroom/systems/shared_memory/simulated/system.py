@@ -1,0 +1,216 @@
+"""The system `shared_machine`: a program with shared memory on a simulated machine.
+
+A run executes the program, thread by thread between barriers, and sends each access that the
+processors' caches do not answer through the machine: network cache, coherence protocol, stations.
+
+Invariant: the times of a processor are those of its accesses, and add up to the time of the run.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import msgspec
+
+from headroom.errors import StudyError
+from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.systems.shared_memory import native
+from headroom.systems.shared_memory.program_parameters import (
+    program_json,
+    program_parameters,
+    used,
+)
+from headroom.systems.shared_memory.simulated.machine_file import (
+    machine_path,
+    read_machine,
+    setup_json,
+)
+from headroom.systems.shared_memory.simulated.tables import tables
+
+PLACEMENTS = ("equal_cut", "interleave", "owner", "first_touch", "most")
+_SOURCE = "declared"
+STATIONS = ("io_bus", "controller", "bus", "link")
+"""Stations of a node, in the order of the compiled part."""
+
+
+class SharedMachineSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[experiment.system]` of a simulated machine."""
+
+    machine: Annotated[str, msgspec.Meta(min_length=1)] = "ncc"
+    """Machine file: `ncc`, `numa`, ..., or the path of another, relative to the study."""
+
+
+_PARAMETERS = (
+    Parameter(
+        name="nodes", type="int", unit="1", default=2, low=1, high=native.MOST_NODES,
+        source=_SOURCE, description="Nodes; on one, all memory is private",
+    ),
+    Parameter(
+        name="placement", type="str", unit="", default="equal_cut", choices=PLACEMENTS,
+        source=_SOURCE,
+        description="Homes of pages: each allocation in equal parts, pages in turn, the thread that "
+        "the program would choose, the first user, or the node that uses the page most",
+    ),
+    Parameter(
+        name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
+        choices=("nothing", "pages", "parts"),
+        description="What goes to private memory since one node uses it alone: nothing but arrays "
+        "made for one thread, pages, or parts of 64 bytes, as if data were laid out anew",
+    ),
+)  # fmt: skip
+
+
+def _share(name: str, what: str) -> Metric:
+    return Metric(name=f"{name}_share", unit="1", better="none", description=what)
+
+
+_METRICS = (
+    Metric(name="run_s", unit="s", better="low", description="Time of a run, after its start-up"),
+    _share("remote", "Share of all processors' time in accesses that left their node"),
+    Metric(
+        name="remote_per_local", unit="1", better="low",
+        description="Accesses of shared memory of other homes, for one of the own home",
+    ),
+    Metric(
+        name="missed_per_local", unit="1", better="low",
+        description="The same of accesses that the processors' caches do not answer",
+    ),
+    Metric(name="compute_s", unit="s", better="low", description="Mean time in instructions"),
+    Metric(name="private_s", unit="s", better="low", description="Mean time in private memory"),
+    Metric(name="local_s", unit="s", better="low", description="Mean time in the own shared memory"),
+    Metric(name="hit_s", unit="s", better="low", description="Mean time in the network cache"),
+    Metric(name="remote_s", unit="s", better="low", description="Mean time in other nodes"),
+    Metric(name="waiting_s", unit="s", better="low", description="Mean time at barriers and locks"),
+    Metric(name="misses", unit="1", better="low", description="Accesses that left their node"),
+    Metric(name="evictions", unit="1", better="low", description="Lines given up for others"),
+    Metric(name="messages", unit="1", better="low", description="Messages between nodes"),
+    Metric(name="accesses", unit="1", better="none", description="Accesses of the program"),
+    Metric(name="shared_bytes", unit="B", better="none", description="Shared pages of the program"),
+    Metric(
+        name="most_shared_bytes", unit="B", better="high",
+        description="Shared memory that a node could have in the address space",
+    ),
+    *(
+        Metric(
+            name=f"{station}_utilization", unit="1", better="low",
+            description=f"Utilization of the busiest {station.replace('_', ' ')}",
+        )
+        for station in STATIONS
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMachine:
+    """A program on a simulated machine.
+
+    Examples
+    --------
+    >>> system = SharedMachine.load(SharedMachineSetup(machine="numa"), base=Path())
+    >>> config = {one.name: one.default for one in system.parameters()}
+    >>> config |= {"program": "reads", "reads_of": "remote", "reads_words": 100}
+    >>> run = system.run(config, seed=1)
+    >>> 4.0e-6 < run.values["remote_s"] * 2 / 100 < 4.1e-6
+    True
+    """
+
+    name: ClassVar[str] = "shared_machine"
+    column: ClassVar[Column] = Column.MODEL
+    setup_type: ClassVar[type[msgspec.Struct]] = SharedMachineSetup
+
+    path: Path
+    machine: tuple[Parameter, ...] = field(compare=False, repr=False)
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
+        """Return the system for a validated `setup`; paths start at `base`."""
+        path = machine_path(msgspec.to_builtins(setup)["machine"], base)
+        return cls(path, read_machine(path))
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the program, its placement, and every number of the machine."""
+        return (*program_parameters(), *_PARAMETERS, *self.machine)
+
+    def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
+        """Return the metrics."""
+        return _METRICS
+
+    def fingerprint(self, config: Mapping[str, Value]) -> str:
+        """Return the code of the simulator and the parameters that the point uses."""
+        return f"shared_machine {native.MACHINE_CODE} {sorted(used(config).items())}"
+
+    def prepare(self) -> Mapping[str, float | str]:
+        """Return nothing: a simulation depends on no machine."""
+        return {}
+
+    def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse nodes for whose shared memory there are no addresses."""
+        nodes, own = int(config["nodes"]), int(config["shared_bytes"])
+        most = most_shared_bytes(config)
+        if own > most:
+            raise StudyError(
+                f"{nodes} nodes with {own} B of shared memory do not fit in "
+                f"{config['address_bits']}-bit addresses beside {config['main_bytes']} B of main "
+                f"memory: at most {max(int(most), 0)} B each",
+                cure="use fewer nodes, less shared memory, or more address_bits",
+            )
+
+    def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
+        """Simulate the program once; the seed makes its data."""
+        try:
+            found = native.simulate_program(
+                setup_json(config), program_json(config), seed=seed % 2**64
+            )
+        except ValueError as error:
+            raise StudyError(str(error), cure="change the program or the machine") from error
+        _check_home(config, found)
+        return Run(values=_values(config, found), artefacts=tables(found))
+
+
+def most_shared_bytes(config: Mapping[str, Value]) -> float:
+    """Return the shared memory (B) of each node that fits in the address space.
+
+    Examples
+    --------
+    >>> most_shared_bytes({"address_bits": 32, "main_bytes": 512 << 20, "nodes": 8}) / 2**20
+    448.0
+    """
+    space = 2.0 ** int(config["address_bits"]) - float(config["main_bytes"])
+    return space / int(config["nodes"])
+
+
+def _check_home(config: Mapping[str, Value], found: Mapping[str, Any]) -> None:
+    needed, there = max(found["home_bytes"]), int(config["shared_bytes"])
+    if needed > there:
+        raise StudyError(
+            f"the program needs {needed} B of shared memory of a node, which has {there} B",
+            cure="use a smaller program, another placement, or more shared_bytes",
+        )
+
+
+def _values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, float]:
+    spent = dict(zip(native.TIME_KINDS, zip(*found["spent_s"], strict=True), strict=True))
+    counts = dict(zip(native.TIME_KINDS, zip(*found["counts"], strict=True), strict=True))
+    processors = len(found["spent_s"])
+    everything = sum(map(sum, spent.values()))
+    others, own = found["shared"]
+    return {
+        "run_s": found["run_s"],
+        "remote_share": sum(spent["remote"]) / (everything or math.inf),
+        "remote_per_local": others / (own or math.inf),
+        "missed_per_local": found["to_others"] / (found["own_shared"] or math.inf),
+        **{f"{kind}_s": sum(times) / processors for kind, times in spent.items()},
+        "misses": float(sum(counts["remote"])),
+        "evictions": float(found["evictions"]),
+        "messages": float(found["messages"]),
+        "accesses": float(found["accesses"]),
+        "shared_bytes": float(found["page_bytes"][0]),
+        "most_shared_bytes": most_shared_bytes(config),
+        **{
+            f"{station}_utilization": value
+            for station, value in zip(STATIONS, found["utilizations"], strict=True)
+        },
+    }

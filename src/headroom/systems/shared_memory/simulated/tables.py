@@ -1,0 +1,58 @@
+"""Tables of a simulated run: where misses come from, who uses whose memory, the phases in time."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from headroom.experiment.protocol.artefact import Artefact
+from headroom.systems.shared_memory import native
+
+MOST_ROWS = 200
+"""Rows of the table of phases: more are merged, neighbour by neighbour."""
+
+
+def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
+    """Return the tables of a run as the compiled part reports it."""
+    nodes = len(found["sharing"])
+    return (
+        _table(
+            "allocations.csv",
+            ("allocation", "bytes", "accesses to other nodes", "time s", "copies taken away"),
+            sorted(found["allocations"], key=lambda row: -row[3]),
+        ),
+        _table(
+            "sharing.csv",
+            ("accesses of node", *(f"memory of node {home}" for home in range(nodes))),
+            ([node, *row] for node, row in enumerate(found["sharing"])),
+        ),
+        _table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
+    )
+
+
+def phases(moments: Sequence[tuple[float, Sequence[float]]]) -> list[tuple[float, ...]]:
+    """Return the end of each phase and the time (s) of all processors in it by kind.
+
+    Examples
+    --------
+    >>> phases([(1.0, [0.5, 0.5]), (2.0, [1.0, 0.0])])
+    [(1.0, 0.5, 0.5), (2.0, 1.0, 0.0)]
+    >>> len(phases([(float(end), [1.0]) for end in range(1000)]))
+    200
+    """
+    step = -(-len(moments) // MOST_ROWS)
+    merged = []
+    for first in range(0, len(moments), max(step, 1)):
+        part = moments[first : first + step]
+        sums = (sum(times) for times in zip(*(times for _, times in part), strict=True))
+        merged.append((part[-1][0], *sums))
+    return merged
+
+
+def _table(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Artefact:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row])
+    return Artefact(name=name, kind="table", content=text.getvalue().encode())
