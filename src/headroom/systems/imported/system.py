@@ -21,6 +21,8 @@ class ImportedSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     file: Annotated[str, msgspec.Meta(min_length=1)]
     """File of recorded runs, relative to the study."""
+    exact: bool = False
+    """Whether the values are published ones without scatter: each run then counts twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class ImportedSystem:
 
     path: Path
     content: Recorded = field(compare=False, repr=False)
+    times: int = 1
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:
@@ -52,7 +55,7 @@ class ImportedSystem:
         if not isinstance(setup, ImportedSetup):
             raise TypeError(f"an ImportedSetup is needed, not {type(setup).__name__}")
         path = base / setup.file
-        return cls(path, read_recorded(path))
+        return cls(path, read_recorded(path), 2 if setup.exact else 1)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return one parameter for each factor of the file; none has a default."""
@@ -85,11 +88,11 @@ class ImportedSystem:
 
     def recorded(self, config: Mapping[str, Value]) -> int:
         """Return the number of runs recorded at `config`."""
-        return len(self._at(config))
+        return len(self._at(config)) * self.times
 
     def replay(self, config: Mapping[str, Value], *, replication: int) -> Run:
         """Return a recorded run."""
-        run = self._at(config)[replication]
+        run = self._at(config)[replication // self.times]
         return Run(values=run.values, notes=(f"Recorded elsewhere: {run.source}",))
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:

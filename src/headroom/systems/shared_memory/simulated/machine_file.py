@@ -69,7 +69,7 @@ def setup_json(config: Mapping[str, Value]) -> bytes:
         "is_on_card": config["on_card"],
         "cache": cache if has_cache else None,
         "posted_writes": config["posted_writes"],
-        "times": {name: config[name] for name in TIMES},
+        "times": _times(config),
     }
     processor = {
         "line_bytes": config["cpu_line_bytes"],
@@ -83,3 +83,9 @@ def setup_json(config: Mapping[str, Value]) -> bytes:
             "moves_private": config["moves_private"],
         }
     )
+
+
+def _times(config: Mapping[str, Value]) -> dict[str, float]:
+    times = {name: float(config[name]) for name in TIMES}
+    times["instruction_s"] *= float(config.get("work", 1.0))
+    return times

@@ -60,6 +60,11 @@ _PARAMETERS = (
         description="What goes to private memory since one node uses it alone: nothing but arrays "
         "made for one thread, pages, or parts of 64 bytes, as if data were laid out anew",
     ),
+    Parameter(
+        name="work", type="float", unit="1", default=1.0, low=0.001, high=1000.0, source=_SOURCE,
+        description="Computing of the program that is modelled, for one of this one: other "
+        "compilers, steps, or a start-up that was timed too",
+    ),
 )  # fmt: skip
 
 
