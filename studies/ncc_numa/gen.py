@@ -171,7 +171,7 @@ title = "{l} as published"
 responses = ["{metric}"]
 system = {{ name = "imported", file = "recorded/{t}.json", exact = true }}
 factors = {{ program = ["lu", "barnes", "ocean", "fft"], nodes = [2, 4]{", "+lv if lv else ""} }}
-replications = {{ count = 2 }}
+replications = {{ count = 20 }}
 '''
 def claim(name,text,kind,experiment,metric,rest,published,source,fitted=False):
     return f'''

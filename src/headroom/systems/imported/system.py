@@ -13,6 +13,8 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, ParameterType, Value
 from headroom.systems.imported.recorded import Recorded, RecordedRun, read_recorded
 
+EXACT_TIMES = 20
+"""Equal replications that an exact run counts as: enough for the interval of a median."""
 _TYPES: Mapping[str, ParameterType] = {"bool": "bool", "int": "int", "float": "float"}
 
 
@@ -22,7 +24,7 @@ class ImportedSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     file: Annotated[str, msgspec.Meta(min_length=1)]
     """File of recorded runs, relative to the study."""
     exact: bool = False
-    """Whether the values are published ones without scatter: each run then counts twice."""
+    """Whether the values are published ones, without scatter: see `EXACT_TIMES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ImportedSystem:
         if not isinstance(setup, ImportedSetup):
             raise TypeError(f"an ImportedSetup is needed, not {type(setup).__name__}")
         path = base / setup.file
-        return cls(path, read_recorded(path), 2 if setup.exact else 1)
+        return cls(path, read_recorded(path), EXACT_TIMES if setup.exact else 1)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return one parameter for each factor of the file; none has a default."""

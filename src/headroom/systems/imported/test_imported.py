@@ -28,6 +28,16 @@ def test_each_recorded_run_is_one_replication_of_its_point(tmp_path: Path) -> No
     assert [metric.name for metric in system.metrics({"size": 8})] == ["wall_s"]
 
 
+def test_an_exact_value_is_the_same_in_each_of_its_replications(tmp_path: Path) -> None:
+    written(tmp_path, [run(8, 1.0), run(8, 2.0)])
+    setup = ImportedSetup(file="runs.json", exact=True)
+    system = ImportedSystem.load(setup, base=tmp_path)
+    count = system.recorded({"size": 8})
+    values = [system.replay({"size": 8}, replication=at).values["wall_s"] for at in range(count)]
+    assert values == [1.0] * (count // 2) + [2.0] * (count // 2)
+    assert count > 2
+
+
 def test_the_fingerprint_covers_the_runs_of_its_point_and_no_others(tmp_path: Path) -> None:
     before = written(tmp_path, [run(8, 1.0), run(16, 5.0)])
     after = written(tmp_path, [run(8, 1.0), run(16, 5.5)])
