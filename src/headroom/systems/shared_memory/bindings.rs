@@ -17,6 +17,7 @@ use super::protocol::{MOST_CHECKED, Protocol};
 /// Fails if Python raises an error.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CHECKER_CODE", env!("HEADROOM_CHECKER"))?;
+    module.add("PROGRAMS_CODE", env!("HEADROOM_PROGRAMS"))?;
     module.add("MOST_CACHES", MOST_CHECKED)?;
     module.add_function(wrap_pyfunction!(conditions, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)

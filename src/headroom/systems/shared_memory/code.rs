@@ -26,8 +26,14 @@ const MACHINE: &[&str] = &[
     "systems/shared_memory/programs",
 ];
 
+const PROGRAMS: &[&str] = &[
+    "systems/shared_memory/programs",
+    "simulation/kernel/random/stream.rs",
+];
+
 /// Variables of the compiler, and what each is a hash of.
 pub const CODE: &[(&str, &[&[&str]])] = &[
     ("HEADROOM_CHECKER", &[CHECKER]),
     ("HEADROOM_MACHINE", &[MACHINE]),
+    ("HEADROOM_PROGRAMS", &[PROGRAMS]),
 ];

@@ -22,9 +22,11 @@ impl super::Layer for SharedMemory {
     fn register(&self, module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         bindings::register(module)?;
         #[cfg(target_os = "linux")]
-        hook::bindings::register(module)?;
-        #[cfg(target_os = "linux")]
-        machine::bindings::register(module)?;
+        {
+            hook::bindings::register(module)?;
+            machine::bindings::register(module)?;
+            programs::bindings::register(module)?;
+        }
         Ok(())
     }
 }

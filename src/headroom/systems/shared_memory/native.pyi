@@ -4,6 +4,8 @@ from typing import Any
 
 CHECKER_CODE: str
 """Hash of the sources of protocols and checker."""
+PROGRAMS_CODE: str
+"""Hash of the sources of the programs."""
 MOST_CACHES: int
 """Caches that the checker can handle."""
 
@@ -46,6 +48,22 @@ def check_protocol(
     Returns `states`, `steps`, `depth`, `is_complete`, `unused` (sentences of rules) and
     `violation`: None, or its sentence, the number of events to it, and their chart. Raises
     `ValueError`.
+    """
+
+def program_memory(program: bytes, *, threads: int) -> int:
+    """Return the memory (B) of a program's data; see `program_parameters.program_json`.
+
+    Raises `ValueError` if there is no such program, with the size that is wrong.
+    """
+
+def run_program(
+    program: bytes, *, threads: int, seed: int, warm_runs: int, rounds: int, round_s: float
+) -> dict[str, Any]:
+    """Run a program natively, and check its last result.
+
+    Returns `phases`; `rounds`, each with its `runs`, and of one run `wall_s` and the lists `busy_s`
+    and `cpu_s` of threads; `deviations`: name, value and bound; and `fault`: None, or which
+    deviation exceeds its bound. Raises `ValueError`.
     """
 
 def trace_totals(path: str) -> dict[str, Any]:

@@ -3,3 +3,4 @@
 from headroom.experiment.protocol.reference import Reference
 
 COHERENCE = Reference(title="Metrics of a search of states", has_parameters=True)
+THREADS = Reference(title="Metrics of a program on threads", has_parameters=True)

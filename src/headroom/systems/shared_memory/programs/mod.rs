@@ -31,10 +31,13 @@
 )]
 
 pub mod barnes;
+#[cfg(feature = "python")]
+pub(super) mod bindings;
 pub mod counts;
 pub mod fft;
 pub mod layout;
 pub mod lu;
+pub mod measured;
 pub mod ocean;
 pub mod processors;
 pub mod reads;

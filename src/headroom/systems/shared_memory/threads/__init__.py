@@ -1,0 +1,1 @@
+"""Programs that share memory, run on the threads of this machine."""
