@@ -22,7 +22,7 @@ LAYER_USES = {
         "protocol": (),
         "checker": ("protocol",),
         "hook": (),
-        "machine": ("protocol",),
+        "machine": ("programs", "protocol"),
         "programs": (),
     },
 }

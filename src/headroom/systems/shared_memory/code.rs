@@ -23,7 +23,16 @@ const MACHINE: &[&str] = &[
     "systems/shared_memory/machine/simulation.rs",
     "systems/shared_memory/machine/spec.rs",
     "systems/shared_memory/machine/word.rs",
-    "systems/shared_memory/programs",
+    "systems/shared_memory/programs/barnes",
+    "systems/shared_memory/programs/fft",
+    "systems/shared_memory/programs/layout.rs",
+    "systems/shared_memory/programs/lu",
+    "systems/shared_memory/programs/mod.rs",
+    "systems/shared_memory/programs/ocean",
+    "systems/shared_memory/programs/processors.rs",
+    "systems/shared_memory/programs/reads.rs",
+    "systems/shared_memory/programs/run.rs",
+    "systems/shared_memory/programs/shared.rs",
 ];
 
 const PROGRAMS: &[&str] = &[

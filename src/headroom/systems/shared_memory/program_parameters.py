@@ -89,9 +89,9 @@ _SIZES = (
         source=_SPLASH, description="Size of a cell by its distance that is small enough",
     )),
     _Size("of", Parameter(
-        name="reads_of", type="str", unit="", default="remote", source=_ASSUMED,
+        name="reads_of", type="str", unit="", default="local", source=_ASSUMED,
         choices=("private", "local", "remote"),
-        description="Memory that the first thread reads: its own, or shared with a near or far home",
+        description="What the first thread reads: private memory, or shared with its home near or far",
     )),
     _Size("words", Parameter(
         name="reads_words", type="int", unit="1", default=4096, low=1, high=1 << 24,

@@ -36,7 +36,7 @@ pub struct Spec {
 impl Default for Spec {
     fn default() -> Self {
         Self {
-            of: Of::Remote,
+            of: Of::Local,
             words: 4096,
             stride: 256,
         }
@@ -172,6 +172,11 @@ impl Program for Reads {
             .filter(|word| (word * self.spec.stride).is_multiple_of(page))
             .count();
         let deviation = (self.result()[0] - touched as f64).abs();
-        Check::of(vec![("deviation of the sum", deviation, 0.0)])
+        let name = match self.spec.of {
+            Of::Private => "deviation of the sum of private words",
+            Of::Local => "deviation of the sum of local words",
+            Of::Remote => "deviation of the sum of remote words",
+        };
+        Check::of(vec![(name, deviation, 0.0)])
     }
 }

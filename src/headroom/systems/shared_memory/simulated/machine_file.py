@@ -1,4 +1,4 @@
-"""Machines with shared memory: processors, caches, cards and networks, each number with its source."""
+"""Machines with shared memory: processors, caches, cards, networks; each number has a source."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -51,14 +51,14 @@ _PARAMETERS = (
     Parameter(
         name="placement", type="str", unit="", default="equal_cut", choices=PLACEMENTS,
         source=_SOURCE,
-        description="Homes of pages: each allocation in equal parts, pages in turn, the thread that "
-        "the program would choose, the first user, or the node that uses the page most",
+        description="Homes of pages: each allocation in equal parts, pages in turn, the choice of "
+        "the program, the first user, or the node that uses the page most",
     ),
     Parameter(
         name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
         choices=("nothing", "pages", "parts"),
-        description="What goes to private memory since one node uses it alone: nothing but arrays "
-        "made for one thread, pages, or parts of 64 bytes, as if data were laid out anew",
+        description="Memory of one node alone that becomes private: nothing but arrays of one "
+        "thread, pages, or parts of 64 bytes, as if the program had been changed",
     ),
     Parameter(
         name="work", type="float", unit="1", default=1.0, low=0.001, high=1000.0, source=_SOURCE,
@@ -85,7 +85,7 @@ _METRICS = (
     ),
     Metric(name="compute_s", unit="s", better="low", description="Mean time in instructions"),
     Metric(name="private_s", unit="s", better="low", description="Mean time in private memory"),
-    Metric(name="local_s", unit="s", better="low", description="Mean time in the own shared memory"),
+    Metric(name="local_s", unit="s", better="low", description="Mean time in own shared memory"),
     Metric(name="hit_s", unit="s", better="low", description="Mean time in the network cache"),
     Metric(name="remote_s", unit="s", better="low", description="Mean time in other nodes"),
     Metric(name="waiting_s", unit="s", better="low", description="Mean time at barriers and locks"),
@@ -93,7 +93,7 @@ _METRICS = (
     Metric(name="evictions", unit="1", better="low", description="Lines given up for others"),
     Metric(name="messages", unit="1", better="low", description="Messages between nodes"),
     Metric(name="accesses", unit="1", better="none", description="Accesses of the program"),
-    Metric(name="shared_bytes", unit="B", better="none", description="Shared pages of the program"),
+    Metric(name="program_bytes", unit="B", better="none", description="Its shared pages"),
     Metric(
         name="most_shared_bytes", unit="B", better="high",
         description="Shared memory that a node could have in the address space",
@@ -158,7 +158,7 @@ class SharedMachine:
         if own > most:
             raise StudyError(
                 f"{nodes} nodes with {own} B of shared memory do not fit in "
-                f"{config['address_bits']}-bit addresses beside {config['main_bytes']} B of main "
+                f"{config['address_bits']}-bit addresses with {config['main_bytes']} B of main "
                 f"memory: at most {max(int(most), 0)} B each",
                 cure="use fewer nodes, less shared memory, or more address_bits",
             )
@@ -212,7 +212,7 @@ def _values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, 
         "evictions": float(found["evictions"]),
         "messages": float(found["messages"]),
         "accesses": float(found["accesses"]),
-        "shared_bytes": float(found["page_bytes"][0]),
+        "program_bytes": float(found["page_bytes"][0]),
         "most_shared_bytes": most_shared_bytes(config),
         **{
             f"{station}_utilization": value

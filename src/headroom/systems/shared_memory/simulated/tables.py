@@ -15,11 +15,13 @@ MOST_ROWS = 200
 def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
     """Return the tables of a run as the compiled part reports it."""
     nodes = len(found["sharing"])
+    allocations: list[tuple[str, int, int, float, int]] = found["allocations"]
+    by_time = sorted(allocations, key=lambda row: -row[3])
     return (
         _table(
             "allocations.csv",
             ("allocation", "bytes", "accesses to other nodes", "time s", "copies taken away"),
-            sorted(found["allocations"], key=lambda row: -row[3]),
+            by_time,
         ),
         _table(
             "sharing.csv",

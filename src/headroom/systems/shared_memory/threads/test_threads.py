@@ -52,6 +52,9 @@ OTHER: dict[str, Value] = {
     "barnes_time_step": 0.02,
     "barnes_softening": 0.04,
     "barnes_tolerance": 0.9,
+    "reads_of": "remote",
+    "reads_words": 8192,
+    "reads_stride": 512,
 }
 """Another level of each size."""
 
@@ -75,7 +78,8 @@ def values(program: str, **more: Value) -> dict[str, float]:
 
 def traits(program: bytes) -> tuple[int, int, list[tuple[str, float, float]]]:
     """Return numbers that differ between programs: memory, phases and the bits of the check."""
-    count = 3 if b'"lu"' in program else 1  # parts of unequal size show how the matrix is stored
+    # Parts of unequal size show how the matrix is stored; remote memory is of another thread.
+    count = 3 if b'"lu"' in program else 2 if b'"reads"' in program else 1
     found = native.run_program(program, threads=count, seed=5, warm_runs=0, rounds=1, round_s=1e-9)
     memory = native.program_memory(program, threads=count)
     return memory, found["phases"], found["deviations"]
