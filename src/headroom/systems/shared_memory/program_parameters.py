@@ -91,7 +91,7 @@ _SIZES = (
     _Size("of", Parameter(
         name="reads_of", type="str", unit="", default="local", source=_ASSUMED,
         choices=("private", "local", "remote"),
-        description="What the first thread reads: private memory, or shared with its home near or far",
+        description="What the first thread reads: private memory, or shared of a near or far home",
     )),
     _Size("words", Parameter(
         name="reads_words", type="int", unit="1", default=4096, low=1, high=1 << 24,

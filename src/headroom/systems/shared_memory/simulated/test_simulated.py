@@ -127,8 +127,8 @@ def test_lists_purge_one_copy_after_the_other_and_a_directory_all_at_once() -> N
 def test_reads_take_the_time_of_the_same_stations_in_the_kernel() -> None:
     """The machine's loop and the simulation kernel agree on a small case, read by read."""
     config: dict[str, Value] = {
-        "program": "reads", "reads_of": "remote", "reads_words": 500, "placement": "owner", "work": 0.001,
-        "barrier_s": 0.0,
+        "program": "reads", "reads_of": "remote", "reads_words": 500, "placement": "owner",
+        "work": 0.001, "barrier_s": 0.0,
     }  # fmt: skip
     known = system("numa")
     times = {one.name: one.default for one in known.machine if isinstance(one.default, float)}
