@@ -30,6 +30,7 @@ SMALL: dict[str, dict[str, Value]] = {
     "fft": {"fft_points": 256},
     "ocean": {"ocean_size": 18, "ocean_steps": 1},
     "barnes": {"barnes_bodies": 128, "barnes_steps": 1},
+    "reads": {"reads_words": 256},
 }
 LARGER: dict[str, dict[str, Value]] = {
     "lu": {"lu_size": 64},
