@@ -1,4 +1,4 @@
-"""Draw the speed-ups on four nodes: `make pictures` writes pictures/speed-ups.svg from the quick form."""
+"""Draw the speed-ups on four nodes: `make pictures` writes pictures/speed-ups.svg."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -34,6 +34,7 @@ from headroom.experiment.protocol.fit_method import (
     Target,
     options_as,
 )
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 
 MOST_COMBINATIONS = 64
@@ -155,13 +156,38 @@ def config_of(
     ----------
     names
         Parameter of the model to that of the source, where their names differ.
+
+    Raises
+    ------
+    StudyError
+        A name is unknown, or a factor of the experiment is nothing that the source has.
     """
+    _check_names(names, point, target)
     config = dict(target.config)
     for name, parameter in target.parameters.items():
         source = names.get(name, name)
         if name not in fitted and source in point.config:
             config[name] = parameter.check(point.config[source])
+    if missing := [name for name in target.parameters if name not in {*config, *fitted}]:
+        raise StudyError(
+            f"the source has no {missing[0]!r}, which is a factor here",
+            cure=f'write map = {{ {missing[0]} = "ITS NAME IN THE SOURCE" }}, or fix it here',
+        )
     return config
+
+
+def _check_names(names: Mapping[str, str], point: SourcePoint, target: Target) -> None:
+    for name, source in names.items():
+        if name not in target.parameters:
+            raise StudyError(
+                f"map: the model has no parameter {name!r}",
+                cure='write map = { NAME_IN_THE_MODEL = "NAME_IN_THE_SOURCE" }',
+            )
+        if source not in point.config:
+            raise StudyError(
+                f"map: the source has no parameter {source!r}",
+                cure=suggestion(source, point.config),
+            )
 
 
 def _solutions(

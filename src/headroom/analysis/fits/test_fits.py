@@ -242,6 +242,35 @@ def test_what_cannot_be_fitted_is_not_run_and_says_why(
     assert predict.points[0].done == 0
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason", "cure"),
+    [
+        ({'mean"]': 'mean"]\nmap = { rho = "utilization" }'},
+         "the model has no parameter 'rho'", "map = {"),
+        ({'mean"]': 'mean"]\nmap = { utilization = "rho" }'},
+         "the source has no parameter 'rho'", "utilization"),
+        ({"mmc": "mm1", ", servers = 3": "", ", servers = [1, 8]": "",
+          'predict"\nsystem = { name = "model", model = "mm1"':
+          'predict"\nsystem = { name = "model", model = "mmc"',
+          "[0.85]": "[0.85]\nfactors.servers = [2]"},
+         "the source has no 'servers', which is a factor here", "map = { servers"),
+    ],
+)  # fmt: skip
+def test_least_squares_says_which_parameter_its_source_lacks(
+    tmp_path: Path, changes: dict[str, str], reason: str, cure: str
+) -> None:
+    text = QUEUE.replace("20_000", "200")
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    plan = planned(tmp_path, text)
+    with opened(plan) as journal:
+        run_all(plan, journal)
+        _, fit = predicted(analysed(plan, journal))
+    assert fit.state == "refused"
+    assert reason in fit.reason
+    assert cure in fit.cure
+
+
 @pytest.mark.usefixtures("_fakes")
 def test_a_chain_of_fits_waits_and_fails_as_one(tmp_path: Path) -> None:
     text = FAKE.format(column="fake-model")
