@@ -174,15 +174,27 @@ def _fitted_range(experiment: ExperimentResult | None, factor: str) -> tuple[flo
 
 
 def _names(pairs: Sequence[PredictedPair]) -> list[str]:
-    """Return the levels in which the points of a claim differ."""
+    """Return the levels that tell the points of a claim apart, as few as possible."""
     if len(pairs) == 1:
         return [format_levels(pairs[0].levels)]
-    keys = (
-        [key for key in pairs[0].levels if len({str(pair.levels.get(key)) for pair in pairs}) > 1]
-        if pairs
-        else []
-    )
+    keys = telling_factors(pairs) if pairs else []
     return [format_levels({key: pair.levels[key] for key in keys}) for pair in pairs]
+
+
+def telling_factors(pairs: Sequence[PredictedPair]) -> list[str]:
+    """Return factors whose levels tell pairs apart; zipped ones follow from others.
+
+    Factors that both experiments know come first.
+    """
+    first = pairs[0]
+    kept: list[str] = []
+    count = 1
+    for key in sorted(first.levels, key=lambda name: name not in first.to_levels):
+        told = len({tuple(str(pair.levels.get(one)) for one in [*kept, key]) for pair in pairs})
+        if told > count:
+            kept.append(key)
+            count = told
+    return [key for key in first.levels if key in kept]
 
 
 def _pair_row(pair: PredictedPair, name: str, claim: ClaimResult) -> Row:

@@ -7,6 +7,7 @@ from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import FigureChoice, Level, Mark
 from headroom.analysis.results import (
     ExperimentResult,
+    PredictedPair,
     PrintedPoint,
     Resource,
     Saturation,
@@ -18,6 +19,7 @@ from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.figures.inputs import Bars, Curve, Rows, Squares, TradeOff
 from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
+from headroom.report.opening.evidence import telling_factors
 from headroom.report.opening.pictures import pictures_of, small_figure
 from headroom.report.opening.screen import MOST_PANELS, opening_of
 from tests.support.example_answers import (
@@ -297,3 +299,17 @@ def test_predictions_are_a_curve_beside_what_was_measured_and_where_they_were_fi
     assert (measured.label, predicted.label, predicted.is_dashed) == ("measured", "predicted", True)
     ratios = [p.y / m.y for m, p in zip(measured.dots, predicted.dots, strict=True)]
     assert ratios == pytest.approx([1.05, 1.5, 1.14])
+
+
+def test_zipped_factors_are_not_told_for_a_point_that_others_tell_apart() -> None:
+    def pair(nodes: int, program: str, work: float) -> PredictedPair:
+        return PredictedPair(
+            levels={"work": work, "nodes": nodes, "program": program, "line": 64},
+            to_levels={"program": program, "nodes": nodes}, predicted=1.0, predicted_low=1.0,
+            predicted_high=1.0, measured=1.0, measured_low=1.0, measured_high=1.0, ratio=1.0,
+            low=1.0, high=1.0, verdict="holds",
+        )  # fmt: skip
+
+    pairs = [pair(n, program, work) for n in (2, 4) for program, work in (("lu", 3), ("fft", 9))]
+    assert telling_factors(pairs) == ["nodes", "program"]
+    assert telling_factors(pairs[:2]) == ["program"]
