@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Cause: of 512 clients some waited 24 s, as the system had forgotten the last step of opening.
+    /// Clients beyond the list lose the last step of opening, and wait until TCP repeats it.
     #[tokio::test]
     async fn more_clients_than_a_library_lists_by_default_are_open_before_one_is_accepted() {
         let path = "/proc/sys/net/core/somaxconn";
