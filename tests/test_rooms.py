@@ -24,6 +24,7 @@ LAYER_USES = {
         "hook": (),
         "machine": ("programs", "protocol"),
         "programs": (),
+        "traced": ("hook", "machine", "protocol"),
     },
 }
 """Layer -> its rooms -> the other rooms that they may use."""

@@ -40,9 +40,26 @@ const PROGRAMS: &[&str] = &[
     "simulation/kernel/random/stream.rs",
 ];
 
+const TRACED: &[&str] = &[
+    "memory/stack_distance.rs",
+    "systems/shared_memory/hook/chunks.rs",
+    "systems/shared_memory/hook/decode.rs",
+    "systems/shared_memory/hook/events.rs",
+    "systems/shared_memory/hook/format.rs",
+    "systems/shared_memory/hook/merge.rs",
+    "systems/shared_memory/hook/reader.rs",
+    "systems/shared_memory/hook/runtime",
+    "systems/shared_memory/traced/memory.rs",
+    "systems/shared_memory/traced/mod.rs",
+    "systems/shared_memory/traced/player.rs",
+    "systems/shared_memory/traced/survey.rs",
+    "systems/shared_memory/traced/threads.rs",
+];
+
 /// Variables of the compiler, and what each is a hash of.
 pub const CODE: &[(&str, &[&[&str]])] = &[
     ("HEADROOM_CHECKER", &[CHECKER]),
     ("HEADROOM_MACHINE", &[MACHINE]),
     ("HEADROOM_PROGRAMS", &[PROGRAMS]),
+    ("HEADROOM_TRACED", &[MACHINE, TRACED]),
 ];

@@ -9,6 +9,8 @@ pub mod machine;
 #[cfg(target_os = "linux")]
 pub mod programs;
 pub mod protocol;
+#[cfg(target_os = "linux")]
+pub mod traced;
 
 /// The layer.
 pub const LAYER: SharedMemory = SharedMemory;
@@ -26,6 +28,7 @@ impl super::Layer for SharedMemory {
             hook::bindings::register(module)?;
             machine::bindings::register(module)?;
             programs::bindings::register(module)?;
+            traced::bindings::register(module)?;
         }
         Ok(())
     }

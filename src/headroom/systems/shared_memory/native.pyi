@@ -27,6 +27,25 @@ def simulate_program(setup: bytes, program: bytes, *, seed: int) -> dict[str, An
     taken away). Raises `ValueError`.
     """
 
+TRACED_CODE: str
+"""Hash of the sources of machines and of the reader of traces."""
+
+def allocation_sites(path: str) -> tuple[list[int], str]:
+    """Return the sites of a trace's allocations, and the maps of its program.
+
+    Raises as `simulate_recording`.
+    """
+
+def simulate_recording(path: str, setup: bytes, *, instructions_per_access: int) -> dict[str, Any]:
+    """Simulate the trace of a program; see `headroom.systems.shared_memory.far_memory.system`.
+
+    Returns what `simulate_program` does, but for `allocations`; and `threads`, `groups` of
+    allocations (site, number, bytes; the first is all other memory), `code` (site, group, accesses,
+    time (s) outside of the node), `hot` lines (address, group, offset in the allocation, copies
+    that nodes and that processors lost), and the program's `maps`. Raises `EOFError` if the trace
+    is empty or was cut, `RuntimeError` if it is damaged, `ValueError` if it cannot be simulated.
+    """
+
 def conditions(protocol: str) -> list[tuple[str, str]]:
     """Return the conditions of a protocol: name and sentence.
 

@@ -3,7 +3,7 @@
 //! Stamps are handed out in ascending order, and an event that follows some stamps after all of
 //! these (`runtime/format.h`); so a lock is released before another thread acquires it. Between
 //! two such events the threads take turns of some accesses. A turn is given to a thread only if the
-//! words of all running threads are there, as far as they come within [`PATIENCE`] chunks of each
+//! words of all running threads are there, as far as they come within [`Pace::patience`] chunks of each
 //! thread: a thread that writes nothing for so long is assumed to be at rest.
 //!
 //! Invariant: the order depends on the trace alone, and at most the given memory is used: when it
@@ -28,6 +28,8 @@ pub struct Pace {
     pub turn_accesses: usize,
     /// Words of 8 bytes that are kept while a thread has to wait.
     pub most_words: usize,
+    /// Chunks that each live thread may write while a merge waits for one of another thread.
+    pub patience: u64,
 }
 
 impl Default for Pace {
@@ -35,6 +37,7 @@ impl Default for Pace {
         Self {
             turn_accesses: 32,
             most_words: 1 << 25,
+            patience: PATIENCE,
         }
     }
 }
@@ -111,7 +114,7 @@ impl<R: Read, S: Events> Merge<'_, R, S> {
     /// True while a thread that may be running has nothing to hand out.
     fn needs_more(&self) -> bool {
         let live = self.lanes.values().filter(|lane| !lane.has_ended).count();
-        let patience = PATIENCE * live as u64;
+        let patience = self.pace.patience * live as u64;
         !self.is_over
             && self.waiting_words < self.pace.most_words
             && (live == 0

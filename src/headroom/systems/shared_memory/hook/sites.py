@@ -86,7 +86,7 @@ def resolve(sites: Sequence[int], maps: str) -> list[Place]:
         at = bisect_right(starts, site - 1) - 1
         if at >= 0 and site - 1 < mapped[at].end:
             part = mapped[at]
-            found[site] = part.path, _unmoved(part.path, site - 1 - part.start + part.offset)
+            found[site] = part.path, unmoved(part.path, site - 1 - part.start + part.offset)
     lines = {
         path: _lines(path, sorted({address for other, address in found.values() if other == path}))
         for path in {path for path, _ in found.values()}
@@ -122,7 +122,7 @@ def _segments(path: str) -> tuple[tuple[int, int, int], ...]:
     return tuple((row[2], row[3], row[5]) for row in rows if row[0] == _LOADED)
 
 
-def _unmoved(path: str, offset: int) -> int:
+def unmoved(path: str, offset: int) -> int:
     """Return the address that debug information uses for a place in a file."""
     for start, address, length in _segments(path):
         if start <= offset < start + length:

@@ -202,6 +202,7 @@ fn a_stamp_that_never_comes_stops_nothing_for_ever() {
         Pace {
             turn_accesses: 1,
             most_words: 50,
+            ..Pace::default()
         },
     )
     .expect("sound");
@@ -495,7 +496,7 @@ proptest! {
         if is_cut {
             trace.truncate(cut.index(trace.len()));
         }
-        let (read, merged) = (logged(&trace), merged(&trace, Pace { turn_accesses: 3, most_words }));
+        let (read, merged) = (logged(&trace), merged(&trace, Pace { turn_accesses: 3, most_words, ..Pace::default() }));
         if let (Ok((read, report)), Ok((merged, _))) = (read, merged)
             && report.missing.is_empty()
         {

@@ -105,6 +105,16 @@ pub fn page_count(allocations: &[Allocation]) -> usize {
 }
 
 impl Users {
+    /// Return the users of pages: accesses by page and node, a bit for each part that one node uses
+    /// alone, and the first user of each page.
+    pub fn new(counts: Vec<Vec<u64>>, alone: Vec<u64>, first: Vec<Option<u8>>) -> Self {
+        Self {
+            counts,
+            alone,
+            first,
+        }
+    }
+
     /// Run a program, `cpus` of whose threads are on each node, and note who uses its pages.
     #[allow(clippy::cast_possible_truncation, reason = "at most 64 nodes")]
     pub fn of<P: Program>(program: &P, nodes: u8, cpus: u8) -> Self {
@@ -134,9 +144,9 @@ impl Users {
             once & !more
         });
         let first = (0..pages).map(|page| {
-            let touched = touches.iter().enumerate();
-            let touched = touched.filter(|(_, one)| one.counts[page] > 0);
-            let first = touched.min_by_key(|(_, one)| one.first[page]);
+            let users = touches.iter().enumerate();
+            let users = users.filter(|(_, one)| one.counts[page] > 0);
+            let first = users.min_by_key(|(_, one)| one.first[page]);
             first.map(|(thread, _)| node_of(thread))
         });
         Self {
@@ -165,23 +175,56 @@ impl Users {
             let own = allocation.bytes.div_ceil(1 << PAGE_BITS) as usize;
             for (page, cut) in (first..first + own).zip(equal_cut(own, nodes)) {
                 let address = (page as u64) << PAGE_BITS;
-                let home = match rule {
-                    PlacementName::EqualCut => Some(cut),
-                    PlacementName::Interleave => None,
-                    PlacementName::Owner => program
+                let owner = || {
+                    program
                         .owner(address)
-                        .map(|thread| (thread / usize::from(cpus)) as u8),
-                    PlacementName::FirstTouch => self.first[page],
-                    PlacementName::Most => self.most(page),
+                        .map(|thread| (thread / usize::from(cpus)) as u8)
                 };
-                homes[page] = home.or(homes[page]);
-                let is_alone = self.counts[page].iter().filter(|count| **count > 0).count() <= 1;
-                let is_moved = moves != MovesPrivate::Nothing && is_alone;
-                if nodes == 1 || is_moved || allocation.is_private_to.is_some() {
+                homes[page] = self.home(page, rule, cut, owner).or(homes[page]);
+                let is_private = self.is_private(page, nodes, moves);
+                if is_private || allocation.is_private_to.is_some() {
                     homes[page] = None;
                 }
             }
         }
+        self.placed(homes, nodes, moves)
+    }
+
+    /// Place pages of a program that has no owners; an equal cut is one of all pages.
+    pub fn place_pages(&self, rule: PlacementName, nodes: u8, moves: MovesPrivate) -> Placement {
+        let count = self.counts.len();
+        let plain = interleaved(count, nodes).zip(equal_cut(count, nodes));
+        let homes = plain.enumerate().map(|(page, (turn, cut))| {
+            let home = self.home(page, rule, cut, || None).unwrap_or(turn);
+            (!self.is_private(page, nodes, moves)).then_some(home)
+        });
+        self.placed(homes.collect(), nodes, moves)
+    }
+
+    /// Return the home of a page by a rule; None where pages take turns.
+    fn home(
+        &self,
+        page: usize,
+        rule: PlacementName,
+        cut: u8,
+        owner: impl FnOnce() -> Option<u8>,
+    ) -> Option<u8> {
+        match rule {
+            PlacementName::EqualCut => Some(cut),
+            PlacementName::Interleave => None,
+            PlacementName::Owner => owner(),
+            PlacementName::FirstTouch => self.first[page],
+            PlacementName::Most => self.most(page),
+        }
+    }
+
+    /// Return whether a page is private because of its users.
+    fn is_private(&self, page: usize, nodes: u8, moves: MovesPrivate) -> bool {
+        let users = self.counts[page].iter().filter(|count| **count > 0).count();
+        nodes == 1 || (moves != MovesPrivate::Nothing && users <= 1)
+    }
+
+    fn placed(&self, homes: Vec<Option<u8>>, nodes: u8, moves: MovesPrivate) -> Placement {
         let placement = Placement::new(nodes, homes);
         match moves {
             MovesPrivate::Parts => placement.with_private_parts(self.alone.clone()),

@@ -9,7 +9,7 @@
 use serde::Deserialize;
 
 use super::placement::Placement;
-use super::word::Recorder;
+use super::word::{Recorder, Sync};
 use crate::systems::shared_memory::programs::watch::Watch;
 
 /// Lines of shared memory that a processor's caches keep.
@@ -123,14 +123,17 @@ impl Level {
         (old != EMPTY).then_some(old)
     }
 
-    fn remove(&mut self, line: u64) {
+    /// Remove a line; return whether it was there.
+    fn remove(&mut self, line: u64) -> bool {
         let set = self.set(line);
-        if let Some(way) = set.iter().position(|entry| entry >> FLAG_BITS == line) {
+        let found = set.iter().position(|entry| entry >> FLAG_BITS == line);
+        if let Some(way) = found {
             set[way..].rotate_left(1);
             if let Some(last) = set.last_mut() {
                 *last = EMPTY;
             }
         }
+        found.is_some()
     }
 }
 
@@ -170,8 +173,9 @@ impl<'p> Processor<'p> {
         }
     }
 
+    /// Access memory.
     #[inline]
-    fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
+    pub fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
         self.accesses += 1;
         self.recorder.compute(1);
         let first = address >> self.line_bits;
@@ -218,16 +222,13 @@ impl<'p> Processor<'p> {
     fn fetch(&mut self, line: u64, is_shared: bool) {
         let flag = if is_shared { self.flag(line) } else { 0 };
         let mut entry = line << FLAG_BITS | flag;
-        match self.second.as_mut().and_then(|level| level.find(line)) {
-            Some(known) => {
-                self.recorder.near();
-                entry |= *known & DIRTY;
-            }
-            None => {
-                self.fill(line, is_shared);
-                if let Some(old) = self.second.as_mut().and_then(|level| level.insert(entry)) {
-                    self.drop_entry(old);
-                }
+        if let Some(known) = self.second.as_mut().and_then(|level| level.find(line)) {
+            self.recorder.near();
+            entry |= *known & DIRTY;
+        } else {
+            self.fill(line, is_shared);
+            if let Some(old) = self.second.as_mut().and_then(|level| level.insert(entry)) {
+                self.drop_entry(old);
             }
         }
         if let Some(old) = self.first.insert(entry)
@@ -312,22 +313,70 @@ impl<'p> Processor<'p> {
 
     /// Forget which shared lines were written: others may have taken them since.
     fn clean(&mut self) {
-        for line in &self.written {
-            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
-                let set = level.set(*line);
-                if let Some(entry) = set.iter_mut().find(|entry| **entry >> FLAG_BITS == *line) {
-                    *entry &= !DIRTY;
-                }
+        for line in std::mem::take(&mut self.written) {
+            self.clean_line(line);
+            self.written.push(line);
+        }
+    }
+
+    /// Keep a line, but announce its next write.
+    pub fn clean_line(&mut self, line: u64) {
+        for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+            let set = level.set(line);
+            if let Some(entry) = set.iter_mut().find(|entry| **entry >> FLAG_BITS == line) {
+                *entry &= !DIRTY;
             }
         }
+    }
+
+    /// Drop a line that another processor writes; return whether it was there.
+    pub fn drop_line(&mut self, line: u64) -> bool {
+        let mut was_there = false;
+        for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+            was_there |= level.remove(line);
+        }
+        was_there
+    }
+
+    /// Write shared lines back and drop them, where software does this when threads synchronise.
+    pub fn synchronise(&mut self) {
+        if self.keeps == Keeps::UntilBarrier {
+            self.flush();
+        }
+    }
+
+    /// Execute instructions that use no memory.
+    #[inline]
+    pub fn work(&mut self, instructions: u32) {
+        self.recorder.compute(instructions.into());
+    }
+
+    /// Give a signal.
+    pub fn post(&mut self, signal: u32) {
+        self.recorder.post(signal);
+    }
+
+    /// Await a signal.
+    pub fn wait(&mut self, signal: u32, posts: u32, sync: Sync) {
+        self.recorder.wait(signal, posts, sync);
+    }
+
+    /// Return the words of this phase that are complete.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        self.recorder.words()
+    }
+
+    /// Return the words so far and go on: the phase has not ended.
+    pub fn take_words(&mut self) -> Vec<u64> {
+        self.written.clear();
+        std::mem::take(&mut self.recorder).finish()
     }
 
     /// Drop lines that another processor has written.
     pub fn invalidate(&mut self, lines: &[u64]) {
         for &line in lines {
-            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
-                level.remove(line);
-            }
+            self.drop_line(line);
         }
     }
 }
@@ -343,7 +392,7 @@ impl Watch for Processor<'_> {
     }
     #[inline]
     fn compute(&mut self, instructions: u32) {
-        self.recorder.compute(instructions.into());
+        self.work(instructions);
     }
     fn lock(&mut self, lock: u32) {
         self.recorder.lock(lock.into());

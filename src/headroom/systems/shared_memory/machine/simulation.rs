@@ -178,7 +178,8 @@ fn end_phase<C: Protocol>(
     engine.run_phase(&words)
 }
 
-fn totals(accounts: &[Account]) -> [Time; KINDS] {
+/// Return the times of all processors together.
+pub fn totals(accounts: &[Account]) -> [Time; KINDS] {
     let mut sums = [0; KINDS];
     for account in accounts {
         for (sum, time) in sums.iter_mut().zip(account.times) {
@@ -188,7 +189,8 @@ fn totals(accounts: &[Account]) -> [Time; KINDS] {
     sums
 }
 
-fn differences(moments: &[(Time, [Time; KINDS])]) -> Vec<Moment> {
+/// Return what was spent between the moments of sums.
+pub fn differences(moments: &[(Time, [Time; KINDS])]) -> Vec<Moment> {
     let mut before = [0; KINDS];
     let of = |&(end, sums): &(Time, [Time; KINDS])| {
         let mut spent_s = [0.0; KINDS];
@@ -204,7 +206,8 @@ fn differences(moments: &[(Time, [Time; KINDS])]) -> Vec<Moment> {
     moments.iter().map(of).collect()
 }
 
-fn utilizations<C: Protocol>(engine: &Engine<'_, C>) -> [f64; 4] {
+/// Return the largest utilization of a station of each kind: I/O bus, controller, bus, link.
+pub fn utilizations<C: Protocol>(engine: &Engine<'_, C>) -> [f64; 4] {
     let elapsed = engine.elapsed().max(1) as f64;
     let mut most = [0.0_f64; 4];
     for node in &engine.ring.nodes {
@@ -243,7 +246,7 @@ fn by_allocation(allocations: &[Allocation], pages: &[Remote]) -> Vec<OfAllocati
 }
 
 /// Return accesses of shared memory by node and home.
-fn sharing(users: &Users, placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
+pub fn sharing(users: &Users, placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
     let wide = usize::from(nodes);
     let mut matrix = vec![vec![0; wide]; wide];
     for (page, counts) in (0_u64..).zip(&users.counts) {
@@ -259,7 +262,7 @@ fn sharing(users: &Users, placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
 }
 
 /// Return the accesses of other homes and of the own one.
-fn split(sharing: &[Vec<u64>]) -> [u64; 2] {
+pub fn split(sharing: &[Vec<u64>]) -> [u64; 2] {
     let mut sums = [0; 2];
     for (node, row) in sharing.iter().enumerate() {
         for (home, count) in row.iter().enumerate() {

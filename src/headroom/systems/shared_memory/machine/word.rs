@@ -3,9 +3,9 @@
 //! | bits | access | else |
 //! | --- | --- | --- |
 //! | 62, 63 | 0 read, 1 write | 2 |
-//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock, 3 near, 4 private |
+//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock, 3 near, 4 private, 5 post, 6 to 8 await |
 //! | 48 to 55 | instructions before | |
-//! | 0 to 47 | address | instructions, the lock's number, or accesses |
+//! | 0 to 47 | address | instructions, the lock's number, accesses, or posts (20 to 47) and signal |
 
 const KIND_BITS: u32 = 62;
 const SIZE_BITS: u32 = 56;
@@ -16,6 +16,22 @@ pub const ADDRESS_END: u64 = 1 << BEFORE_BITS;
 const MOST_BEFORE: u64 = 0xFF;
 /// Bytes (B) of the largest access.
 pub const MOST_BYTES: u32 = 64;
+const SIGNAL_BITS: u32 = 20;
+/// Signals have numbers below this.
+pub const SIGNALS_END: u32 = 1 << SIGNAL_BITS;
+/// Posts of a signal at most.
+pub const MOST_POSTS: u32 = (1 << (BEFORE_BITS - SIGNAL_BITS)) - 1;
+
+/// What a processor waits for, which decides what the wait costs besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// Another thread's start or end: no more.
+    Thread,
+    /// A lock.
+    Lock,
+    /// A barrier.
+    Barrier,
+}
 
 /// A word, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +57,17 @@ pub enum Action {
     Near(u64),
     /// Accesses of private memory.
     Private(u64),
+    /// Gives a signal, after all its node's posted writes.
+    Post(u32),
+    /// Waits until a signal was given some times.
+    Await {
+        /// The signal.
+        signal: u32,
+        /// How often.
+        posts: u32,
+        /// What it stands for.
+        sync: Sync,
+    },
 }
 
 impl Action {
@@ -61,7 +88,17 @@ impl Action {
             (_, 1) => Self::Lock(value),
             (_, 2) => Self::Unlock(value),
             (_, 3) => Self::Near(value),
-            (_, _) => Self::Private(value),
+            (_, 4) => Self::Private(value),
+            (_, 5) => Self::Post(value as u32),
+            (_, what) => Self::Await {
+                signal: value as u32 & (SIGNALS_END - 1),
+                posts: (value >> SIGNAL_BITS) as u32,
+                sync: match what {
+                    6 => Sync::Thread,
+                    7 => Sync::Lock,
+                    _ => Sync::Barrier,
+                },
+            },
         }
     }
 }
@@ -123,6 +160,27 @@ impl Recorder {
         self.words.push(special(2, lock));
     }
 
+    /// Note that a signal is given.
+    pub fn post(&mut self, signal: u32) {
+        debug_assert!(signal < SIGNALS_END);
+        self.flush();
+        self.words.push(special(5, signal.into()));
+    }
+
+    /// Note that a signal is awaited.
+    pub fn wait(&mut self, signal: u32, posts: u32, sync: Sync) {
+        debug_assert!(signal < SIGNALS_END && posts <= MOST_POSTS);
+        self.flush();
+        let what = 6 + sync as u64;
+        let value = u64::from(posts) << SIGNAL_BITS | u64::from(signal);
+        self.words.push(special(what, value));
+    }
+
+    /// Return the words that are complete.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Return the words so far.
     pub fn finish(mut self) -> Vec<u64> {
         self.flush();
@@ -150,7 +208,7 @@ fn special(what: u64, value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Recorder};
+    use super::{Action, Recorder, Sync};
     use proptest::prelude::*;
 
     fn actions() -> impl Strategy<Value = Action> {
@@ -168,6 +226,14 @@ mod tests {
             (0..1000_u64).prop_map(Action::Unlock),
             Just(Action::Near(1)),
             Just(Action::Private(1)),
+            (0..super::SIGNALS_END).prop_map(Action::Post),
+            (0..super::SIGNALS_END, 0..=super::MOST_POSTS, 0..3_usize).prop_map(
+                |(signal, posts, sync)| Action::Await {
+                    signal,
+                    posts,
+                    sync: [Sync::Thread, Sync::Lock, Sync::Barrier][sync],
+                }
+            ),
         ]
     }
 
@@ -215,6 +281,8 @@ mod tests {
                     Action::Unlock(lock) => recorder.unlock(lock),
                     Action::Near(_) => recorder.near(),
                     Action::Private(_) => recorder.private(),
+                    Action::Post(signal) => recorder.post(signal),
+                    Action::Await { signal, posts, sync } => recorder.wait(signal, posts, sync),
                 }
             }
             let words = recorder.finish();

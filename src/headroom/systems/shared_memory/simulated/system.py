@@ -72,7 +72,7 @@ def _share(name: str, what: str) -> Metric:
     return Metric(name=f"{name}_share", unit="1", better="none", description=what)
 
 
-_METRICS = (
+METRICS = (
     Metric(name="run_s", unit="s", better="low", description="Time of a run, after its start-up"),
     _share("remote", "Share of all processors' time in accesses that left their node"),
     Metric(
@@ -106,6 +106,7 @@ _METRICS = (
         for station in STATIONS
     ),
 )  # fmt: skip
+"""Metrics of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class SharedMachine:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
-        return _METRICS
+        return METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the simulator and the parameters that the point uses."""
@@ -153,15 +154,7 @@ class SharedMachine:
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse nodes for whose shared memory there are no addresses."""
-        nodes, own = int(config["nodes"]), int(config["shared_bytes"])
-        most = most_shared_bytes(config)
-        if own > most:
-            raise StudyError(
-                f"{nodes} nodes with {own} B of shared memory do not fit in "
-                f"{config['address_bits']}-bit addresses with {config['main_bytes']} B of main "
-                f"memory: at most {max(int(most), 0)} B each",
-                cure="use fewer nodes, less shared memory, or more address_bits",
-            )
+        check_addresses(config)
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate the program once; the seed makes its data."""
@@ -171,8 +164,8 @@ class SharedMachine:
             )
         except ValueError as error:
             raise StudyError(str(error), cure="change the program or the machine") from error
-        _check_home(config, found)
-        return Run(values=_values(config, found), artefacts=tables(found))
+        check_home(config, found)
+        return Run(values=values(config, found), artefacts=tables(found))
 
 
 def most_shared_bytes(config: Mapping[str, Value]) -> float:
@@ -187,7 +180,21 @@ def most_shared_bytes(config: Mapping[str, Value]) -> float:
     return space / int(config["nodes"])
 
 
-def _check_home(config: Mapping[str, Value], found: Mapping[str, Any]) -> None:
+def check_addresses(config: Mapping[str, Value]) -> None:
+    """Refuse nodes for whose shared memory there are no addresses."""
+    nodes, own = int(config["nodes"]), int(config["shared_bytes"])
+    most = most_shared_bytes(config)
+    if own > most:
+        raise StudyError(
+            f"{nodes} nodes with {own} B of shared memory do not fit in "
+            f"{config['address_bits']}-bit addresses with {config['main_bytes']} B of main "
+            f"memory: at most {max(int(most), 0)} B each",
+            cure="use fewer nodes, less shared memory, or more address_bits",
+        )
+
+
+def check_home(config: Mapping[str, Value], found: Mapping[str, Any]) -> None:
+    """Refuse a program for whose memory a node has no room."""
     needed, there = max(found["home_bytes"]), int(config["shared_bytes"])
     if needed > there:
         raise StudyError(
@@ -196,7 +203,8 @@ def _check_home(config: Mapping[str, Value], found: Mapping[str, Any]) -> None:
         )
 
 
-def _values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, float]:
+def values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, float]:
+    """Return the metrics of a run as the compiled part reports it."""
     spent = dict(zip(native.TIME_KINDS, zip(*found["spent_s"], strict=True), strict=True))
     counts = dict(zip(native.TIME_KINDS, zip(*found["counts"], strict=True), strict=True))
     processors = len(found["spent_s"])

@@ -18,17 +18,17 @@ def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
     allocations: list[tuple[str, int, int, float, int]] = found["allocations"]
     by_time = sorted(allocations, key=lambda row: -row[3])
     return (
-        _table(
+        table(
             "allocations.csv",
             ("allocation", "bytes", "accesses to other nodes", "time s", "copies taken away"),
             by_time,
         ),
-        _table(
+        table(
             "sharing.csv",
             ("accesses of node", *(f"memory of node {home}" for home in range(nodes))),
             ([node, *row] for node, row in enumerate(found["sharing"])),
         ),
-        _table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
+        table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
     )
 
 
@@ -51,7 +51,8 @@ def phases(moments: Sequence[tuple[float, Sequence[float]]]) -> list[tuple[float
     return merged
 
 
-def _table(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Artefact:
+def table(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Artefact:
+    """Return a table with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

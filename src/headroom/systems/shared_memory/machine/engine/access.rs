@@ -205,6 +205,7 @@ impl<P: Protocol> Engine<'_, P> {
             page.count += 1;
             page.time += time;
         }
+        self.note_tag(index, 1, time);
     }
 
     /// Let a processor wait if its node has as many posted writes as it can have.

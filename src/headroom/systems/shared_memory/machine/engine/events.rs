@@ -128,6 +128,9 @@ impl<P: Protocol> Engine<'_, P> {
         {
             self.pages[page].invalidations += 1;
         }
+        if let Some(lines) = self.lost_copies.get_mut(usize::from(place.home)) {
+            lines[place.number as usize] += 1;
+        }
     }
 
     /// Take an answer of the home without a cache; no processor waits for the end of a posted write.
@@ -164,15 +167,13 @@ impl<P: Protocol> Engine<'_, P> {
         for index in self.cpus_of(node) {
             let cpu = &mut self.cpus[index];
             match cpu.waits {
-                Waits::Room(kind) => {
-                    cpu.account.times[kind as usize] += now.max(cpu.clock) - cpu.since;
-                    cpu.clock = now.max(cpu.clock);
-                    cpu.waits = Waits::No;
-                }
+                Waits::Room(kind) => self.retry(index, kind, now),
                 // A barrier waits until all see what was written before it.
                 Waits::End if are_all_done && cpu.clock < now => {
-                    cpu.account.times[Spent::Remote as usize] += now - cpu.clock;
+                    let time = now - cpu.clock;
+                    cpu.account.times[Spent::Remote as usize] += time;
                     cpu.clock = now;
+                    self.note_tag(index, 0, time);
                 }
                 _ => {}
             }
@@ -195,12 +196,21 @@ impl<P: Protocol> Engine<'_, P> {
     /// Let the processors of a node try again that wait for a line to become idle.
     pub(super) fn wake(&mut self, node: u8, now: Time) {
         for index in self.cpus_of(node) {
-            let cpu = &mut self.cpus[index];
-            if let Waits::Line(_, kind) = cpu.waits {
-                cpu.account.times[kind as usize] += now.max(cpu.clock) - cpu.since;
-                cpu.clock = now.max(cpu.clock);
-                cpu.waits = Waits::No;
+            if let Waits::Line(_, kind) = self.cpus[index].waits {
+                self.retry(index, kind, now);
             }
+        }
+    }
+
+    /// Let a processor try its access again.
+    fn retry(&mut self, index: usize, kind: Spent, now: Time) {
+        let cpu = &mut self.cpus[index];
+        let time = now.max(cpu.clock) - cpu.since;
+        cpu.account.times[kind as usize] += time;
+        cpu.clock = now.max(cpu.clock);
+        cpu.waits = Waits::No;
+        if kind == Spent::Remote {
+            self.note_tag(index, 0, time);
         }
     }
 

@@ -18,7 +18,7 @@ use super::network::Ring;
 use super::placement::{PAGE_BITS, Page, Placement};
 use super::server::Time;
 use super::spec::{MachineSpec, Times};
-use super::word::Action;
+use super::word::{Action, Sync};
 use crate::systems::shared_memory::protocol::{Agent, Effect, LocalOp, Message, Op, Protocol};
 
 /// A line of shared memory: its home and its number there.
@@ -49,7 +49,7 @@ enum Waits {
     Line(Place, Spent),
     /// One of the node's posted writes has to end first: the access is then tried again.
     Room(Spent),
-    /// A lock.
+    /// A lock, or a signal.
     Lock,
     /// The end of the phase.
     End,
@@ -73,7 +73,7 @@ struct Cpu<L> {
     account: Account,
 }
 
-/// Accesses of a page that left their node.
+/// Accesses that left their node, of a page or a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remote {
     /// Number.
@@ -88,6 +88,16 @@ pub struct Remote {
 struct Lock {
     holder: Option<usize>,
     queue: VecDeque<usize>,
+}
+
+/// A signal that processors give and await.
+#[derive(Clone, Debug, Default)]
+struct Signal {
+    posts: u32,
+    /// When it was given last.
+    clock: Time,
+    /// Who waits, for how many posts, and what for.
+    queue: Vec<(usize, u32, Sync)>,
 }
 
 impl<L> Cpu<L> {
@@ -115,10 +125,17 @@ pub struct Engine<'p, P: Protocol> {
     frames: Vec<Frames<P>>,
     cpus: Vec<Cpu<P::Line>>,
     locks: BTreeMap<u64, Lock>,
+    signals: Vec<Signal>,
     /// Lines with a posted write in progress, by node.
     posted: Vec<Vec<Place>>,
     /// What left its node, by page.
     pub pages: Vec<Remote>,
+    /// A tag of each word, by processor; none if nobody asked.
+    tags: Vec<Vec<u32>>,
+    /// What left its node, by tag; see [`Self::run_tagged`].
+    pub of_tags: Vec<Remote>,
+    /// Copies that another node's write took away, by home and line; see [`Self::watch_lines`].
+    pub lost_copies: Vec<Vec<u32>>,
     /// When the accounts began.
     began: Time,
     /// Stations, with their counts.
@@ -178,8 +195,12 @@ impl<'p, P: Protocol> Engine<'p, P> {
                 .map(cpu)
                 .collect(),
             locks: BTreeMap::new(),
+            signals: Vec::new(),
             posted: vec![Vec::new(); usize::from(spec.nodes)],
             pages: vec![Remote::default(); placement.len()],
+            tags: Vec::new(),
+            of_tags: Vec::new(),
+            lost_copies: Vec::new(),
             began: 0,
             ring: Ring::new(spec.nodes),
             events: BinaryHeap::new(),
@@ -200,6 +221,43 @@ impl<'p, P: Protocol> Engine<'p, P> {
     /// There is not one list for each processor, a lock is given back by a processor that does not
     /// have it, or all processors wait for locks.
     pub fn run_phase(&mut self, words: &[&[u64]]) -> Result<(), String> {
+        self.run_words(words)?;
+        self.meet(if self.cpus.len() > 1 {
+            self.times.barrier
+        } else {
+            0
+        });
+        Ok(())
+    }
+
+    /// Count copies that are taken away by line from now on.
+    pub fn watch_lines(&mut self) {
+        self.lost_copies = self.homes.iter().map(|home| vec![0; home.len()]).collect();
+    }
+
+    /// Run a list of words for each processor, as [`Self::run_words`], and note what leaves its
+    /// node by the tag of its word, below `tag_count`; 0 takes what belongs to no word.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::run_words`].
+    pub fn run_tagged(
+        &mut self,
+        words: &[&[u64]],
+        tags: Vec<Vec<u32>>,
+        tag_count: usize,
+    ) -> Result<(), String> {
+        self.of_tags.resize(tag_count.max(1), Remote::default());
+        self.tags = tags;
+        self.run_words(words)
+    }
+
+    /// Run a list of words for each processor to its end; they do not meet there.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::run_phase`].
+    pub fn run_words(&mut self, words: &[&[u64]]) -> Result<(), String> {
         if words.len() != self.cpus.len() {
             let (lists, cpus) = (words.len(), self.cpus.len());
             return Err(format!("{lists} lists of words for {cpus} processors"));
@@ -221,7 +279,6 @@ impl<'p, P: Protocol> Engine<'p, P> {
         if self.cpus.iter().any(|cpu| cpu.waits != Waits::End) {
             return Err("all processors wait for locks: the program has a deadlock".into());
         }
-        self.meet();
         Ok(())
     }
 
@@ -234,15 +291,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
             .min_by_key(|&(_, clock)| clock)
     }
 
-    /// All processors have come to the barrier.
-    fn meet(&mut self) {
-        let last = self.cpus.iter().map(|cpu| cpu.clock).max().unwrap_or(0);
-        let end = last
-            + if self.cpus.len() > 1 {
-                self.times.barrier
-            } else {
-                0
-            };
+    /// All processors wait for the last one, and for some time more.
+    pub fn meet(&mut self, more: Time) {
+        let end = self.clock() + more;
         for cpu in &mut self.cpus {
             cpu.account.spend(Spent::Waiting, end - cpu.clock);
             cpu.clock = end;
@@ -309,6 +360,29 @@ impl<'p, P: Protocol> Engine<'p, P> {
                     // The next holder may come before this processor's next access.
                     return self.unlock(index, lock);
                 }
+                Action::Post(signal) => {
+                    if self.posted[usize::from(node)].is_empty() {
+                        cpu.next += 1;
+                        self.post_signal(index, signal);
+                    } else {
+                        self.wait(index, Waits::Room(Spent::Remote));
+                    }
+                    return Ok(());
+                }
+                Action::Await {
+                    signal,
+                    posts,
+                    sync,
+                } => {
+                    cpu.next += 1;
+                    if !self.await_signal(index, signal, posts, sync) {
+                        return Ok(());
+                    }
+                    if self.cpus[index].clock > bound {
+                        return Ok(());
+                    }
+                    continue;
+                }
             }
             let cpu = &mut self.cpus[index];
             cpu.next += 1;
@@ -356,6 +430,66 @@ impl<'p, P: Protocol> Engine<'p, P> {
             cpu.waits = Waits::No;
         }
         Ok(())
+    }
+
+    fn signal(&mut self, signal: u32) -> &mut Signal {
+        let at = signal as usize;
+        if self.signals.len() <= at {
+            self.signals.resize(at + 1, Signal::default());
+        }
+        &mut self.signals[at]
+    }
+
+    fn post_signal(&mut self, index: usize, signal: u32) {
+        let now = self.cpus[index].clock;
+        let one = self.signal(signal);
+        one.posts += 1;
+        one.clock = one.clock.max(now);
+        let (posts, clock) = (one.posts, one.clock);
+        let ready: Vec<_> = one.queue.extract_if(.., |wait| wait.1 <= posts).collect();
+        for (waiter, _, sync) in ready {
+            self.resume(waiter, clock, sync);
+        }
+    }
+
+    /// Await a signal; return whether it was given.
+    fn await_signal(&mut self, index: usize, signal: u32, posts: u32, sync: Sync) -> bool {
+        let one = self.signal(signal);
+        let is_given = one.posts >= posts;
+        let clock = one.clock;
+        if !is_given {
+            one.queue.push((index, posts, sync));
+        }
+        self.wait(index, Waits::Lock);
+        if is_given {
+            self.resume(index, clock, sync);
+        }
+        is_given
+    }
+
+    fn resume(&mut self, index: usize, now: Time, sync: Sync) {
+        let more = match sync {
+            Sync::Lock if self.spec.nodes > 1 => self.times.lock,
+            Sync::Barrier if self.cpus.len() > 1 => self.times.barrier,
+            _ => 0,
+        };
+        let cpu = &mut self.cpus[index];
+        let start = now.max(cpu.clock) + more;
+        cpu.account.spend(Spent::Waiting, start - cpu.since);
+        cpu.clock = start;
+        cpu.waits = Waits::No;
+    }
+
+    /// Note time outside of the node, and accesses that end with it, at the tag of the word.
+    fn note_tag(&mut self, index: usize, count: u64, time: Time) {
+        if self.of_tags.is_empty() {
+            return;
+        }
+        let tags = self.tags.get(index);
+        let tag = tags.and_then(|tags| tags.get(self.cpus[index].next));
+        let one = &mut self.of_tags[tag.map_or(0, |tag| *tag as usize)];
+        one.count += count;
+        one.time += time;
     }
 
     /// Check all lines; between phases nothing is in progress.

@@ -1,0 +1,1 @@
+"""Programs of users on machines with far memory."""
