@@ -169,7 +169,7 @@ def test_the_best_placement_is_faster_than_the_first_touch_of_another_thread(
 
 def test_all_memory_of_one_node_is_private(walk: RunWalk) -> None:
     found = walk(nodes=1, cpus=2)
-    assert found.values["misses"] == found.values["shared_bytes"] == 0.0
+    assert found.values["misses"] == found.values["program_bytes"] == 0.0
 
 
 def test_the_machine_without_a_cache_may_be_another_one(folder: Path) -> None:
