@@ -14,10 +14,7 @@ accesses three times and once. pycachesim simulates one cache, if it is installe
 """
 
 import importlib
-import importlib.util
 import json
-import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +29,7 @@ import numpy as np
 
 from benches.harness import Case, Row, Work, aligned, figure, print_stored
 from benches.peers import rust_programs
+from benches.peers.caches import children_s, without_pycachesim, without_valgrind
 
 CRATE = rust_programs.ROOT / "benches" / "reuse"
 PROGRAM = "cache-sweeps"
@@ -150,11 +148,6 @@ def remembered(work: Callable[[str], float], stream: str) -> Work:
     return lambda: next(rounds)
 
 
-def without_valgrind() -> str:
-    """Return how to get valgrind if it is missing."""
-    return "" if shutil.which("valgrind") else "valgrind is not installed: apt-get install valgrind"
-
-
 def cachegrind(stream: str) -> float:
     """Return the time (ns) of an access under cachegrind."""
     with tempfile.TemporaryDirectory() as folder:
@@ -167,20 +160,6 @@ def cachegrind(stream: str) -> float:
             for times in (1, 3)
         )
     return (thrice - once) / (2 * PEER_ACCESSES) * 1e9
-
-
-def children_s(work: Callable[[], object]) -> float:
-    """Return the processor time (s) of the programs that a work runs."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    work()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def without_pycachesim() -> str:
-    """Return how to get pycachesim if it is missing."""
-    is_there = importlib.util.find_spec("cachesim") is not None
-    return "" if is_there else "pycachesim is not installed: pip install pycachesim"
 
 
 def pycachesim(stream: str) -> float:

@@ -39,20 +39,24 @@ pub enum MovesPrivate {
 /// Accesses of one thread by page.
 #[derive(Clone, Debug)]
 struct Touches {
-    counts: Vec<u32>,
-    /// A bit for each part that was used.
-    parts: Vec<u64>,
-    /// Phase of the first access.
-    first: Vec<u32>,
+    pages: Vec<Touched>,
     phase: u32,
+}
+
+/// Accesses of a page by one thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    count: u32,
+    /// Phase of the first access.
+    first: u32,
+    /// A bit for each part that was used.
+    parts: u64,
 }
 
 impl Touches {
     fn new(pages: usize) -> Self {
         Self {
-            counts: vec![0; pages],
-            parts: vec![0; pages],
-            first: vec![u32::MAX; pages],
+            pages: vec![Touched::default(); pages],
             phase: 0,
         }
     }
@@ -61,11 +65,13 @@ impl Touches {
     #[allow(clippy::cast_possible_truncation, reason = "pages fit in memory")]
     fn touch(&mut self, address: u64) {
         let page = (address >> PAGE_BITS) as usize;
-        if let Some(count) = self.counts.get_mut(page) {
-            *count = count.saturating_add(1);
+        if let Some(page) = self.pages.get_mut(page) {
+            if page.count == 0 {
+                page.first = self.phase;
+            }
+            page.count = page.count.saturating_add(1);
             // A page has as many parts as a word has bits.
-            self.parts[page] |= 1 << (address >> PART_BITS & 63);
-            self.first[page] = self.first[page].min(self.phase);
+            page.parts |= 1 << (address >> PART_BITS & 63);
         }
     }
 }
@@ -89,7 +95,7 @@ impl Watch for Touches {
 #[derive(Clone, Debug)]
 pub struct Users {
     /// By page, then by node.
-    pub counts: Vec<Vec<u64>>,
+    counts: Vec<Vec<u64>>,
     /// A bit for each part that one node uses alone.
     alone: Vec<u64>,
     first: Vec<Option<u8>>,
@@ -115,6 +121,27 @@ impl Users {
         }
     }
 
+    /// Return who uses the pages of a program as far as its placement depends on that: by a rule
+    /// that is fixed before the run, on nothing.
+    pub fn needed_by<P: Program>(
+        rule: PlacementName,
+        moves: MovesPrivate,
+        program: &P,
+        nodes: u8,
+        cpus: u8,
+    ) -> Self {
+        let depends = matches!(rule, PlacementName::FirstTouch | PlacementName::Most);
+        if depends || moves != MovesPrivate::Nothing {
+            return Self::of(program, nodes, cpus);
+        }
+        let pages = page_count(program.allocations());
+        Self {
+            counts: vec![Vec::new(); pages],
+            alone: vec![0; pages],
+            first: vec![None; pages],
+        }
+    }
+
     /// Run a program, `cpus` of whose threads are on each node, and note who uses its pages.
     #[allow(clippy::cast_possible_truncation, reason = "at most 64 nodes")]
     pub fn of<P: Program>(program: &P, nodes: u8, cpus: u8) -> Self {
@@ -129,14 +156,14 @@ impl Users {
         let counts = (0..pages).map(|page| {
             let mut of_nodes = vec![0; usize::from(nodes)];
             for (thread, one) in touches.iter().enumerate() {
-                of_nodes[usize::from(node_of(thread))] += u64::from(one.counts[page]);
+                of_nodes[usize::from(node_of(thread))] += u64::from(one.pages[page].count);
             }
             of_nodes
         });
         let alone = (0..pages).map(|page| {
             let mut of_nodes = vec![0_u64; usize::from(nodes)];
             for (thread, one) in touches.iter().enumerate() {
-                of_nodes[usize::from(node_of(thread))] |= one.parts[page];
+                of_nodes[usize::from(node_of(thread))] |= one.pages[page].parts;
             }
             let (once, more) = of_nodes.iter().fold((0, 0), |(once, more), parts| {
                 (once | parts, more | once & parts)
@@ -145,8 +172,8 @@ impl Users {
         });
         let first = (0..pages).map(|page| {
             let users = touches.iter().enumerate();
-            let users = users.filter(|(_, one)| one.counts[page] > 0);
-            let first = users.min_by_key(|(_, one)| one.first[page]);
+            let users = users.filter(|(_, one)| one.pages[page].count > 0);
+            let first = users.min_by_key(|(_, one)| one.pages[page].first);
             first.map(|(thread, _)| node_of(thread))
         });
         Self {
@@ -154,6 +181,22 @@ impl Users {
             alone: alone.collect(),
             first: first.collect(),
         }
+    }
+
+    /// Return accesses of shared memory by node (rows) and home (columns).
+    pub fn sharing(&self, placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
+        let wide = usize::from(nodes);
+        let mut matrix = vec![vec![0; wide]; wide];
+        for (page, counts) in (0_u64..).zip(&self.counts) {
+            let place = placement.of(page << PAGE_BITS);
+            if place.is_private {
+                continue;
+            }
+            for (row, count) in matrix.iter_mut().zip(counts) {
+                row[usize::from(place.home)] += count;
+            }
+        }
+        matrix
     }
 
     /// Place the pages of a program.
@@ -238,5 +281,42 @@ impl Users {
         let used = counts.filter(|(_, count)| **count > 0);
         used.min_by_key(|(_, count)| std::cmp::Reverse(**count))
             .map(|(node, _)| node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systems::shared_memory::programs::lu::{Lu, Spec};
+
+    #[test]
+    fn rules_that_are_fixed_before_a_run_need_none() {
+        let spec = Spec {
+            order: 64,
+            ..Spec::default()
+        };
+        let program = Lu::new(spec, 4, 1).expect("a small matrix");
+        let known = Users::of(&program, 2, 2);
+        for rule in [
+            PlacementName::EqualCut,
+            PlacementName::Interleave,
+            PlacementName::Owner,
+            PlacementName::FirstTouch,
+            PlacementName::Most,
+        ] {
+            for moves in [MovesPrivate::Nothing, MovesPrivate::Pages] {
+                let needed = Users::needed_by(rule, moves, &program, 2, 2);
+                let placed = needed.place(&program, rule, 2, 2, moves);
+                let expected = known.place(&program, rule, 2, 2, moves);
+                for page in 0..expected.len() as u64 {
+                    let address = page << PAGE_BITS;
+                    assert_eq!(
+                        placed.of(address),
+                        expected.of(address),
+                        "{rule:?} {moves:?}"
+                    );
+                }
+            }
+        }
     }
 }

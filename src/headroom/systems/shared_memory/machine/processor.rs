@@ -8,7 +8,7 @@
 
 use serde::Deserialize;
 
-use super::placement::Placement;
+use super::placement::{PAGE_BITS, Placement};
 use super::word::{Recorder, Sync};
 use crate::systems::shared_memory::programs::watch::Watch;
 
@@ -111,15 +111,28 @@ impl Level {
     fn find(&mut self, line: u64) -> Option<&mut u64> {
         let set = self.set(line);
         let way = set.iter().position(|entry| entry >> FLAG_BITS == line)?;
-        set[..=way].rotate_right(1);
+        // Sets are short: a call that moves memory would cost more than this.
+        let mut moved = set[way];
+        for entry in &mut set[..=way] {
+            std::mem::swap(entry, &mut moved);
+        }
         Some(&mut set[0])
     }
 
+    /// Return the entry of a line, which stays where it is.
+    #[inline]
+    fn peek(&mut self, line: u64) -> Option<&mut u64> {
+        let set = self.set(line);
+        set.iter_mut().find(|entry| **entry >> FLAG_BITS == line)
+    }
+
     /// Put an entry in; return the one that goes.
+    #[inline]
     fn insert(&mut self, entry: u64) -> Option<u64> {
-        let set = self.set(entry >> FLAG_BITS);
-        set.rotate_right(1);
-        let old = std::mem::replace(&mut set[0], entry);
+        let mut old = entry;
+        for entry in self.set(entry >> FLAG_BITS) {
+            std::mem::swap(entry, &mut old);
+        }
         (old != EMPTY).then_some(old)
     }
 
@@ -141,6 +154,8 @@ impl Level {
 #[derive(Debug)]
 pub struct Processor<'p> {
     placement: &'p Placement,
+    /// Node to which it belongs.
+    pub node: u8,
     /// Home whose memory needs no care of software; None if there is none.
     own_home: Option<u8>,
     keeps: Keeps,
@@ -150,8 +165,13 @@ pub struct Processor<'p> {
     recorder: Recorder,
     /// Shared lines written in this phase.
     written: Vec<u64>,
-    /// Accesses, also those that the caches answer.
-    pub accesses: u64,
+    /// Shared lines fetched in this phase, if the barrier drops them; one may be there twice, and
+    /// as many as there are entries may be not all.
+    fetched: Vec<u64>,
+    /// Accesses of each page, of all phases.
+    pub uses: Vec<u64>,
+    /// Accesses before the account began.
+    earlier: u64,
 }
 
 impl<'p> Processor<'p> {
@@ -162,6 +182,7 @@ impl<'p> Processor<'p> {
             (spec.l2_bytes > 0).then(|| Level::new(spec.l2_bytes, spec.l2_ways, spec.line_bytes));
         Self {
             placement,
+            node,
             own_home: is_own_safe.then_some(node),
             keeps: spec.keeps,
             line_bits: spec.line_bytes.trailing_zeros(),
@@ -169,14 +190,29 @@ impl<'p> Processor<'p> {
             second,
             recorder: Recorder::default(),
             written: Vec::new(),
-            accesses: 0,
+            fetched: Vec::new(),
+            uses: vec![0; placement.len()],
+            earlier: 0,
         }
+    }
+
+    /// Forget the accesses so far.
+    pub fn start_account(&mut self) {
+        self.earlier = self.uses.iter().sum();
+    }
+
+    /// Return the accesses, also those that the caches answer.
+    pub fn accesses(&self) -> u64 {
+        self.uses.iter().sum::<u64>() - self.earlier
     }
 
     /// Access memory.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "pages fit in memory")]
     pub fn access(&mut self, address: u64, bytes: u32, is_write: bool) {
-        self.accesses += 1;
+        if let Some(uses) = self.uses.get_mut((address >> PAGE_BITS) as usize) {
+            *uses += 1;
+        }
         self.recorder.compute(1);
         let first = address >> self.line_bits;
         let last = (address + u64::from(bytes) - 1) >> self.line_bits;
@@ -192,8 +228,7 @@ impl<'p> Processor<'p> {
 
     /// An access that is no plain hit of the first way.
     fn look_further(&mut self, line: u64, address: u64, bytes: u32, is_write: bool) {
-        let is_shared = !self.placement.is_private(line << self.line_bits);
-        if is_shared && self.keeps == Keeps::Nothing {
+        if self.keeps == Keeps::Nothing && self.is_shared(line) {
             let start = address.max(line << self.line_bits);
             let end = (address + u64::from(bytes)).min((line + 1) << self.line_bits);
             #[allow(clippy::cast_possible_truncation, reason = "at most a line")]
@@ -201,11 +236,15 @@ impl<'p> Processor<'p> {
             return;
         }
         if self.first.find(line).is_none() {
-            self.fetch(line, is_shared);
+            self.fetch(line);
         }
         if is_write {
             self.make_dirty(line);
         }
+    }
+
+    fn is_shared(&self, line: u64) -> bool {
+        !self.placement.is_private(line << self.line_bits)
     }
 
     /// Return the flag of a line of shared memory.
@@ -219,8 +258,12 @@ impl<'p> Processor<'p> {
     }
 
     /// Bring a line to the first level.
-    fn fetch(&mut self, line: u64, is_shared: bool) {
+    fn fetch(&mut self, line: u64) {
+        let is_shared = self.is_shared(line);
         let flag = if is_shared { self.flag(line) } else { 0 };
+        if flag == SHARED && self.keeps == Keeps::UntilBarrier && !self.has_fetched_many() {
+            self.fetched.push(line);
+        }
         let mut entry = line << FLAG_BITS | flag;
         if let Some(known) = self.second.as_mut().and_then(|level| level.find(line)) {
             self.recorder.near();
@@ -245,6 +288,12 @@ impl<'p> Processor<'p> {
         }
     }
 
+    /// Return whether a look at all entries is as cheap as one at the lines fetched.
+    fn has_fetched_many(&self) -> bool {
+        let second = self.second.as_ref().map_or(0, |level| level.entries.len());
+        self.fetched.len() >= self.first.entries.len() + second
+    }
+
     fn fill(&mut self, line: u64, is_shared: bool) {
         if is_shared {
             self.recorder
@@ -263,10 +312,9 @@ impl<'p> Processor<'p> {
         }
     }
 
+    /// Write a line, the one that was used last.
     fn make_dirty(&mut self, line: u64) {
-        let Some(entry) = self.first.find(line) else {
-            return;
-        };
+        let entry = &mut self.first.set(line)[0];
         if *entry & DIRTY != 0 {
             return;
         }
@@ -291,18 +339,25 @@ impl<'p> Processor<'p> {
 
     /// Write shared lines back, and drop them.
     fn flush(&mut self) {
-        let levels = std::iter::once(&mut self.first).chain(self.second.as_mut());
+        if self.has_fetched_many() {
+            let levels = std::iter::once(&self.first).chain(&self.second);
+            let entries = levels.flat_map(|level| &level.entries);
+            let shared = entries.filter(|entry| **entry != EMPTY && **entry & SHARED != 0);
+            self.fetched = shared.map(|entry| entry >> FLAG_BITS).collect();
+        }
         let mut dirty = Vec::new();
-        for level in levels {
-            for entry in &mut level.entries {
-                if *entry != EMPTY && *entry & SHARED != 0 {
-                    if *entry & DIRTY != 0 {
-                        dirty.push(*entry >> FLAG_BITS);
-                    }
-                    *entry = EMPTY;
+        for &line in &self.fetched {
+            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+                let Some(entry) = level.peek(line) else {
+                    continue;
+                };
+                if *entry & DIRTY != 0 {
+                    dirty.push(line);
                 }
+                *entry = EMPTY;
             }
         }
+        self.fetched.clear();
         dirty.sort_unstable();
         dirty.dedup();
         for line in dirty {
@@ -322,8 +377,7 @@ impl<'p> Processor<'p> {
     /// Keep a line, but announce its next write.
     pub fn clean_line(&mut self, line: u64) {
         for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
-            let set = level.set(line);
-            if let Some(entry) = set.iter_mut().find(|entry| **entry >> FLAG_BITS == line) {
+            if let Some(entry) = level.peek(line) {
                 *entry &= !DIRTY;
             }
         }
@@ -399,5 +453,74 @@ impl Watch for Processor<'_> {
     }
     fn unlock(&mut self, lock: u32) {
         self.recorder.unlock(lock.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::word::Action;
+    use super::*;
+
+    const LINE: u64 = 32;
+
+    fn spec(keeps: Keeps) -> ProcessorSpec {
+        ProcessorSpec {
+            line_bytes: LINE,
+            l1_bytes: 128,
+            l1_ways: 2,
+            l2_bytes: 512,
+            l2_ways: 4,
+            keeps,
+        }
+    }
+
+    fn lines(words: &[u64], of_writes: bool) -> BTreeSet<u64> {
+        let accesses = words.iter().filter_map(|&word| match Action::of(word) {
+            Action::Access {
+                address, is_write, ..
+            } => (is_write == of_writes).then_some(address / LINE),
+            _ => None,
+        });
+        accesses.collect()
+    }
+
+    proptest! {
+        /// A phase of few lines ends by a look at these, one of many by a look at all entries.
+        #[test]
+        fn a_barrier_writes_back_what_was_written_and_drops_all_shared_lines(
+            phases in prop::collection::vec(
+                prop::collection::vec((0_u64..4 * 4096 / 8, any::<bool>()), 0..150),
+                1..4,
+            ),
+            pages in 1_u64..4,
+        ) {
+            let placement = Placement::new(2, [Some(0), Some(1), None, Some(1)]);
+            let mut processor = Processor::new(&spec(Keeps::UntilBarrier), &placement, 0, true);
+            for accesses in phases {
+                let (mut used, mut written) = (BTreeSet::new(), BTreeSet::new());
+                for (word, is_write) in accesses {
+                    let address = word * 8 % (pages * 4096);
+                    processor.access(address, 8, is_write);
+                    if !placement.is_private(address) {
+                        used.insert(address / LINE);
+                        if is_write {
+                            written.insert(address / LINE);
+                        }
+                    }
+                }
+                let (words, _) = processor.end_phase();
+                prop_assert_eq!(lines(&words, false), used);
+                prop_assert_eq!(lines(&words, true), written);
+                let levels = [Some(&processor.first), processor.second.as_ref()];
+                for level in levels.into_iter().flatten() {
+                    let mut entries = level.entries.iter();
+                    prop_assert!(entries.all(|entry| *entry == EMPTY || entry & SHARED == 0));
+                }
+            }
+        }
     }
 }

@@ -92,16 +92,14 @@ pub fn simulate<P: Program>(setup: &Setup, program: &P) -> Result<Outcome, Strin
         let threads = program.threads();
         return Err(format!("{threads} threads on {processors} processors"));
     }
-    let users = Users::of(program, nodes, cpus);
-    let placement = users.place(program, setup.placement, nodes, cpus, setup.moves_private);
-    let mut outcome = match setup.machine.protocol {
+    let (rule, moves) = (setup.placement, setup.moves_private);
+    let users = Users::needed_by(rule, moves, program, nodes, cpus);
+    let placement = users.place(program, rule, nodes, cpus, moves);
+    match setup.machine.protocol {
         ProtocolName::Sci => run(setup, program, &Sci::default(), &placement),
         ProtocolName::Directory => run(setup, program, &Directory::default(), &placement),
         ProtocolName::Uncached => run(setup, program, &Uncached, &placement),
-    }?;
-    outcome.sharing = sharing(&users, &placement, nodes);
-    outcome.shared = split(&outcome.sharing);
-    Ok(outcome)
+    }
 }
 
 fn run<P: Program, C: Protocol>(
@@ -132,7 +130,7 @@ fn run<P: Program, C: Protocol>(
         } else if program.is_start_up(phase) {
             engine.start_accounts();
             for one in processors {
-                one.accesses = 0;
+                one.start_account();
             }
         } else {
             moments.push((engine.elapsed(), totals(&engine.accounts())));
@@ -141,20 +139,21 @@ fn run<P: Program, C: Protocol>(
     if let Some(error) = failure {
         return Err(error);
     }
+    let sharing = sharing(&processors, placement, setup.machine.nodes);
     Ok(Outcome {
         run_s: seconds(engine.elapsed()),
         accounts: engine.accounts(),
         utilizations: utilizations(&engine),
         messages: engine.messages,
-        accesses: processors.iter().map(|one| one.accesses).sum(),
-        shared: [0; 2],
+        accesses: processors.iter().map(Processor::accesses).sum(),
+        shared: split(&sharing),
         page_bytes: placement.bytes(),
         home_bytes: (0..setup.machine.nodes)
             .map(|home| u64::from(placement.count(home)) << PAGE_BITS)
             .collect(),
         moments: differences(&moments),
         allocations: by_allocation(program.allocations(), &engine.pages),
-        sharing: Vec::new(),
+        sharing,
     })
 }
 
@@ -246,16 +245,16 @@ fn by_allocation(allocations: &[Allocation], pages: &[Remote]) -> Vec<OfAllocati
 }
 
 /// Return accesses of shared memory by node and home.
-pub fn sharing(users: &Users, placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
+fn sharing(processors: &[Processor<'_>], placement: &Placement, nodes: u8) -> Vec<Vec<u64>> {
     let wide = usize::from(nodes);
     let mut matrix = vec![vec![0; wide]; wide];
-    for (page, counts) in (0_u64..).zip(&users.counts) {
-        let place = placement.of(page << PAGE_BITS);
-        if place.is_private {
-            continue;
-        }
-        for (row, count) in matrix.iter_mut().zip(counts) {
-            row[usize::from(place.home)] += count;
+    for one in processors {
+        let row = &mut matrix[usize::from(one.node)];
+        for (page, count) in (0_u64..).zip(&one.uses) {
+            let place = placement.of(page << PAGE_BITS);
+            if !place.is_private {
+                row[usize::from(place.home)] += count;
+            }
         }
     }
     matrix

@@ -31,7 +31,7 @@ use super::machine::account::Account;
 use super::machine::engine::{Engine, Remote};
 use super::machine::placement::{PAGE_BITS, Placement};
 use super::machine::server::seconds;
-use super::machine::simulation::{Moment, Setup, differences, sharing, split, utilizations};
+use super::machine::simulation::{Moment, Setup, differences, split, utilizations};
 use super::machine::spec::{MachineSpec, ProtocolName};
 use super::protocol::Protocol;
 use super::protocol::directory::Directory;
@@ -185,7 +185,7 @@ pub fn simulate_trace(
         ProtocolName::Directory => play.run(source, &Directory::default()),
         ProtocolName::Uncached => play.run(source, &Uncached),
     }?;
-    outcome.sharing = sharing(&users, &placement, nodes);
+    outcome.sharing = users.sharing(&placement, nodes);
     outcome.shared = split(&outcome.sharing);
     outcome.threads = threads;
     outcome.maps = report.maps;
