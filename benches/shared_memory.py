@@ -1,4 +1,4 @@
-"""Simulated machines with shared memory: references per processor second, beside their peers.
+"""Simulated machines with shared memory: references per processor second.
 
 Headroom simulates programs on four nodes: caches, coherence, placement and time. Beside it stand
 the same program run natively by one thread, and for LU two simulators of caches, without nodes,
@@ -383,7 +383,7 @@ def goal_of(case: str) -> float | None:
 
 
 def verdict(row: Row, goal: float | None) -> str:
-    """Return the goal in millions, and whether all rounds reach it; empty without one."""
+    """Return the goal in millions, and whether all rounds reach it; empty if there is none."""
     if goal is None:
         return ""
     low, high = row.headroom_range

@@ -1,4 +1,4 @@
-"""The benchmark of simulated machines: one algorithm in both languages, beside its peers."""
+"""The benchmark of simulated machines: one algorithm in both languages, and its peers."""
 
 import shutil
 import subprocess

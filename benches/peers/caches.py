@@ -1,4 +1,4 @@
-"""What simulators of caches need to be there, and what a child process costs."""
+"""Presence of other simulators of caches, and processor time of child processes."""
 
 import importlib.util
 import resource
