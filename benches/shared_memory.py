@@ -5,8 +5,9 @@ the same program run natively by one thread, and for LU two simulators of caches
 coherence and time: cachegrind, which runs `benches/peers/blocked_lu.c`, and pycachesim, which gets
 the first references of that program.
 
-The last case is about the hooks: the references of that program are counted while it runs, beside
-the plain program, the hooked one without a trace, and cachegrind.
+The last cases are about the hooks: the references of that program are counted while it runs, or
+its recording in a file is simulated, beside the plain program, the hooked one without a trace, and
+cachegrind.
 
 A rate is references by processor time. A simulation's references are those after the start-up of
 its program, though its time includes that. Cachegrind's are the loads and stores of the compiled
@@ -47,6 +48,8 @@ METRIC = "references per processor second"
 NATIVE = "the program itself, one thread"
 CACHEGRIND, PYCACHESIM = "cachegrind, one hierarchy", "pycachesim, one cache"
 HOOKED = "LU 256 x 256 in C, references counted while it runs"
+REPLAYED = f"LU 256 x 256 in C, its recording simulated, {NODES} nodes, ncc"
+COUNTED = "Headroom, counting while it runs"
 PLAIN, UNRECORDED = "the program without hooks", "with hooks, without a trace"
 SIZES = ("256", "16")
 """Order of the matrix and of its blocks, in C as in the simulated program."""
@@ -54,6 +57,7 @@ TIMES = 5
 """Runs in C that one process makes; cachegrind's is compared with one of a single run."""
 CACHEGRIND_TIMES = 5
 PEER_EVENTS = 300_000
+INSTRUCTIONS_PER_ACCESS = 3
 LIMIT_S = 600.0
 ROUNDS = 6
 
@@ -169,7 +173,7 @@ def simulated(load: Load, machine: str) -> Case:
 
 
 def hooked() -> list[Case]:
-    """Return the case of the hooks, if there is a compiler."""
+    """Return the cases of the hooks, if there is a compiler."""
     works: dict[str, Work] = {
         PLAIN: partial(program_rate, "plain"),
         UNRECORDED: partial(program_rate, "hooked"),
@@ -188,7 +192,16 @@ def hooked() -> list[Case]:
             headroom=recorded_rate,
             peers=peers,
             cannot=cannot,
-        )
+        ),
+        Case(
+            name=REPLAYED,
+            metric=METRIC,
+            unit="1/s",
+            measure="returned",
+            headroom=replayed_rate,
+            peers={COUNTED: recorded_rate, **peers},
+            cannot=cannot,
+        ),
     ]
 
 
@@ -263,6 +276,24 @@ def recorded_rate() -> float:
     return counts[0] / (spent_s + time.process_time() - before)
 
 
+def replayed_rate() -> float:
+    """Return the references of LU in C by the processor time (s) of simulating its recording."""
+    setup = setup_json(Simulated(LU, "ncc").config())
+    before = time.process_time()
+    found = native.simulate_recording(
+        str(recording()), setup, instructions_per_access=INSTRUCTIONS_PER_ACCESS
+    )
+    return int(found["accesses"]) / (time.process_time() - before)
+
+
+@cache
+def recording() -> Path:
+    """Return the file with the references of one run of LU in C."""
+    path = Path(_folder().name) / "recording"
+    record([programs()["hooked"], *SIZES, "1"], trace=path)
+    return path
+
+
 def cachegrind_rate() -> float:
     """Return the loads and stores of LU in C by the processor time (s) of cachegrind."""
     with tempfile.TemporaryDirectory() as folder:
@@ -312,10 +343,7 @@ def pycachesim_rate() -> float:
 @cache
 def first_references() -> tuple[tuple[int, bool], ...]:
     """Return the first references of LU in C: address, and whether it writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "trace"
-        record([programs()["hooked"], *SIZES, "1"], trace=trace)
-        events, _ = native.trace_events(str(trace), most=PEER_EVENTS)
+    events, _ = native.trace_events(str(recording()), most=PEER_EVENTS)
     kinds = {"read": False, "write": True}
     return tuple((place, kinds[name]) for _, name, place, _, _ in events if name in kinds)
 
