@@ -34,6 +34,7 @@ from headroom.systems.shared_memory.simulated.machine_file import (
 )
 from headroom.systems.shared_memory.simulated.system import (
     METRICS,
+    MOVES_PRIVATE,
     check_addresses,
     check_home,
     values,
@@ -79,12 +80,7 @@ _PARAMETERS = (
         description="Homes of pages: the first user, pages in turn, all pages in equal parts, or "
         "the node that uses the page most",
     ),
-    Parameter(
-        name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
-        choices=("nothing", "pages", "parts"),
-        description="What goes to private memory since one node uses it alone: nothing, pages, or "
-        "parts of 64 bytes, as if data were laid out anew",
-    ),
+    MOVES_PRIVATE,
     Parameter(
         name="instructions_per_access", type="int", unit="1", default=3, low=1, high=1000,
         source="assumed: programs of SPLASH-2 execute 2 to 8; the hooks do not see instructions",

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headroom.experiment.protocol.artefact import Artefact
-from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.far_memory.variables import Variable, variable_at
 from headroom.systems.shared_memory.hook.sites import Place
-from headroom.systems.shared_memory.simulated.tables import phases, table
+from headroom.systems.shared_memory.simulated.tables import common_tables, table
 
 OTHER = "other memory: variables, stacks, mapped files"
 """Memory that no call allocated."""
@@ -38,7 +37,6 @@ def tables(
     line_bytes
         Size (B) of a line of the machine.
     """
-    nodes = len(found["sharing"])
     names = group_names(found["groups"], places)
     return (
         table(
@@ -56,12 +54,7 @@ def tables(
             ("memory", "offset", "copies taken from nodes", "from processors"),
             (_hot_line(row, names, known, line_bytes) for row in found["hot"]),
         ),
-        table(
-            "sharing.csv",
-            ("accesses of node", *(f"memory of node {home}" for home in range(nodes))),
-            ([node, *row] for node, row in enumerate(found["sharing"])),
-        ),
-        table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
+        *common_tables(found),
     )
 
 

@@ -43,6 +43,12 @@ class SharedMachineSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Machine file: `ncc`, `numa`, ..., or the path of another, relative to the study."""
 
 
+MOVES_PRIVATE = Parameter(
+    name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
+    choices=("nothing", "pages", "parts"),
+    description="Shared memory of one node alone that becomes private: nothing, pages, or parts of "
+    "64 bytes, as if the program had been changed",
+)  # fmt: skip
 _PARAMETERS = (
     Parameter(
         name="nodes", type="int", unit="1", default=2, low=1, high=native.MOST_NODES,
@@ -54,12 +60,7 @@ _PARAMETERS = (
         description="Homes of pages: each allocation in equal parts, pages in turn, the choice of "
         "the program, the first user, or the node that uses the page most",
     ),
-    Parameter(
-        name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
-        choices=("nothing", "pages", "parts"),
-        description="Memory of one node alone that becomes private: nothing but arrays of one "
-        "thread, pages, or parts of 64 bytes, as if the program had been changed",
-    ),
+    MOVES_PRIVATE,
     Parameter(
         name="work", type="float", unit="1", default=1.0, low=0.001, high=1000.0, source=_SOURCE,
         description="Computing of the program that is modelled, for one of this one: other "
@@ -68,13 +69,12 @@ _PARAMETERS = (
 )  # fmt: skip
 
 
-def _share(name: str, what: str) -> Metric:
-    return Metric(name=f"{name}_share", unit="1", better="none", description=what)
-
-
 METRICS = (
     Metric(name="run_s", unit="s", better="low", description="Time of a run, after its start-up"),
-    _share("remote", "Share of all processors' time in accesses that left their node"),
+    Metric(
+        name="remote_share", unit="1", better="none",
+        description="Share of all processors' time in accesses that left their node",
+    ),
     Metric(
         name="remote_per_local", unit="1", better="low",
         description="Accesses of shared memory of other homes, for one of the own home",

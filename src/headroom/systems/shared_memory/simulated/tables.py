@@ -14,7 +14,6 @@ MOST_ROWS = 200
 
 def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
     """Return the tables of a run as the compiled part reports it."""
-    nodes = len(found["sharing"])
     allocations: list[tuple[str, int, int, float, int]] = found["allocations"]
     by_time = sorted(allocations, key=lambda row: -row[3])
     return (
@@ -23,9 +22,17 @@ def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
             ("allocation", "bytes", "accesses to other nodes", "time s", "copies taken away"),
             by_time,
         ),
+        *common_tables(found),
+    )
+
+
+def common_tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
+    """Return the tables that any program has: who uses whose memory, and the phases."""
+    homes = range(len(found["sharing"]))
+    return (
         table(
             "sharing.csv",
-            ("accesses of node", *(f"memory of node {home}" for home in range(nodes))),
+            ("accesses of node", *(f"memory of node {home}" for home in homes)),
             ([node, *row] for node, row in enumerate(found["sharing"])),
         ),
         table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
