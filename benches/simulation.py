@@ -3,9 +3,13 @@
 All contenders simulate the same models (benches/peers/workloads.py), and a speed counts only if the
 answer is the known one. Headroom keeps its full statistics (areas, sums, snapshots, series,
 histogram, conservation laws). Its peers keep what the answer needs or what they cannot switch off,
-which flatters them. The lengths differ so that each run lasts about half a second to a second; the
-result is a rate. It includes everything that a run does, such as setting up and reading the model,
-but not building the model in Python.
+which flatters them, except for the hand-written loop: the ceiling, with the statistics of a visit.
+The lengths differ so that each run lasts about half a second to a second; the result is a rate. It
+includes everything that a run does, such as setting up and reading the model, but not building the
+model in Python.
+
+Instructions for each visit repeat where times do not, so they are guarded: the benchmark fails if
+the kernel takes more than `INSTRUCTIONS` says.
 
 `python -m benches.simulation --table` prints the table of `docs/reference/speed.md` from the stored
 results, without measuring anything.
@@ -14,10 +18,11 @@ results, without measuring anything.
 import math
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from benches.harness import Case, Row, Work, aligned, figure, print_stored
@@ -28,8 +33,15 @@ from benches.peers import (
     rust_programs,
     simpy_models,
 )
+from benches.peers.counting import Counts, for_each_visit
 from benches.peers.workloads import (
     CENTRAL_SERVER,
+    MANY_JOBS,
+    MM1,
+    MMC,
+    MMC_OFFERED,
+    MMC_SERVERS,
+    PIPELINE,
     WORKLOADS,
     PeerMissingError,
     Run,
@@ -37,12 +49,27 @@ from benches.peers.workloads import (
     verified,
 )
 from headroom.simulation import simulate
+from headroom.simulation.checks.check import canonical_json
 
 RESULTS = Path(__file__).resolve().parent / "results" / "simulation.json"
 VISITS = "station visits per processor second"
 PARALLEL = 2
 PARALLEL_CYCLES = 4_000_000
 PROBE_LIMIT_S = 900.0
+SCALES = {"1/s": (1e6, "million visits/s"), "B": (2**20, "MiB")}
+GUARDED = (MM1, MMC, CENTRAL_SERVER, PIPELINE)
+COUNTED_LENGTHS = (50_000, 250_000)
+COUNTED = {"instructions": "instructions", "mispredicted": "mispredicted branches"}
+OF_KEY = {
+    "mm1": own_models.mm1,
+    "mm4": partial(own_models.open_queue, MMC_OFFERED, MMC_SERVERS),
+    "central-server": own_models.central_server,
+    "pipeline": own_models.pipeline,
+}
+INSTRUCTIONS = {"mm1": 834, "mm4": 860, "central-server": 530, "pipeline": 756}
+"""Instructions of the kernel for each visit, by rustc 1.95."""
+TOLERATED = 0.02
+"""Part of these by which another compiler may differ."""
 
 Contender = Callable[[], Run]
 
@@ -50,8 +77,10 @@ Contender = Callable[[], Run]
 def cases() -> list[Case]:
     """Return the comparisons of this part; missing peers are built or installed first."""
     peers = _peers()
-    speeds = [_speed_case(workload, peers) for workload in WORKLOADS if _can_express(workload)]
-    return [*speeds, parallel_case(), memory_case(10_000_000)]
+    workloads = (*WORKLOADS, MANY_JOBS)
+    speeds = [_speed_case(workload, peers) for workload in workloads if _can_express(workload)]
+    counted = [] if any("" in peer.cannot for peer in peers) else count_cases()
+    return [*speeds, parallel_case(), *counted, memory_case(10_000_000), large_memory_case()]
 
 
 def long_cases() -> list[Case]:
@@ -109,12 +138,12 @@ def _line() -> Peer:
 def _rust() -> list[Peer]:
     nexosim = rust_programs.nexosim_name()
     try:
-        rust_programs.build("nexosim-models", "bare-loop")
+        rust_programs.build("nexosim-models", "bare-loop", "kernel-run")
     except PeerMissingError as missing:
         return [Peer(nexosim, {}, {"": str(missing)})]
     return [
         Peer(nexosim, _programs("nexosim-models", rust_programs.NEXOSIM_VISITS)),
-        Peer(rust_programs.BARE_LOOP, _programs("bare-loop", rust_programs.BARE_LOOP_VISITS)),
+        Peer(rust_programs.LOOP, _programs("bare-loop", rust_programs.LOOP_VISITS)),
     ]
 
 
@@ -164,6 +193,80 @@ def parallel_case() -> Case:
     )
 
 
+def count_cases() -> list[Case]:
+    """Return the cases of instructions, and of mispredicted branches, for each visit."""
+    folder = Path(tempfile.mkdtemp(prefix="headroom-bench-"))
+    return [case for workload in GUARDED for case in _count_cases(workload, folder)]
+
+
+def _count_cases(workload: Workload, folder: Path) -> list[Case]:
+    model = folder / f"{workload.key}.json"
+    model.write_bytes(canonical_json(OF_KEY[workload.key]()))
+    commands: dict[str, Callable[[int], list[str]]] = {
+        "kernel": lambda length: [_path("kernel-run"), str(model), str(length)],
+        "loop": lambda length: [_path("bare-loop"), workload.key, str(length)],
+    }
+    counted = cache(lambda name: for_each_visit(commands[name], COUNTED_LENGTHS))
+    return [
+        Case(
+            name=workload.title,
+            metric=f"{what} for each visit",
+            unit="1",
+            headroom=partial(_guarded, workload, counted, attribute),
+            peers={rust_programs.LOOP: lambda name=attribute: getattr(counted("loop"), name)},  # type: ignore[misc]
+            measure="returned",
+            better="low",
+            repeats=1,
+            unmeasured=0,
+        )
+        for attribute, what in COUNTED.items()
+    ]
+
+
+def _path(name: str) -> str:
+    return str(rust_programs.path_of(name))
+
+
+def _guarded(workload: Workload, counted: Callable[[str], Counts], attribute: str) -> float:
+    counts = counted("kernel")
+    check_instructions(workload, counts.instructions)
+    return float(getattr(counts, attribute))
+
+
+def check_instructions(workload: Workload, instructions: float) -> None:
+    """Raise if a visit takes more instructions than it should.
+
+    Examples
+    --------
+    >>> check_instructions(CENTRAL_SERVER, INSTRUCTIONS["central-server"])
+    >>> check_instructions(CENTRAL_SERVER, 900)
+    Traceback (most recent call last):
+    ...
+    RuntimeError: central server: 64 jobs, 4 CPUs, 16 disks: 900 instructions for each visit, ...
+    """
+    known = INSTRUCTIONS[workload.key]
+    if instructions > known * (1 + TOLERATED):
+        raise RuntimeError(
+            f"{workload.title}: {instructions:.0f} instructions for each visit, known are {known}; "
+            "find what the change costs, or raise INSTRUCTIONS in benches/simulation.py and say why"
+        )
+
+
+def large_memory_case() -> Case:
+    """Return the case of the memory that the largest model takes, its start included."""
+    return Case(
+        name=MANY_JOBS.title,
+        metric="largest resident memory of the whole process",
+        unit="B",
+        headroom=_probe(6_000_000, "many-jobs"),
+        peers={"Headroom, the model built and not run": _probe(0, "many-jobs")},
+        measure="returned",
+        better="low",
+        repeats=1,
+        unmeasured=0,
+    )
+
+
 def memory_case(customers: int) -> Case:
     """Return the case of a run of `customers` customers, against one of a million."""
     return Case(
@@ -179,9 +282,9 @@ def memory_case(customers: int) -> Case:
     )
 
 
-def _probe(customers: int) -> Work:
+def _probe(completions: int, key: str = "mm1") -> Work:
     def work() -> float:
-        argv = [sys.executable, "-m", "benches.probes.resident_memory", str(customers)]
+        argv = [sys.executable, "-m", "benches.probes.resident_memory", str(completions), key]
         root = Path(__file__).resolve().parent.parent
         done = subprocess.run(
             argv, cwd=root, capture_output=True, text=True, check=True, timeout=PROBE_LIMIT_S
@@ -247,7 +350,7 @@ def threads_and_memory(rows: list[Row]) -> str:
     """
     blocks = []
     for row in rows:
-        scale, unit = (1e6, "million visits/s") if row.unit == "1/s" else (2**20, "MiB")
+        scale, unit = SCALES[row.unit]
         own, other = (figure(value / scale) for value in (row.headroom, row.peer_value or math.nan))
         blocks.append(
             f"{row.case}: {row.metric}\n"
@@ -256,11 +359,40 @@ def threads_and_memory(rows: list[Row]) -> str:
     return "\n\n".join(blocks)
 
 
+def count_table(rows: list[Row]) -> str:
+    """Return what each visit takes: Headroom beside the hand-written loop.
+
+    Examples
+    --------
+    >>> row = Row(
+    ...     case="queue", metric="instructions for each visit", unit="1", headroom=512.0,
+    ...     peer="loop", peer_value=256.0, ratio=0.5, ratio_range=(0.5, 0.5),
+    ...     headroom_range=(512.0, 512.0), peer_range=(256.0, 256.0), repeats=1, machine="m",
+    ... )
+    >>> print(count_table([row]))
+    for each visit       Headroom  loop
+    queue: instructions  512       256
+    """
+    head = ("for each visit", "Headroom", rows[0].peer)
+    lines = [
+        (
+            f"{row.case}: {row.metric.removesuffix(' for each visit')}",
+            figure(row.headroom),
+            figure(math.nan if row.peer_value is None else row.peer_value),
+        )
+        for row in rows
+    ]
+    return aligned([head, *lines])
+
+
 def shown(rows: list[Row]) -> str:
     """Return all rows as text and columns, under a description of the machine."""
     speeds = [row for row in rows if row.metric == VISITS]
-    others = [row for row in rows if row.metric != VISITS]
-    return "\n\n".join([rows[0].machine, speed_table(speeds), threads_and_memory(others)])
+    counts = [row for row in rows if row.unit == "1"]
+    others = [row for row in rows if row.metric != VISITS and row.unit != "1"]
+    parts = [rows[0].machine, speed_table(speeds)]
+    parts += [count_table(counts)] if counts else []
+    return "\n\n".join([*parts, threads_and_memory(others)])
 
 
 def main(arguments: list[str]) -> int:

@@ -1,6 +1,7 @@
 """The contenders of the simulation benchmark simulate what they should, in bounded memory."""
 
 import math
+import shutil
 import subprocess
 import sys
 import time
@@ -12,8 +13,10 @@ import pytest
 from benches import simulation as part
 from benches.harness import Row
 from benches.peers import ciw_models, line_engine, own_models, rust_programs, simpy_models
+from benches.peers.counting import for_each_visit
 from benches.peers.workloads import (
     CENTRAL_SERVER,
+    MANY_JOBS,
     MANY_STATIONS,
     MM1,
     WORKLOADS,
@@ -44,7 +47,7 @@ def test_ciw_gives_the_known_answer(key: str, monkeypatch: pytest.MonkeyPatch) -
     assert visits > 2_000
 
 
-@pytest.mark.parametrize("key", sorted(set(own_models.MODELS) - {"many-stations"}))
+@pytest.mark.parametrize("key", sorted(set(own_models.MODELS) - {"many-stations", "many-jobs"}))
 def test_headroom_gives_the_known_answer(key: str) -> None:
     if key == "pipeline" and not own_models.CAN_BLOCK:
         pytest.skip("stations have no buffers yet")
@@ -77,6 +80,7 @@ def test_every_python_peer_runs_or_says_why_not() -> None:
     assert set(ciw_models.MODELS) | set(ciw_models.CANNOT) == keys
     assert set(line_engine.MODELS) | set(line_engine.CANNOT) == keys
     assert set(rust_programs.NEXOSIM_VISITS) == keys
+    assert set(rust_programs.LOOP_VISITS) == {*keys, MANY_JOBS.key} == set(own_models.MODELS)
 
 
 def test_a_peer_that_is_missing_is_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +94,29 @@ def test_a_peer_that_is_missing_is_listed_with_the_reason(monkeypatch: pytest.Mo
     assert set(central.cannot.values()) == {"there is no compiler"}
 
 
+@pytest.mark.parametrize("key", sorted(part.INSTRUCTIONS))
+def test_a_kernel_that_takes_more_instructions_fails_the_benchmark(key: str) -> None:
+    workload, known = BY_KEY[key], part.INSTRUCTIONS[key]
+    part.check_instructions(workload, known * 1.01)
+    with pytest.raises(RuntimeError, match=r"instructions for each visit, known are"):
+        part.check_instructions(workload, known * 1.05)
+
+
+def test_instructions_of_a_program_are_those_of_its_longer_run() -> None:
+    """A loop in awk stands for the program; one round more takes as much as the one before."""
+    if shutil.which("valgrind") is None and shutil.which("perf") is None:
+        pytest.skip("neither perf nor valgrind: install one of them (apt-get install valgrind)")
+
+    def argv(length: int) -> list[str]:
+        return ["awk", f"BEGIN {{ for (i = 0; i < {length}; i++) s += i; print {length} }}"]
+
+    once, again = (for_each_visit(argv, (1_000, 9_000)) for _ in range(2))
+    assert once.visits == 1
+    assert once.instructions > 20
+    assert once.instructions == pytest.approx(again.instructions, rel=0.01)
+    assert once.mispredicted < once.instructions
+
+
 def test_memory_stays_below_the_limit_and_does_not_grow_with_the_run() -> None:
     if not Path("/proc/self/status").exists():
         pytest.skip("only Linux says how much memory a process has had at most")
@@ -99,7 +126,7 @@ def test_memory_stays_below_the_limit_and_does_not_grow_with_the_run() -> None:
 
 
 def peak_bytes(customers: int) -> int:
-    argv = [sys.executable, "-m", "benches.probes.resident_memory", str(customers)]
+    argv = [sys.executable, "-m", "benches.probes.resident_memory", str(customers), "mm1"]
     return int(subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
 
 

@@ -10,6 +10,7 @@ from benches.peers.workloads import (
     DISK_MS,
     DISKS,
     JOBS,
+    LARGE_JOBS,
     MM1_LOAD,
     MMC_OFFERED,
     MMC_SERVERS,
@@ -63,7 +64,7 @@ def pipeline() -> Model:
     return model
 
 
-def many_stations() -> Model:
+def many_stations(jobs: int = STATION_JOBS) -> Model:
     """Return the closed network whose jobs go from station to station at random."""
     model = Model("many stations", time_unit="s")
     hop = model.program("hop")
@@ -71,7 +72,7 @@ def many_stations() -> Model:
         for number in range(STATIONS):
             with branch.case(1 / STATIONS):
                 hop.use(model.station(f"station {number + 1}"), exponential(1))
-    model.closed_class("jobs", hop, population=STATION_JOBS)
+    model.closed_class("jobs", hop, population=jobs)
     return model
 
 
@@ -114,5 +115,8 @@ MODELS: dict[str, Callable[[], Callable[[], Run]]] = {
         answer=lambda result: visits_per_s(result) / PIPELINE_STATIONS,
     ),
     "many-stations": lambda: simulated(many_stations(), completions=6_000_000, answer=visits_per_s),
+    "many-jobs": lambda: simulated(
+        many_stations(LARGE_JOBS), completions=6_000_000, answer=visits_per_s
+    ),
 }
 """Keys of the workloads to functions that build the model and return what simulates it."""

@@ -1,4 +1,4 @@
-"""Programs in Rust: the workloads in NeXosim, and bare loops as ceiling and floor.
+"""Programs in Rust: the workloads in NeXosim, hand-written loops as ceiling and floor, the kernel.
 
 Their crates, `benches/nexosim` and `benches/records`, are separate workspaces that only the
 benchmarks build.
@@ -24,8 +24,15 @@ NEXOSIM_VISITS = {
     "pipeline": 1_000_000,
     "many-stations": 100_000,
 }
-BARE_LOOP = "bare loop in Rust, without statistics"
-BARE_LOOP_VISITS = {"central-server": 10_000_000}
+LOOP = "hand-written loop in Rust"
+LOOP_VISITS = {
+    "mm1": 20_000_000,
+    "mm4": 20_000_000,
+    "central-server": 20_000_000,
+    "pipeline": 20_000_000,
+    "many-stations": 6_000_000,
+    "many-jobs": 6_000_000,
+}
 
 
 def build(*names: str, crate: Path = CRATE) -> None:
@@ -66,9 +73,14 @@ def nexosim_name() -> str:
     return f"NeXosim {match[1]}" if match else "NeXosim"
 
 
+def path_of(name: str) -> Path:
+    """Return the program `name`, which `build` has built."""
+    return TARGET / "release" / name
+
+
 def program(name: str, key: str, visits: int) -> Callable[[], Run]:
     """Return a function that runs the program `name` on the workload `key`."""
-    argv = [str(TARGET / "release" / name), key, str(visits)]
+    argv = [str(path_of(name)), key, str(visits)]
 
     def simulate() -> Run:
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=RUN_LIMIT_S)

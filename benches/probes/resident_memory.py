@@ -1,12 +1,14 @@
-"""Print the peak resident memory (bytes) of this process after N customers of M/M/1.
+"""Print the peak resident memory (bytes) of this process after N completions of a model.
 
-`python -m benches.probes.resident_memory 1000000`; Linux only, because it reads /proc.
+`python -m benches.probes.resident_memory 1000000 mm1`; Linux only, because it reads /proc. Without
+completions the model is built and not run.
 """
 
 import sys
 from pathlib import Path
 
-from benches.peers.own_models import mm1
+from benches.peers.own_models import many_stations, mm1
+from benches.peers.workloads import LARGE_JOBS
 from headroom.simulation import simulate
 
 
@@ -19,5 +21,8 @@ def peak_resident_bytes() -> int:
 
 
 if __name__ == "__main__":
-    simulate(mm1(), seed=1, completions=int(sys.argv[1]))
+    completions, key = int(sys.argv[1]), sys.argv[2]
+    model = mm1() if key == "mm1" else many_stations(LARGE_JOBS)
+    if completions > 0:
+        result = simulate(model, seed=1, completions=completions)
     print(peak_resident_bytes())

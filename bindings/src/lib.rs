@@ -101,7 +101,7 @@ mod _core {
         let outcome = py.detach(|| kernel::simulate(model, options, registry, &mut is_wanted));
         match (signal, outcome) {
             (Some(error), _) => Err(error),
-            (None, outcome) => outcome_dict(py, &outcome.map_err(|error| raise(&error))?),
+            (None, outcome) => outcome_dict(py, outcome.map_err(|error| raise(&error))?),
         }
     }
 
@@ -171,13 +171,13 @@ mod _core {
         KernelError::new_err((error.to_string(), error.cure(), place))
     }
 
-    fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    fn outcome_dict(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
         let dict = PyDict::new(py);
-        dict.set_item("snapshots", table_set_dict(py, &outcome.snapshots)?)?;
-        if let Some(samples) = &outcome.samples {
+        dict.set_item("snapshots", table_set_dict(py, outcome.snapshots)?)?;
+        if let Some(samples) = outcome.samples {
             dict.set_item("samples", table_set_dict(py, samples)?)?;
         }
-        if let Some(intervals) = &outcome.intervals {
+        if let Some(intervals) = outcome.intervals {
             dict.set_item("intervals", intervals_dict(py, intervals)?)?;
         }
         if let Some(trace) = &outcome.trace {
@@ -210,24 +210,25 @@ mod _core {
         Ok(dict)
     }
 
-    fn table_set_dict<'py>(py: Python<'py>, set: &TableSet) -> PyResult<Bound<'py, PyDict>> {
+    fn table_set_dict(py: Python<'_>, set: TableSet) -> PyResult<Bound<'_, PyDict>> {
         let row_count = set.times_s.len();
         let dict = PyDict::new(py);
         dict.set_item("times_s", floats(py, &set.times_s)?)?;
-        dict.set_item("stations", table_dict(py, &set.stations, row_count)?)?;
-        dict.set_item("pools", table_dict(py, &set.pools, row_count)?)?;
-        dict.set_item("classes", table_dict(py, &set.classes, row_count)?)?;
-        dict.set_item("visits", table_dict(py, &set.visits, row_count)?)?;
-        dict.set_item("requests", table_dict(py, &set.requests, row_count)?)?;
+        dict.set_item("stations", table_dict(py, set.stations, row_count)?)?;
+        dict.set_item("pools", table_dict(py, set.pools, row_count)?)?;
+        dict.set_item("classes", table_dict(py, set.classes, row_count)?)?;
+        dict.set_item("visits", table_dict(py, set.visits, row_count)?)?;
+        dict.set_item("requests", table_dict(py, set.requests, row_count)?)?;
         Ok(dict)
     }
 
-    fn intervals_dict<'py>(
-        py: Python<'py>,
-        intervals: &IntervalTables,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    fn intervals_dict(py: Python<'_>, intervals: IntervalTables) -> PyResult<Bound<'_, PyDict>> {
         let row_count = intervals.tables.times_s.len();
-        let dict = table_set_dict(py, &intervals.tables)?;
+        let counts = [
+            intervals.tables.stations.names.len(),
+            intervals.tables.pools.names.len(),
+        ];
+        let dict = table_set_dict(py, intervals.tables)?;
         let histograms = intervals
             .histograms
             .iter()
@@ -239,14 +240,13 @@ mod _core {
         let by_row = |values: &[f64], columns: usize| {
             floats(py, values)?.call_method1("reshape", ((row_count, columns),))
         };
-        let (stations, pools) = (&intervals.tables.stations, &intervals.tables.pools);
         dict.set_item(
             "station_queue_max",
-            by_row(&intervals.station_queue_max, stations.names.len())?,
+            by_row(&intervals.station_queue_max, counts[0])?,
         )?;
         dict.set_item(
             "pool_queue_max",
-            by_row(&intervals.pool_queue_max, pools.names.len())?,
+            by_row(&intervals.pool_queue_max, counts[1])?,
         )?;
         Ok(dict)
     }

@@ -1,254 +1,284 @@
 //! The pending events, smallest time first; equal times leave in the order in which they entered.
 //!
-//! An implicit 4-ary heap of 16-byte entries; the four children of a node fill a cache line. `take`
-//! leaves a hole at the top that the next `schedule` fills with one sift. In a queueing network
-//! nearly every event schedules another one, and this fused "hold" costs half as much as pop and
-//! push.
+//! A winner tree: each event has a leaf, each inner node the earlier one of its two children, and
+//! the root the next event. A change of a leaf climbs to the root on a path that does not depend
+//! on the times, so that the processor predicts no branch wrongly (a heap asks at each level
+//! whether to go on). The event taken keeps its leaf until the next one is scheduled there or
+//! taken: in a queueing network nearly every event schedules another one, and this "hold" is a
+//! single climb. A cancelled event really goes, because its leaf is known.
 //!
-//! Invariant: an event is never scheduled before the time of the last one taken.
+//! Invariants: an event is never scheduled before the time of the last one taken; a leaf without
+//! event holds [`NOTHING`], except that of the event taken last.
 //!
-//! Source: `LaMarca` & Ladner (1996), *The influence of caches on the performance of heaps*.
+//! Source: Knuth (1998), *The Art of Computer Programming* 3, section 5.4.1 (trees of winners).
+
+use std::hint::select_unpredictable;
 
 use crate::simulation::kernel::time::SimTime;
 
-/// Children of one node.
-const ARITY: usize = 4;
-/// Bits of an entry that hold the job; the sequence number has the other 40 of the low half.
-const JOB_BITS: u32 = 24;
+/// Bits of an entry that hold the leaf; the sequence number has the other 40 of the low half.
+const LEAF_BITS: u32 = 24;
 
 /// Largest number of jobs that may have an event pending.
-pub const JOB_LIMIT: u32 = 1 << JOB_BITS;
+pub const JOB_LIMIT: u32 = 1 << LEAF_BITS;
 /// Largest number of events in a run.
-pub const EVENT_LIMIT: u64 = 1 << (64 - JOB_BITS);
+pub const EVENT_LIMIT: u64 = 1 << (64 - LEAF_BITS);
+/// No leaf.
+pub const NO_LEAF: u32 = u32::MAX;
 
-/// Cancelled events up to which the heap stays unchanged.
-const COMPACT_FROM: usize = 64;
+/// Leaves of an empty queue.
+const FIRST_LEAVES: usize = 4;
 
-/// Time (64 bits), sequence number (40 bits) and job (24 bits), most significant first.
-type Entry = u128;
+/// Both halves of no event: later than every event.
+const NOTHING: u64 = u64::MAX;
 
-/// Placeholder for no event: later than every event.
-const NOTHING: Entry = Entry::MAX;
-
-/// The children of one node, [`NOTHING`] behind the last.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Children([Entry; ARITY]);
+/// Who continues with an event, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resume {
+    /// The job.
+    pub job: u32,
+    /// Its position.
+    pub at: u32,
+}
 
 /// The pending set: at each time, which job continues.
 ///
-/// The top is node 0, and the children of node n are nodes 4n + 1 to 4n + 4, in `below[n]`.
+/// Node 1 is the root, the children of node n are 2n and 2n + 1, and the leaves are the upper half.
+/// The halves of the entries lie in arrays of their own: time, and sequence number with leaf.
 #[derive(Debug)]
 pub struct EventQueue {
-    top: Entry,
-    below: Vec<Children>,
-    node_count: usize,
-    has_hole: bool,
+    tree: Tree,
+    /// Climbs in a tree of this size.
+    climb: Climb,
+    resumes: Vec<Resume>,
+    vacant: Vec<u32>,
+    /// Leaf of the event taken last, if nothing has replaced it, or [`NO_LEAF`].
+    taken: u32,
     scheduled_count: u64,
-    stale_count: usize,
 }
+
+/// The halves of all entries: time, and sequence number with leaf.
+#[derive(Debug)]
+struct Tree {
+    times: Vec<u64>,
+    lows: Vec<u64>,
+}
+
+/// Puts an entry into a leaf and lets the winners climb to the root.
+type Climb = fn(&mut Tree, leaf: u32, time: u64, low: u64);
 
 impl Default for EventQueue {
     fn default() -> Self {
         Self {
-            top: NOTHING,
-            below: Vec::new(),
-            node_count: 0,
-            has_hole: false,
+            tree: Tree::new(FIRST_LEAVES),
+            climb: climb_in(FIRST_LEAVES),
+            resumes: Vec::new(),
+            vacant: Vec::new(),
+            taken: NO_LEAF,
             scheduled_count: 0,
-            stale_count: 0,
         }
     }
 }
 
 impl EventQueue {
-    /// Return the number of pending events.
-    pub fn len(&self) -> usize {
-        self.node_count - usize::from(self.has_hole)
-    }
-
-    /// Return whether no event is pending.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Return the number of events scheduled so far, at most [`EVENT_LIMIT`].
-    pub fn scheduled_count(&self) -> u64 {
+    pub const fn scheduled_count(&self) -> u64 {
         self.scheduled_count
     }
 
-    /// Schedule `job` (below [`JOB_LIMIT`]) to continue at `time`; return the number of the event.
+    /// Schedule `who` to continue at `time`; return the leaf of the event, for [`Self::cancel`].
     #[inline]
-    pub fn schedule(&mut self, time: SimTime, job: u32) -> u64 {
-        debug_assert!(
-            job < JOB_LIMIT && self.scheduled_count < EVENT_LIMIT,
-            "key out of range"
-        );
-        let low = (self.scheduled_count << JOB_BITS) | u64::from(job);
-        self.scheduled_count += 1;
-        let entry = (u128::from(time.ticks()) << 64) | u128::from(low);
-        if self.has_hole {
-            self.has_hole = false;
-            self.sift_down(entry);
+    pub fn schedule(&mut self, time: SimTime, who: Resume) -> u32 {
+        debug_assert!(self.scheduled_count < EVENT_LIMIT, "key out of range");
+        let leaf = if self.taken == NO_LEAF {
+            self.vacant_leaf()
         } else {
-            self.append(entry);
-        }
-        self.scheduled_count - 1
+            std::mem::replace(&mut self.taken, NO_LEAF)
+        };
+        self.resumes[leaf as usize] = who;
+        let low = (self.scheduled_count << LEAF_BITS) | u64::from(leaf);
+        self.scheduled_count += 1;
+        (self.climb)(&mut self.tree, leaf, time.ticks(), low);
+        leaf
     }
 
-    /// Take the earliest event: its time, its number and its job.
-    ///
-    /// A cancelled event comes out like any other; the caller knows the numbers that count.
+    /// Take the earliest event: its time, and who continues.
     #[inline]
-    pub fn take(&mut self) -> Option<(SimTime, u64, u32)> {
-        if self.has_hole {
-            self.fill_hole();
+    pub fn take(&mut self) -> Option<(SimTime, Resume)> {
+        if self.taken != NO_LEAF {
+            let taken = std::mem::replace(&mut self.taken, NO_LEAF);
+            self.cancel(taken);
         }
-        if self.node_count == 0 {
+        let low = self.tree.lows[1];
+        if low == NOTHING {
             return None;
         }
-        self.has_hole = true;
-        Some(unpack(self.top))
+        let leaf = leaf_of(low);
+        self.taken = leaf;
+        Some((
+            SimTime::from_ticks(self.tree.times[1]),
+            self.resumes[leaf as usize],
+        ))
     }
 
-    /// Iterate over the jobs that continue soon after the current one, in no order.
-    #[inline]
-    pub fn soon(&self) -> impl Iterator<Item = u32> {
-        let first = self.below.first().map_or(&[][..], |children| &children.0);
-        let events = first.iter().filter(|&&entry| entry != NOTHING);
-        events.map(|&entry| unpack(entry).2)
+    /// Drop the event at `leaf`, which is pending.
+    #[inline(never)]
+    pub fn cancel(&mut self, leaf: u32) {
+        self.vacant.push(leaf);
+        (self.climb)(&mut self.tree, leaf, NOTHING, NOTHING);
     }
 
-    /// Return the job that continues after the current one, unless another event comes before it.
-    #[inline]
-    pub fn next(&self) -> Option<u32> {
-        let (_, entry) = smallest_of(self.below.first()?);
-        (entry != NOTHING).then(|| unpack(entry).2)
-    }
-
-    /// One event more is not waited for any longer.
-    pub fn note_cancelled(&mut self) {
-        self.stale_count += 1;
-    }
-
-    /// A cancelled event has come out.
-    pub fn note_stale_taken(&mut self) {
-        self.stale_count = self.stale_count.saturating_sub(1);
-    }
-
-    /// Return whether most events are cancelled ones, so that [`Self::compact`] pays.
-    #[inline]
-    pub fn is_mostly_stale(&self) -> bool {
-        self.stale_count > COMPACT_FROM && self.stale_count > self.node_count / 2
-    }
-
-    /// Drop the events for which `is_live` (number, job) says no.
+    /// Iterate over who continues soon after the current event, in no order.
     ///
-    /// Entries are unique, so their order does not depend on the shape of the heap.
-    pub fn compact(&mut self, mut is_live: impl FnMut(u64, u32) -> bool) {
-        if self.has_hole {
-            self.fill_hole();
-        }
-        let below = std::mem::take(&mut self.below);
-        let entries = std::iter::once(self.top).chain(below.into_iter().flat_map(|four| four.0));
-        let mut live: Vec<Entry> = entries
-            .filter(|&entry| {
-                let (_, number, job) = unpack(entry);
-                entry != NOTHING && is_live(number, job)
-            })
-            .collect();
-        live.sort_unstable();
-        self.top = NOTHING;
-        self.node_count = 0;
-        for entry in live {
-            self.append(entry);
-        }
-        self.stale_count = 0;
-    }
-
-    /// Close the hole at the top with the last entry.
-    fn fill_hole(&mut self) {
-        self.has_hole = false;
-        self.node_count -= 1;
-        if self.node_count == 0 {
-            self.top = NOTHING;
-        } else {
-            let last = std::mem::replace(self.node(self.node_count), NOTHING);
-            self.sift_down(last);
-        }
-    }
-
-    /// Return the place of the node `at`.
+    /// The next event is one of them: it lost against the current one on the way to the root.
     #[inline]
-    fn node(&mut self, at: usize) -> &mut Entry {
-        match at.checked_sub(1) {
-            None => &mut self.top,
-            Some(below) => &mut self.below[below / ARITY].0[below % ARITY],
+    pub fn soon(&self) -> impl Iterator<Item = Resume> {
+        let lows = &self.tree.lows;
+        let leaf_count = self.tree.leaf_count();
+        let own = leaf_count + leaf_of(lows[1]) as usize;
+        // The ancestors of its leaf right below the root and below that: nodes 2 to 3 and 4 to 7.
+        let depth = leaf_count.ilog2();
+        [depth - 1, depth - 2].into_iter().filter_map(move |level| {
+            let low = lows[(own >> level) ^ 1];
+            (low != NOTHING).then(|| self.resumes[leaf_of(low) as usize])
+        })
+    }
+
+    /// Return a leaf without event.
+    #[inline]
+    fn vacant_leaf(&mut self) -> u32 {
+        match self.vacant.pop() {
+            Some(leaf) => leaf,
+            None => self.new_leaf(),
         }
     }
 
-    /// Add a last node and put `entry` where it belongs.
-    #[inline]
-    fn append(&mut self, entry: Entry) {
-        let at = self.node_count;
-        self.node_count += 1;
-        if at > self.below.len() * ARITY {
-            self.below.push(Children([NOTHING; ARITY]));
+    #[cold]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "there are no more leaves than jobs"
+    )]
+    fn new_leaf(&mut self) -> u32 {
+        let leaf = self.resumes.len();
+        debug_assert!(leaf < JOB_LIMIT as usize, "an event for each job at most");
+        self.resumes.push(Resume { job: 0, at: 0 });
+        if leaf == self.tree.leaf_count() {
+            self.tree.grow();
+            self.climb = climb_in(self.tree.leaf_count());
         }
-        self.sift_up(at, entry);
-    }
-
-    /// Put `entry` in its place, starting at the top, whose old entry is gone.
-    #[inline]
-    fn sift_down(&mut self, entry: Entry) {
-        let mut at = 0;
-        while let Some(children) = self.below.get(at) {
-            let (place, smallest) = smallest_of(children);
-            if entry <= smallest {
-                break;
-            }
-            *self.node(at) = smallest;
-            at = ARITY * at + 1 + place;
-        }
-        *self.node(at) = entry;
-    }
-
-    /// Put `entry` where it belongs, starting at the last node `at`.
-    #[inline]
-    fn sift_up(&mut self, mut at: usize, entry: Entry) {
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            let above = *self.node(parent);
-            if above <= entry {
-                break;
-            }
-            *self.node(at) = above;
-            at = parent;
-        }
-        *self.node(at) = entry;
+        leaf as u32
     }
 }
 
-/// Return place and value of the smallest of `children`.
-#[inline]
-fn smallest_of(&Children([a, b, c, d]): &Children) -> (usize, Entry) {
-    let left = if b < a { (1, b) } else { (0, a) };
-    let right = if d < c { (3, d) } else { (2, c) };
-    if right.1 < left.1 { right } else { left }
+impl Tree {
+    /// Return a tree without events; the number of leaves is a power of two.
+    fn new(leaf_count: usize) -> Self {
+        Self {
+            times: vec![NOTHING; 2 * leaf_count],
+            lows: vec![NOTHING; 2 * leaf_count],
+        }
+    }
+
+    const fn leaf_count(&self) -> usize {
+        self.times.len() / 2
+    }
+
+    /// Double the leaves.
+    fn grow(&mut self) {
+        let count = self.leaf_count();
+        for half in [&mut self.times, &mut self.lows] {
+            let mut wider = vec![NOTHING; 4 * count];
+            wider[2 * count..3 * count].copy_from_slice(&half[count..]);
+            *half = wider;
+        }
+        for node in (1..2 * count).rev() {
+            let entry = |at: usize| (self.times[at], self.lows[at]);
+            let winner = earlier(entry(2 * node), entry(2 * node + 1));
+            (self.times[node], self.lows[node]) = winner;
+        }
+    }
 }
 
-/// Split an entry into its time, its number and its job.
+/// Return the function that climbs in a tree of `leaf_count` leaves.
+fn climb_in(leaf_count: usize) -> Climb {
+    match leaf_count.ilog2() {
+        0..=2 => climb::<4, 8>,
+        3 => climb::<8, 16>,
+        4 => climb::<16, 32>,
+        5 => climb::<32, 64>,
+        6 => climb::<64, 128>,
+        7 => climb::<128, 256>,
+        8 => climb::<256, 512>,
+        9 => climb::<512, 1024>,
+        10 => climb::<1024, 2048>,
+        11 => climb::<2048, 4096>,
+        12 => climb::<4096, 8192>,
+        13 => climb::<8192, 16384>,
+        14 => climb::<16384, 32768>,
+        15 => climb::<32768, 65536>,
+        16 => climb::<65536, 131_072>,
+        _ => climb_far,
+    }
+}
+
+/// Climb in a tree of `LEAVES` leaves, and `NODES` nodes, twice as many.
+///
+/// A function of its own, with a number of levels that the compiler knows: otherwise it turns the
+/// selections back into branches, of which a third are predicted wrongly.
+#[inline(never)]
+fn climb<const LEAVES: usize, const NODES: usize>(
+    tree: &mut Tree,
+    leaf: u32,
+    mut time: u64,
+    mut low: u64,
+) {
+    let halves = (
+        tree.times.first_chunk_mut::<NODES>(),
+        tree.lows.first_chunk_mut::<NODES>(),
+    );
+    let (Some(times), Some(lows)) = halves else {
+        unreachable!("a tree of {LEAVES} leaves has {NODES} nodes");
+    };
+    let mut node = LEAVES | (leaf as usize & (LEAVES - 1));
+    for _ in 0..LEAVES.ilog2() {
+        (times[node], lows[node]) = (time, low);
+        (time, low) = earlier((time, low), (times[node ^ 1], lows[node ^ 1]));
+        node >>= 1;
+    }
+    (times[1], lows[1]) = (time, low);
+}
+
+/// Climb in a tree of any size.
+fn climb_far(tree: &mut Tree, leaf: u32, mut time: u64, mut low: u64) {
+    let mut node = tree.leaf_count() + leaf as usize;
+    let (times, lows) = (&mut tree.times[..], &mut tree.lows[..]);
+    while node > 1 {
+        (times[node], lows[node]) = (time, low);
+        (time, low) = earlier((time, low), (times[node ^ 1], lows[node ^ 1]));
+        node >>= 1;
+    }
+    (times[1], lows[1]) = (time, low);
+}
+
+/// Return the earlier of two entries without a branch.
+#[inline(always)]
+fn earlier(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    let key = |(time, low): (u64, u64)| (u128::from(time) << 64) | u128::from(low);
+    let is_other = key(other) < key(one);
+    (
+        select_unpredictable(is_other, other.0, one.0),
+        select_unpredictable(is_other, other.1, one.1),
+    )
+}
+
+/// Return the leaf in the low half of an entry.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "each cast keeps the bits that are meant"
+    reason = "the cast keeps the bits that are meant"
 )]
-const fn unpack(entry: Entry) -> (SimTime, u64, u32) {
-    (
-        SimTime::from_ticks((entry >> 64) as u64),
-        (entry as u64) >> JOB_BITS,
-        (entry as u32) & (JOB_LIMIT - 1),
-    )
+const fn leaf_of(low: u64) -> u32 {
+    (low as u32) & (JOB_LIMIT - 1)
 }
 
 #[cfg(test)]
@@ -259,29 +289,62 @@ mod tests {
 
     use super::*;
 
+    /// What a test does with a queue.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Schedule(u64),
+        Take,
+        Cancel(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            5 => (0_u64..20).prop_map(Step::Schedule),
+            4 => Just(Step::Take),
+            1 => any::<usize>().prop_map(Step::Cancel),
+        ]
+    }
+
+    const fn who(job: u32) -> Resume {
+        Resume { job, at: job / 2 }
+    }
+
     proptest! {
         /// Against a reference: a `BTreeMap` ordered by time, then by order of entry.
         #[test]
         fn events_leave_in_the_order_of_the_reference(
-            steps in prop::collection::vec((any::<bool>(), 0_u64..20), 0..400)
+            steps in prop::collection::vec(step(), 0..2000)
         ) {
             let mut queue = EventQueue::default();
             let mut reference = BTreeMap::new();
             let mut now = SimTime::ZERO;
             let mut sequence = 0_u32;
-            for (is_schedule, delay) in steps {
-                if is_schedule {
-                    let time = now.after(delay).expect("far below the range");
-                    queue.schedule(time, sequence);
-                    reference.insert((time, sequence), sequence);
-                    sequence += 1;
-                } else {
-                    let expected = reference.pop_first().map(|((time, _), job)| (time, job));
-                    let taken = queue.take().map(|(time, _, job)| (time, job));
-                    prop_assert_eq!(taken, expected);
-                    now = taken.map_or(now, |(time, _)| time);
+            for step in steps {
+                match step {
+                    Step::Schedule(delay) => {
+                        let time = now.after(delay).expect("far below the range");
+                        let leaf = queue.schedule(time, who(sequence));
+                        reference.insert((time, sequence), leaf);
+                        sequence += 1;
+                    }
+                    Step::Take => {
+                        let expected = reference.pop_first().map(|((time, job), _)| (time, who(job)));
+                        let taken = queue.take();
+                        prop_assert_eq!(taken, expected);
+                        now = taken.map_or(now, |(time, _)| time);
+                    }
+                    Step::Cancel(which) => {
+                        let keys: Vec<_> = reference.keys().copied().collect();
+                        if !keys.is_empty() {
+                            let leaf = reference.remove(&keys[which % keys.len()]);
+                            queue.cancel(leaf.expect("it is pending"));
+                        }
+                    }
                 }
-                prop_assert_eq!(queue.len(), reference.len());
+                let second = reference.first_key_value().map(|(&(_, job), _)| who(job));
+                if queue.taken != NO_LEAF && let Some(second) = second {
+                    prop_assert!(queue.soon().any(|one| one == second) || queue.tree.leaf_count() > 4);
+                }
             }
         }
     }
@@ -289,24 +352,19 @@ mod tests {
     #[test]
     fn the_extremes_of_time_and_job_survive() {
         let mut queue = EventQueue::default();
-        queue.schedule(SimTime::MAX, JOB_LIMIT - 1);
-        assert_eq!(queue.take(), Some((SimTime::MAX, 0, JOB_LIMIT - 1)));
+        queue.schedule(SimTime::MAX, who(JOB_LIMIT - 1));
+        assert_eq!(queue.take(), Some((SimTime::MAX, who(JOB_LIMIT - 1))));
         assert_eq!(queue.take(), None);
     }
 
     #[test]
-    fn a_compacted_queue_keeps_the_live_events_in_order() {
+    fn the_leaves_of_cancelled_events_are_used_again() {
         let mut queue = EventQueue::default();
-        for job in 0..1000_u32 {
-            queue.schedule(SimTime::from_ticks(u64::from(job * 7919 % 1000)), job);
+        for job in 0..10_000 {
+            let leaf = queue.schedule(SimTime::from_ticks(9), who(job));
+            queue.cancel(leaf);
         }
-        let first = queue.take().expect("an event");
-        (0..600).for_each(|_| queue.note_cancelled());
-        assert!(queue.is_mostly_stale());
-        queue.compact(|_, job| job % 3 == 0 && job != first.2);
-        let left: Vec<(SimTime, u64, u32)> = std::iter::from_fn(|| queue.take()).collect();
-        assert!(left.is_sorted());
-        assert_eq!(left.len(), 333);
-        assert!(!queue.is_mostly_stale());
+        assert_eq!(queue.resumes.len(), 1);
+        assert_eq!(queue.take(), None);
     }
 }

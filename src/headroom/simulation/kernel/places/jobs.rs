@@ -12,7 +12,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::simulation::kernel::places::event_queue::JOB_LIMIT;
+use crate::simulation::kernel::places::event_queue::{JOB_LIMIT, NO_LEAF};
 use crate::simulation::kernel::time::SimTime;
 
 /// No job.
@@ -20,7 +20,7 @@ pub const NO_JOB: u32 = u32::MAX;
 /// No station.
 pub const NO_STATION: u32 = u32::MAX;
 /// No event.
-pub const NO_EVENT: u64 = u64::MAX;
+pub const NO_EVENT: u32 = NO_LEAF;
 /// No work left over from an interruption.
 pub const NO_WORK: u64 = u64::MAX;
 
@@ -82,6 +82,8 @@ pub struct Job {
     pub parent: u32,
     /// Class that the job works for.
     pub class: u32,
+    /// Leaf of the event that it waits for, or [`NO_EVENT`].
+    pub event: u32,
     /// Its activity.
     pub phase: Phase,
     /// Its role.
@@ -92,8 +94,27 @@ pub struct Job {
     pub since: SimTime,
     /// When it entered the system.
     pub arrived: SimTime,
-    /// Number of the event that it waits for, or [`NO_EVENT`].
-    pub event: u64,
+}
+
+impl Job {
+    /// Return a job of `class` that is about to walk from `at`.
+    #[inline(always)]
+    pub const fn new(at: u32, class: u32, role: Role) -> Self {
+        Self {
+            at,
+            next: NO_JOB,
+            prev: NO_JOB,
+            depth: 0,
+            parent: NO_JOB,
+            class,
+            event: NO_EVENT,
+            phase: Phase::Walking,
+            role,
+            entered: SimTime::ZERO,
+            since: SimTime::ZERO,
+            arrived: SimTime::ZERO,
+        }
+    }
 }
 
 /// Data that only some jobs need.
@@ -156,12 +177,10 @@ impl Extra {
 #[derive(Debug)]
 pub struct Jobs {
     slots: Vec<Job>,
-    extras: Vec<Extra>,
-    stacks: Vec<u32>,
-    stride: usize,
+    vacancies: Vacancies,
+    stacks: Stacks,
     attributes: Vec<f64>,
     initial: Vec<f64>,
-    first_vacant: u32,
 }
 
 impl Jobs {
@@ -169,38 +188,24 @@ impl Jobs {
     pub fn new(stride: usize, initial: Vec<f64>) -> Self {
         Self {
             slots: Vec::new(),
-            extras: Vec::new(),
-            stacks: Vec::new(),
-            stride,
+            vacancies: Vacancies {
+                first: NO_JOB,
+                extras: Vec::new(),
+            },
+            stacks: Stacks {
+                values: Vec::new(),
+                stride,
+            },
             attributes: Vec::new(),
             initial,
-            first_vacant: NO_JOB,
         }
     }
 
     /// Start a job at position `at`; None if there are too many.
     pub fn start(&mut self, at: u32, class: u32, role: Role, priority: f64) -> Option<u32> {
-        let job = Job {
-            at,
-            next: NO_JOB,
-            prev: NO_JOB,
-            depth: 0,
-            parent: NO_JOB,
-            class,
-            phase: Phase::Walking,
-            role,
-            entered: SimTime::ZERO,
-            since: SimTime::ZERO,
-            arrived: SimTime::ZERO,
-            event: NO_EVENT,
-        };
-        let reused = self.first_vacant;
-        if reused != NO_JOB {
-            self.first_vacant = self[reused].next;
-            self[reused] = job;
-            let extra = &mut self.extras[reused as usize];
-            debug_assert!(extra.is_clean(), "a job ended with {extra:?}");
-            extra.priority = priority;
+        let job = Job::new(at, class, role);
+        let (mut slots, _, vacancies) = self.parts();
+        if let Some(reused) = vacancies.start(&mut slots, job.clone(), priority) {
             if !self.initial.is_empty() {
                 let range = self.attribute_range(reused);
                 self.attributes[range].copy_from_slice(&self.initial);
@@ -211,32 +216,39 @@ impl Jobs {
             .ok()
             .filter(|&index| index < JOB_LIMIT)?;
         self.slots.push(job);
-        self.extras.push(Extra::new(priority));
-        self.stacks.resize(self.stacks.len() + self.stride, 0);
+        self.vacancies.extras.push(Extra::new(priority));
+        let stacks = &mut self.stacks;
+        stacks.values.resize(stacks.values.len() + stacks.stride, 0);
         self.attributes.extend_from_slice(&self.initial);
         Some(index)
     }
 
     /// End a job and recycle its slot.
     pub fn end(&mut self, job: u32) {
-        let first_vacant = self.first_vacant;
-        let slot = &mut self[job];
-        slot.phase = Phase::Vacant;
-        slot.event = NO_EVENT;
-        slot.next = first_vacant;
-        self.first_vacant = job;
+        let (mut slots, _, vacancies) = self.parts();
+        vacancies.end(&mut slots, job);
+    }
+
+    /// Borrow the slots, the stacks and the vacancies.
+    #[inline(always)]
+    pub fn parts(&mut self) -> (Slots<'_>, &mut Stacks, &mut Vacancies) {
+        (
+            Slots(&mut self.slots),
+            &mut self.stacks,
+            &mut self.vacancies,
+        )
     }
 
     /// Return the data that only some jobs need.
     #[inline]
     pub fn extra(&self, job: u32) -> &Extra {
-        &self.extras[job as usize]
+        &self.vacancies.extras[job as usize]
     }
 
     /// Return the data that only some jobs need.
     #[inline]
     pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
-        &mut self.extras[job as usize]
+        &mut self.vacancies.extras[job as usize]
     }
 
     /// Return the attributes of `job`.
@@ -295,32 +307,32 @@ impl Jobs {
     /// Push `value` on the stack of `job`.
     #[inline]
     pub fn push(&mut self, job: u32, value: u32) {
-        let depth = self.slots[job as usize].depth;
-        let slot = self.slot(job, depth);
-        self.stacks[slot] = value;
-        self.slots[job as usize].depth = depth + 1;
+        let depth = self[job].depth;
+        self.stacks.set(job, depth, value);
+        self[job].depth = depth + 1;
     }
 
     /// Pop the top of the stack of `job`.
     #[inline]
     pub fn pop(&mut self, job: u32) -> u32 {
-        let depth = self.slots[job as usize].depth - 1;
-        self.slots[job as usize].depth = depth;
-        self.stacks[self.slot(job, depth)]
+        let depth = self[job].depth;
+        self[job].depth = depth - 1;
+        self.stacks.top(job, depth)
     }
 
     /// Lower the top of the stack of `job` by one and return the new value.
     #[inline]
     pub fn count_down(&mut self, job: u32) -> u32 {
-        let top = self.slot(job, self.slots[job as usize].depth - 1);
-        self.stacks[top] -= 1;
-        self.stacks[top]
+        let depth = self[job].depth;
+        let value = self.stacks.top(job, depth) - 1;
+        self.stacks.set(job, depth - 1, value);
+        value
     }
 
     /// Return the stack of `job`, bottom first.
     pub fn stack(&self, job: u32) -> &[u32] {
-        let first = self.slot(job, 0);
-        &self.stacks[first..first + self[job].depth as usize]
+        let first = job as usize * self.stacks.stride;
+        &self.stacks.values[first..first + self[job].depth as usize]
     }
 
     /// Iterate over the slots in use, in order, whatever their role.
@@ -339,10 +351,6 @@ impl Jobs {
     /// Return the number of slots, vacant ones included.
     pub fn slot_count(&self) -> usize {
         self.slots.len()
-    }
-
-    fn slot(&self, job: u32, depth: u32) -> usize {
-        job as usize * self.stride + depth as usize
     }
 
     fn attribute_range(&self, job: u32) -> std::ops::Range<usize> {
@@ -364,6 +372,93 @@ impl IndexMut<u32> for Jobs {
     #[inline]
     fn index_mut(&mut self, job: u32) -> &mut Job {
         &mut self.slots[job as usize]
+    }
+}
+
+/// The slots of all jobs, borrowed so that their place and number stay in registers.
+#[derive(Debug)]
+pub struct Slots<'run>(&'run mut [Job]);
+
+impl Slots<'_> {
+    /// Return the number of slots, vacant ones included.
+    pub const fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Index<u32> for Slots<'_> {
+    type Output = Job;
+
+    #[inline(always)]
+    fn index(&self, job: u32) -> &Job {
+        &self.0[job as usize]
+    }
+}
+
+impl IndexMut<u32> for Slots<'_> {
+    #[inline(always)]
+    fn index_mut(&mut self, job: u32) -> &mut Job {
+        &mut self.0[job as usize]
+    }
+}
+
+/// The stacks of all jobs.
+#[derive(Debug)]
+pub struct Stacks {
+    values: Vec<u32>,
+    stride: usize,
+}
+
+impl Stacks {
+    /// Return the top of the stack of `job`, which is `depth` high.
+    #[inline(always)]
+    pub fn top(&self, job: u32, depth: u32) -> u32 {
+        self.values[job as usize * self.stride + depth as usize - 1]
+    }
+
+    /// Put `value` on the stack of `job`, which was `depth` high.
+    #[inline(always)]
+    pub fn set(&mut self, job: u32, depth: u32, value: u32) {
+        self.values[job as usize * self.stride + depth as usize] = value;
+    }
+}
+
+/// The vacant slots, and the rarer data of all.
+#[derive(Debug)]
+pub struct Vacancies {
+    first: u32,
+    extras: Vec<Extra>,
+}
+
+impl Vacancies {
+    /// Return the rarer data of `job`.
+    #[inline(always)]
+    pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
+        &mut self.extras[job as usize]
+    }
+
+    /// Recycle the slot of `job`, which ends.
+    #[inline(always)]
+    pub fn end(&mut self, slots: &mut Slots<'_>, job: u32) {
+        let slot = &mut slots[job];
+        slot.phase = Phase::Vacant;
+        slot.event = NO_EVENT;
+        slot.next = std::mem::replace(&mut self.first, job);
+    }
+
+    /// Start a job without attributes in a vacant slot, if there is one.
+    #[inline(always)]
+    pub fn start(&mut self, slots: &mut Slots<'_>, job: Job, priority: f64) -> Option<u32> {
+        let reused = self.first;
+        if reused == NO_JOB {
+            return None;
+        }
+        self.first = slots[reused].next;
+        slots[reused] = job;
+        let extra = &mut self.extras[reused as usize];
+        debug_assert!(extra.is_clean(), "a job ended with {extra:?}");
+        extra.priority = priority;
+        Some(reused)
     }
 }
 
@@ -417,8 +512,8 @@ impl Fifo {
     }
 
     /// Append `job`.
-    #[inline]
-    pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
+    #[inline(always)]
+    pub fn push(&mut self, jobs: &mut impl IndexMut<u32, Output = Job>, job: u32) {
         jobs[job].next = NO_JOB;
         jobs[job].prev = self.tail;
         if self.len == 0 {
@@ -444,8 +539,8 @@ impl Fifo {
     }
 
     /// Take the first job.
-    #[inline]
-    pub fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    #[inline(always)]
+    pub fn pop(&mut self, jobs: &mut impl IndexMut<u32, Output = Job>) -> Option<u32> {
         let job = self.first()?;
         self.head = jobs[job].next;
         self.len -= 1;

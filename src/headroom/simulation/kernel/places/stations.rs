@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::simulation::kernel::places::cache;
-use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Phase};
+use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Phase, Slots};
 use crate::simulation::kernel::places::line::Line;
 use crate::simulation::kernel::places::occupancy::{EXACT, Times, bin_of};
 use crate::simulation::kernel::places::position_line::PositionLine;
@@ -21,9 +21,9 @@ use crate::simulation::kernel::random::stream;
 use crate::simulation::kernel::time::SimTime;
 
 /// Numbers of jobs present whose times lie in the station itself.
-const NEAR: usize = 8;
+const NEAR: usize = 16;
 
-/// Servers with one line, in three cache lines: all that a plain visit touches.
+/// Servers with one line, in four cache lines: all that a plain visit touches.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
@@ -112,7 +112,12 @@ pub struct Special {
     pub is_rejecting: bool,
     /// Whether a job keeps its server until it has a place further on.
     pub holds_when_blocked: bool,
-    /// Jobs in service, in the order in which they began.
+    /// Whether nothing else is special, and jobs use it by fused instructions: see
+    /// [`Instruction::UseBounded`](crate::simulation::kernel::plan::program::Instruction).
+    pub is_bounded: bool,
+    /// Whether [`Self::serving`] is kept.
+    pub keeps_serving: bool,
+    /// Jobs in service, in the order in which they began, at stations where that matters.
     pub serving: Vec<u32>,
     /// Servers that wait for work, the fastest first; only if servers differ.
     pub idle: Vec<u32>,
@@ -186,10 +191,7 @@ impl Station {
     /// Return the visits of `class`.
     #[inline]
     pub fn visits(&mut self, class: u32) -> &mut Visits {
-        match class {
-            0 => &mut self.first_class,
-            _ => &mut self.rest.other_classes[class as usize - 1],
-        }
+        visits_of(&mut self.first_class, &mut self.rest, class)
     }
 
     /// Return the rarer statistics of visits of `class`.
@@ -223,6 +225,136 @@ impl Station {
             self.queue(now, job, jobs);
         }
         is_served
+    }
+
+    /// Let `job` arrive at a plain station that serves first come, first served; return whether its
+    /// service begins at once.
+    #[inline(always)]
+    pub fn arrive_fifo(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> bool {
+        self.advance_plain(now);
+        self.present += 1;
+        if self.present > self.jobs_max {
+            self.grow();
+        }
+        let is_served = self.busy < self.servers;
+        let slot = &mut slots[job];
+        let visits = visits_of(&mut self.first_class, &mut self.rest, slot.class);
+        visits.enter(now);
+        slot.entered = now;
+        if is_served {
+            slot.phase = Phase::Serving;
+            self.busy += 1;
+        } else {
+            slot.phase = Phase::Waiting;
+            slot.since = now;
+            visits.queue(now);
+            let line = fifo(&mut self.line);
+            line.push(slots, job);
+            self.queue_len_max = self.queue_len_max.max(line.len());
+        }
+        is_served
+    }
+
+    /// Return who is next in line at such a station.
+    #[inline(always)]
+    pub fn first_fifo(&self) -> Option<u32> {
+        match &self.line {
+            Line::Fifo(queue) => queue.first(),
+            _ => None,
+        }
+    }
+
+    /// End the service of `job` at such a station; return whose service begins.
+    #[inline(always)]
+    pub fn complete_fifo(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> Option<u32> {
+        self.advance_plain(now);
+        self.present -= 1;
+        let slot = &slots[job];
+        visits_of(&mut self.first_class, &mut self.rest, slot.class).complete(now, slot.entered);
+        let next = fifo(&mut self.line).pop(slots);
+        match next {
+            Some(next) => {
+                let waited = &mut slots[next];
+                waited.phase = Phase::Serving;
+                visits_of(&mut self.first_class, &mut self.rest, waited.class)
+                    .leave_queue(now, waited.since);
+            }
+            None => self.busy -= 1,
+        }
+        next
+    }
+
+    /// End a service at a bounded station, whose server is held until the job has left.
+    #[inline(always)]
+    pub fn end_bounded(&mut self, now: SimTime) {
+        self.advance(now);
+        self.busy -= 1;
+        self.special().held += 1;
+    }
+
+    /// A job of `class` that entered at `entered` leaves the server that it held at such a station.
+    #[inline(always)]
+    pub fn depart_bounded(&mut self, now: SimTime, class: u32, entered: SimTime) {
+        self.advance(now);
+        self.special().held -= 1;
+        self.present -= 1;
+        self.visits(class).complete(now, entered);
+    }
+
+    /// Let `job` arrive at such a station, where it has a place; return whether its service begins
+    /// at once.
+    #[inline(always)]
+    pub fn arrive_bounded(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> bool {
+        self.advance(now);
+        self.present += 1;
+        if self.present > self.jobs_max {
+            self.grow();
+        }
+        let is_served = fifo(&mut self.line).is_empty() && self.idle_servers() > 0;
+        let slot = &mut slots[job];
+        let visits = visits_of(&mut self.first_class, &mut self.rest, slot.class);
+        visits.enter(now);
+        slot.entered = now;
+        if is_served {
+            slot.phase = Phase::Serving;
+            self.busy += 1;
+        } else {
+            slot.phase = Phase::Waiting;
+            slot.since = now;
+            visits.queue(now);
+            let line = fifo(&mut self.line);
+            line.push(slots, job);
+            self.queue_len_max = self.queue_len_max.max(line.len());
+        }
+        is_served
+    }
+
+    /// Return who is next in line at such a station, if a server is idle.
+    #[inline(always)]
+    pub fn next_bounded(&self) -> Option<u32> {
+        self.line.first().filter(|_| self.idle_servers() > 0)
+    }
+
+    /// Let the next in line be served at such a station.
+    #[inline(always)]
+    pub fn begin_bounded(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) {
+        self.advance(now);
+        fifo(&mut self.line).pop(slots);
+        self.busy += 1;
+        let slot = &mut slots[job];
+        slot.phase = Phase::Serving;
+        visits_of(&mut self.first_class, &mut self.rest, slot.class).leave_queue(now, slot.since);
+    }
+
+    /// Bring the areas of a plain station up to `now`.
+    #[inline(always)]
+    fn advance_plain(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.changed = now;
+        match self.near.get_mut(self.present as usize) {
+            Some(bin) => *bin += ticks,
+            None => self.advance_far(ticks),
+        }
     }
 
     /// Count `job` as present.
@@ -314,7 +446,17 @@ impl Station {
     pub fn advance(&mut self, now: SimTime) {
         let ticks = now.since(self.changed);
         self.changed = now;
-        if self.present < EXACT && self.special.is_none() {
+        if self.special.is_none() {
+            self.advance_far(ticks);
+        } else {
+            self.advance_rarer(ticks);
+        }
+    }
+
+    /// Let a plain station be for `ticks` as it is, whatever the number of jobs present.
+    #[inline(never)]
+    fn advance_far(&mut self, ticks: u64) {
+        if self.present < EXACT {
             *self.bin(self.present as usize) += ticks;
         } else {
             self.advance_rarer(ticks);
@@ -322,6 +464,10 @@ impl Station {
     }
 
     fn advance_rarer(&mut self, ticks: u64) {
+        // Several things happen at a special station at the same time.
+        if ticks == 0 {
+            return;
+        }
         *self.bin(bin_of(self.present)) += ticks;
         let counts = self.counts();
         self.rest.totals.add(counts, ticks);
@@ -372,11 +518,22 @@ impl Station {
         if self.special.is_some() {
             return;
         }
-        let (mut busy_area, mut jobs_area) = (0, 0);
-        for (present, &ticks) in (0..EXACT).zip(self.near.iter().chain(&self.rest.far)) {
-            busy_area += area(present.min(self.servers), ticks);
-            jobs_area += area(present, ticks);
-        }
+        // From the largest number down, so that additions do: the time spent with n jobs or more
+        // counts once for the nth job and, if there is a server for it, once for the server.
+        let (mut busy_area, mut jobs_area) = (0_u128, 0_u128);
+        let mut so_far = 0;
+        let mut count = |present: usize, ticks: u64| {
+            so_far += ticks;
+            jobs_area += u128::from(so_far);
+            if present <= self.servers as usize {
+                busy_area += u128::from(so_far);
+            }
+        };
+        let far = self.rest.far.iter().take(EXACT as usize - NEAR);
+        far.enumerate()
+            .rev()
+            .for_each(|(bin, &ticks)| count(NEAR + bin, ticks));
+        (1..NEAR).rev().for_each(|bin| count(bin, self.near[bin]));
         totals.busy_area += busy_area;
         totals.jobs_area += jobs_area;
         totals.queue_area += jobs_area - busy_area;
@@ -388,7 +545,11 @@ impl Station {
         let mut totals = self.rest.totals;
         self.settle(&mut totals);
         self.rest.totals = totals;
-        let times = [self.near.as_slice(), &self.rest.far].concat();
+        let mut times = [self.near.as_slice(), &self.rest.far].concat();
+        // In a large model, most stations never have as many jobs as there are bins.
+        let used = times.iter().rposition(|&ticks| ticks > 0);
+        times.truncate(used.map_or(0, |last| last + 1));
+        times.shrink_to_fit();
         self.near.fill(0);
         self.rest.far.fill(0);
         times
@@ -420,6 +581,8 @@ impl Special {
             places: plan.places,
             is_rejecting: plan.is_rejecting,
             holds_when_blocked: plan.holds_when_blocked,
+            is_bounded: false,
+            keeps_serving: plan.keeps_serving(),
             serving: Vec::new(),
             idle,
             speeds: plan.speeds.clone(),
@@ -461,6 +624,26 @@ impl Special {
         let rank = |one: u32| (-self.speeds[one as usize], one);
         let place = self.idle.partition_point(|&one| rank(one) < rank(server));
         self.idle.insert(place, server);
+    }
+}
+
+/// Return the visits of `class`.
+///
+/// A function of the parts, so that the others can be borrowed at the same time.
+#[inline(always)]
+fn visits_of<'run>(first: &'run mut Visits, rest: &'run mut Rest, class: u32) -> &'run mut Visits {
+    match class {
+        0 => first,
+        _ => &mut rest.other_classes[class as usize - 1],
+    }
+}
+
+/// Return the queue of a station that serves first come, first served.
+#[inline(always)]
+fn fifo(line: &mut Line) -> &mut Fifo {
+    match line {
+        Line::Fifo(queue) => queue,
+        other => unreachable!("the line is {other:?}"),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use rand::RngExt;
 
+use crate::simulation::kernel::plan::compile::UNKNOWN;
 use crate::simulation::kernel::plan::expression::Code;
 use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::stream::{self, Stream};
 
-/// Cases from which on the next one is drawn ahead.
+/// Cases from which on it pays to prepare the way to the next one.
 const MANY: usize = 256;
 
 /// A choice as compiled.
@@ -60,8 +61,9 @@ pub struct Choice {
     pub rule: Rule,
     stream: Stream,
     turn: usize,
-    /// The case drawn next, if there are enough cases that preparing the way there is worthwhile.
-    ahead: Option<u32>,
+    /// The case that comes next, if cases are drawn by probability: it is drawn while nothing
+    /// waits for it.
+    ahead: u32,
 }
 
 impl Choice {
@@ -69,10 +71,8 @@ impl Choice {
     pub fn new(plan: &ChoicePlan, seed: u64) -> Self {
         let mut stream = stream::open(seed, plan.key);
         let ahead = match &plan.rule {
-            Rule::Probability(table) if plan.targets.len() >= MANY => {
-                Some(plan.targets[table.draw(&mut stream) as usize])
-            }
-            _ => None,
+            Rule::Probability(table) => plan.targets[table.draw(&mut stream) as usize],
+            _ => UNKNOWN,
         };
         Self {
             targets: plan.targets.clone(),
@@ -83,10 +83,10 @@ impl Choice {
         }
     }
 
-    /// Return the case that will be drawn next, if it is known.
+    /// Return the case that comes next, if there are so many that preparing the way is worthwhile.
     #[inline]
-    pub const fn ahead(&self) -> Option<u32> {
-        self.ahead
+    pub fn ahead(&self) -> Option<u32> {
+        (self.targets.len() >= MANY).then_some(self.ahead)
     }
 
     /// Draw a case by probability; None if the choice follows another rule.
@@ -95,10 +95,7 @@ impl Choice {
         match &self.rule {
             Rule::Probability(table) => {
                 let drawn = self.targets[table.draw(&mut self.stream) as usize];
-                match &mut self.ahead {
-                    None => Some(drawn),
-                    Some(ahead) => Some(std::mem::replace(ahead, drawn)),
-                }
+                Some(std::mem::replace(&mut self.ahead, drawn))
             }
             _ => None,
         }

@@ -17,7 +17,7 @@ use crate::simulation::kernel::plan::model::{
     Amount, Changeable, Class, Expression, FORMAT, Model, QueueOf, Step, Stop,
 };
 use crate::simulation::kernel::plan::program::{
-    COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan,
+    COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan, StationPlan,
 };
 use crate::simulation::kernel::plan::rows::Rows;
 use crate::simulation::kernel::plan::stack_depth;
@@ -145,6 +145,7 @@ impl Compiler {
                 clocks: Vec::new(),
                 breakdowns: Vec::new(),
                 controllers: Vec::new(),
+                has_losses: false,
                 has_extras: false,
                 pools: pools(model)?,
                 pool_rows: Rows::collect(
@@ -613,6 +614,9 @@ impl Compiler {
         else {
             return refuse("a program calls itself, directly or through others".to_owned());
         };
+        let are_special = self.plan.stations.iter().any(StationPlan::is_special);
+        self.plan.has_losses =
+            are_special || self.plan.has_extras || !self.plan.attempts.is_empty();
         self.plan.stack_slots = slots as usize + 1;
         self.plan.limits = limits;
         Ok(self.plan)

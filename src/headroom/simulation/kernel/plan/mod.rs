@@ -7,6 +7,7 @@ pub mod choice;
 pub mod compile;
 pub mod expression;
 pub(in crate::simulation::kernel) mod frames;
+pub mod fuse;
 pub mod mechanism;
 pub mod mechanisms;
 pub mod model;

@@ -225,6 +225,65 @@ pub enum Instruction {
     },
     /// The job leaves.
     Exit,
+    /// [`Self::Use`] of a plain station that serves first come, first served, with a drawn time.
+    ///
+    /// This and the following ones are made by [`fuse`](super::fuse) for a run without a trace.
+    UseFifo {
+        /// Station.
+        station: u32,
+        /// Source of the service time.
+        source: u32,
+        /// Whether no other instruction uses the station.
+        is_only: bool,
+    },
+    /// [`Self::Use`] of a station of which only the room is limited, or whose jobs keep their
+    /// server until there is room further on; it serves first come, first served, a drawn time.
+    UseBounded {
+        /// Station.
+        station: u32,
+        /// Source of the service time.
+        source: u32,
+    },
+    /// A job of a closed class has done its work and at once begins the next: [`Self::Complete`],
+    /// [`Self::Jump`], [`Self::Begin`] and [`Self::Call`].
+    Again {
+        /// Class.
+        class: u32,
+        /// Position of the entry of its program.
+        entry: u32,
+    },
+    /// A job of a closed class has done its work and thinks: [`Self::Complete`], [`Self::Jump`] and
+    /// [`Self::Think`].
+    Rest {
+        /// Class.
+        class: u32,
+        /// Position of the thinking.
+        think: u32,
+        /// Source of the duration.
+        source: u32,
+    },
+    /// A job of an open class has done its work and leaves: [`Self::Complete`] and [`Self::Exit`].
+    Finish {
+        /// Class.
+        class: u32,
+    },
+    /// A job enters the system and its program: [`Self::Begin`] and [`Self::Call`].
+    BeginCall {
+        /// Class.
+        class: u32,
+        /// Position of the entry of its program.
+        entry: u32,
+    },
+    /// A job of the class starts, and the source waits for the next arrival: [`Self::Spawn`],
+    /// [`Self::Jump`] and [`Self::Think`], the instruction before.
+    SpawnNext {
+        /// Class.
+        class: u32,
+        /// Its starting position.
+        entry: u32,
+        /// Source of the time until then.
+        source: u32,
+    },
 }
 
 /// A source of randomness as compiled: its distribution, and the key of its stream.
@@ -247,9 +306,10 @@ pub struct Source {
 impl Source {
     /// Open the source for a run with `seed`.
     pub fn new(plan: &SourcePlan, seed: u64) -> Self {
+        let mut stream = stream::open(seed, plan.key);
         Self {
-            sampler: plan.sampler.clone(),
-            stream: stream::open(seed, plan.key),
+            sampler: plan.sampler.clone().ahead(&mut stream),
+            stream,
         }
     }
 
@@ -259,7 +319,7 @@ impl Source {
     }
 
     /// Draw a value (ticks, or a count).
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self) -> u64 {
         self.sampler.draw(&mut self.stream)
     }
@@ -382,6 +442,29 @@ pub struct StationPlan {
 impl StationPlan {
     /// Return whether the station is more than servers, a line, and service to the end.
     pub fn is_special(&self) -> bool {
+        self.is_otherwise_special() || self.places != u32::MAX || self.holds_when_blocked
+    }
+
+    /// Return whether nothing is special about the station, which serves first come, first served,
+    /// but its room, or that its jobs keep their server until there is room further on.
+    pub fn is_bounded(&self) -> bool {
+        self.holds_when_blocked && self.order == Order::Fifo && !self.is_otherwise_special()
+    }
+
+    /// Return whether it matters who is in service, and since when.
+    pub fn keeps_serving(&self) -> bool {
+        let is_preemptive = matches!(
+            self.order,
+            Order::Lifo {
+                is_preemptive: true
+            } | Order::Priority {
+                is_preemptive: true
+            }
+        );
+        is_preemptive || self.batch.is_some() || self.can_break || self.can_change
+    }
+
+    fn is_otherwise_special(&self) -> bool {
         // At a station by position the head follows the job in service, even if no job waits.
         let is_other = matches!(
             self.order,
@@ -394,8 +477,6 @@ impl StationPlan {
         );
         is_other
             || !self.speeds.is_empty()
-            || self.places != u32::MAX
-            || self.holds_when_blocked
             || self.batch.is_some()
             || self.can_break
             || self.is_reserving
@@ -504,6 +585,8 @@ pub struct Plan {
     pub breakdowns: Vec<BreakdownPlan>,
     /// The start of the clocks of schedules and controllers.
     pub controllers: Vec<u32>,
+    /// Whether a visit may end without its service, or a server be held or broken.
+    pub has_losses: bool,
     /// Whether the result reports jobs that left a line unserved, and capacities over time.
     pub has_extras: bool,
     /// Rows of the tables of stations.

@@ -27,6 +27,8 @@ pub enum Sampler {
     Uniform(f64, f64),
     /// Mean.
     Exponential(f64),
+    /// Mean, and the value drawn next. See [`Sampler::ahead`].
+    ExponentialAhead(f64, u64),
     /// Probability of the first branch, and the means of both.
     Hyperexponential(f64, f64, f64),
     /// Gamma and Erlang.
@@ -61,30 +63,48 @@ pub enum Sampler {
     Inverse(Box<Inverse>),
 }
 
+/// Draw an exponential time with the `mean`.
+#[inline(always)]
+fn exponential(mean: f64, stream: &mut Stream) -> u64 {
+    let unit: f64 = Exp1.sample(stream);
+    whole_ticks(unit * mean)
+}
+
 impl Sampler {
     /// The result of a finished replay: longer than any representable time.
     pub const NO_VALUE: u64 = u64::MAX;
 
+    /// Draw the first value already now, if that changes nothing: `stream` serves this law alone.
+    ///
+    /// Whoever needs a value then has it at once, and the next one is drawn while nothing waits
+    /// for it. Other laws cost too much for that to show, or end.
+    #[must_use]
+    pub fn ahead(self, stream: &mut Stream) -> Self {
+        match self {
+            Self::Exponential(mean) => Self::ExponentialAhead(mean, exponential(mean, stream)),
+            other => other,
+        }
+    }
+
     /// Draw one value (ticks, or a count).
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self, stream: &mut Stream) -> u64 {
         match self {
-            Self::Exponential(mean) => {
-                let unit: f64 = Exp1.sample(stream);
-                whole_ticks(unit * *mean)
+            Self::ExponentialAhead(mean, next) => {
+                std::mem::replace(next, exponential(*mean, stream))
             }
-            Self::Constant(value) => *value,
-            Self::Uniform(low, width) => whole_ticks(*low + *width * uniform(stream)),
             other => other.draw_rarer(stream),
         }
     }
 
-    /// Draw from a distribution that costs more than a call.
+    /// Draw from a distribution that is not drawn ahead.
+    #[inline(never)]
     fn draw_rarer(&mut self, stream: &mut Stream) -> u64 {
         match self {
-            Self::Constant(_) | Self::Uniform(..) | Self::Exponential(_) => {
-                unreachable!("`draw` keeps {self:?} to itself")
-            }
+            Self::ExponentialAhead(..) => unreachable!("`draw` keeps it to itself"),
+            Self::Exponential(mean) => exponential(*mean, stream),
+            Self::Constant(value) => *value,
+            Self::Uniform(low, width) => whole_ticks(*low + *width * uniform(stream)),
             Self::Hyperexponential(probability, first, second) => {
                 let mean = if uniform(stream) < *probability {
                     *first

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use crate::simulation::kernel::error::{Place, SimulationError};
 use crate::simulation::kernel::places::cache;
-use crate::simulation::kernel::places::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT};
+use crate::simulation::kernel::places::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT, Resume};
 use crate::simulation::kernel::places::jobs::{Jobs, NO_EVENT, Phase, Role};
 use crate::simulation::kernel::places::occupancy::{self, Segments};
 use crate::simulation::kernel::places::pools::Pool;
@@ -21,11 +21,13 @@ use crate::simulation::kernel::places::tally::{Grid, Requests};
 use crate::simulation::kernel::plan::arrivals::Arrivals;
 use crate::simulation::kernel::plan::calls::Calls;
 use crate::simulation::kernel::plan::choice::Choice;
+use crate::simulation::kernel::plan::fuse::fuse;
 use crate::simulation::kernel::plan::mechanism::Mechanism;
 use crate::simulation::kernel::plan::program::{Instruction, Plan, Source};
 use crate::simulation::kernel::random::stream;
 use crate::simulation::kernel::run::deadlock::{self, Deadlock};
 use crate::simulation::kernel::run::invariants;
+use crate::simulation::kernel::run::plain::Pause;
 use crate::simulation::kernel::run::recorder::{Kind, Recorder};
 use crate::simulation::kernel::run::result::{self, Outcome, row};
 use crate::simulation::kernel::run::service::Leaving;
@@ -44,7 +46,7 @@ const LARGE: u64 = 256;
 const RESOURCES_PER_COMPLETION: u64 = 8;
 /// Steps at one instant after which a model is held to go round in circles, with
 /// [`STEPS_OF_EACH_JOB`] more for each job.
-const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
+pub(in crate::simulation::kernel) const STEPS_AT_ONE_INSTANT: u64 = 10_000_000;
 /// Steps that every job may take at one instant.
 const STEPS_OF_EACH_JOB: u64 = 100;
 
@@ -110,7 +112,13 @@ pub fn run(
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
     let calls = Calls::new(&plan.calls, mechanisms, plan.unit);
-    let mut engine = Engine::new(plan, seed, wishes, calls);
+    let fused = fuse(plan);
+    let steps = if wishes.trace_limit == 0 {
+        &fused
+    } else {
+        &plan.instructions
+    };
+    let mut engine = Engine::new(plan, steps, seed, wishes, calls);
     engine.start().map_err(|failure| engine.explain(failure))?;
     engine
         .go_on(is_wanted)
@@ -171,6 +179,8 @@ pub(in crate::simulation::kernel) struct Culprit {
 pub(in crate::simulation::kernel) struct Engine<'plan> {
     pub(in crate::simulation::kernel) plan: &'plan Plan,
     pub(in crate::simulation::kernel) instructions: &'plan [Instruction],
+    /// What jobs walk through: the instructions, fused unless there is a trace.
+    pub(in crate::simulation::kernel) steps: &'plan [Instruction],
     pub(in crate::simulation::kernel) state: State,
     pub(in crate::simulation::kernel) events: EventQueue,
     pub(in crate::simulation::kernel) ready: VecDeque<u32>,
@@ -185,37 +195,56 @@ pub(in crate::simulation::kernel) struct Engine<'plan> {
     pub(in crate::simulation::kernel) calls: Calls<'plan>,
     pub(in crate::simulation::kernel) recorder: Recorder,
     pub(in crate::simulation::kernel) culprit: Culprit,
-    is_large: bool,
+    pub(in crate::simulation::kernel) is_large: bool,
+    /// Whether there are stations of which only the room is limited.
+    has_bounded: bool,
     /// Whether the run ended because nothing more can happen.
     is_quiet: bool,
     patience: Patience,
-    steps_now: u64,
-    next_look: u64,
+    pub(in crate::simulation::kernel) steps_now: u64,
+    pub(in crate::simulation::kernel) next_look: u64,
+    /// After how many events the rare conditions are checked next.
+    pub(in crate::simulation::kernel) next_check: u64,
     snapshots: Snapshots,
     segments: Segments,
     samples: Samples,
     intervals: Intervals,
     /// Longest lines of stations and pools in the intervals that are closed.
     longest: Longest,
-    /// When the next sample or interval is due.
-    next_mark: SimTime,
+    /// When the next sample or interval is due, or the run ends.
+    pub(in crate::simulation::kernel) next_mark: SimTime,
 }
 
 impl<'plan> Engine<'plan> {
-    fn new(plan: &'plan Plan, seed: u64, wishes: Wishes, calls: Calls<'plan>) -> Self {
+    fn new(
+        plan: &'plan Plan,
+        steps: &'plan [Instruction],
+        seed: u64,
+        wishes: Wishes,
+        calls: Calls<'plan>,
+    ) -> Self {
         let class_count = plan.classes.len();
         let scale = snapshot_scale(plan);
+        let mut stations: Vec<Station> = plan
+            .stations
+            .iter()
+            .map(|s| Station::new(s, seed, class_count))
+            .collect();
+        let mut has_bounded = false;
+        for step in steps {
+            if let Instruction::UseBounded { station, .. } = *step {
+                stations[station as usize].special().is_bounded = true;
+                has_bounded = true;
+            }
+        }
         Self {
             plan,
             instructions: &plan.instructions,
+            steps,
             state: State {
                 now: SimTime::ZERO,
                 jobs: Jobs::new(plan.stack_slots, plan.attributes.clone()),
-                stations: plan
-                    .stations
-                    .iter()
-                    .map(|s| Station::new(s, seed, class_count))
-                    .collect(),
+                stations,
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
@@ -239,10 +268,12 @@ impl<'plan> Engine<'plan> {
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
             is_large: plan.stations.len() as u64 >= LARGE,
+            has_bounded,
             is_quiet: false,
             patience: Patience::new(EVENTS_WITHOUT_COMPLETION),
             steps_now: 0,
             next_look: 0,
+            next_check: EVENTS_PER_CHECK,
             snapshots: Snapshots::new(scale),
             segments: Segments::new(scale),
             next_mark: SimTime::ZERO,
@@ -277,43 +308,51 @@ impl<'plan> Engine<'plan> {
 
     /// Take events until a limit is reached.
     fn go_on(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
-        let limits = self.plan.limits;
-        while self.state.completion_count < limits.completions {
-            let Some((time, number, slot)) = self.events.take() else {
-                return self.end_of_events();
+        while self.state.completion_count < self.plan.limits.completions {
+            let pause = if self.has_bounded {
+                self.plain().run::<true>()?
+            } else {
+                self.plain().run::<false>()?
             };
-            if self.state.jobs[slot].event != number {
-                self.events.note_stale_taken();
-                continue;
+            match pause {
+                Pause::NoEvent => return self.end_of_events(),
+                Pause::Mark(time, who) => {
+                    if self.pass_marks(time) {
+                        break;
+                    }
+                    self.begin_event(time)?;
+                    self.resume(who)?;
+                }
+                Pause::Event(who) => self.resume(who)?,
+                Pause::Step(job, at) => {
+                    self.go_further(job, at)?;
+                    self.settle_departure()?;
+                }
+                Pause::Changes => self.work_off_changes()?,
+                Pause::Look => {}
             }
-            if time >= self.next_mark {
-                self.pass_marks(time, limits.time);
-            }
-            if time > limits.time {
-                self.state.now = limits.time;
-                break;
-            }
-            if time > self.state.now {
-                self.state.now = time;
-                self.steps_now = 0;
-            }
-            if self.is_large {
-                self.look_ahead();
-            }
-            self.count_step()?;
-            self.state.event_count += 1;
-            self.resume(slot)?;
             if !self.ready.is_empty() {
                 self.walk_ready()?;
             }
             if self.state.completion_count >= self.next_look {
                 self.look();
             }
-            if self.state.event_count.is_multiple_of(EVENTS_PER_CHECK) {
+            if self.state.event_count >= self.next_check {
+                self.next_check += EVENTS_PER_CHECK;
                 self.check_rarely(is_wanted)?;
             }
         }
         Ok(())
+    }
+
+    /// An event happens at `time`.
+    fn begin_event(&mut self, time: SimTime) -> Result<(), Failure> {
+        if time > self.state.now {
+            self.state.now = time;
+            self.steps_now = 0;
+        }
+        self.state.event_count += 1;
+        self.count_step()
     }
 
     /// Nothing will happen any more: the arrivals have ended, or jobs wait for each other.
@@ -344,7 +383,8 @@ impl<'plan> Engine<'plan> {
         if count >= self.segments.next() {
             self.close_segment();
         }
-        self.next_look = self.snapshots.next().min(self.segments.next());
+        let due = self.snapshots.next().min(self.segments.next());
+        self.next_look = due.min(self.plan.limits.completions);
     }
 
     fn close_segment(&mut self) {
@@ -360,9 +400,11 @@ impl<'plan> Engine<'plan> {
             .close(*now, self.state.completion_count, times);
     }
 
-    /// Take the samples and close the intervals that are due before an event at `time`.
+    /// Take the samples and close the intervals that are due before an event at `time`; return
+    /// whether the run ends before it.
     #[cold]
-    fn pass_marks(&mut self, time: SimTime, limit: SimTime) {
+    fn pass_marks(&mut self, time: SimTime) -> bool {
+        let limit = self.plan.limits.time;
         if time >= self.samples.next() {
             self.take_samples(time.min(limit));
         }
@@ -375,7 +417,13 @@ impl<'plan> Engine<'plan> {
         self.next_mark = self
             .samples
             .next()
-            .min(if is_due { ahead } else { SimTime::MAX });
+            .min(if is_due { ahead } else { SimTime::MAX })
+            .min(limit);
+        let is_over = time > limit;
+        if is_over {
+            self.state.now = limit;
+        }
+        is_over
     }
 
     /// Close the interval that ends at `end`; nothing has happened since the last event.
@@ -458,39 +506,20 @@ impl<'plan> Engine<'plan> {
         Ok(())
     }
 
-    /// Let the cache fetch what the next events need.
-    #[inline]
-    fn look_ahead(&self) {
-        for job in self.events.soon() {
-            self.fetch(self.state.jobs[job].at);
+    /// Let a job continue whose wait is over.
+    fn resume(&mut self, who: Resume) -> Result<(), Failure> {
+        let Resume { job, at } = who;
+        debug_assert_eq!(self.state.jobs[job].at, at, "it has moved while it waited");
+        self.state.jobs[job].event = NO_EVENT;
+        if let Some(next) = self.plain().end_wait::<true>(who)? {
+            self.walk(job, next)?;
+            return self.settle_departure();
         }
-        let Some(next) = self.events.next() else {
-            return;
-        };
-        let at = self.state.jobs[next].at;
-        if let Some(station) = used_station(self.instructions[at as usize])
-            && let Some(first) = self.state.stations[station as usize].line.first()
-        {
-            cache::fetch(&self.state.jobs[first]);
-        }
+        self.resume_rarer(job, at)
     }
 
-    /// Let the cache fetch the data of a visit whose step is at `at`.
-    #[inline]
-    pub(in crate::simulation::kernel) fn fetch(&self, at: u32) {
-        if let Instruction::Use { station, amount } = self.instructions[at as usize] {
-            self.state.stations[station as usize].fetch();
-            if let Some(source) = self.sources.get(amount as usize) {
-                cache::fetch(source);
-            }
-        }
-    }
-
-    /// Let the job in `slot` continue: its wait at its position is over.
-    #[inline]
-    fn resume(&mut self, slot: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[slot].at;
-        self.state.jobs[slot].event = NO_EVENT;
+    /// Let the job in `slot` continue after a wait that was not a plain one.
+    fn resume_rarer(&mut self, slot: u32, at: u32) -> Result<(), Failure> {
         match self.instructions[at as usize] {
             Instruction::Use { station, .. } => {
                 if self.state.stations[station as usize].special.is_some() {
@@ -511,15 +540,6 @@ impl<'plan> Engine<'plan> {
                 }
                 self.walk(slot, at + 1)
             }
-            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {
-                self.walk(slot, at + 1)
-            }
-            _ => self.resume_rarer(slot, at),
-        }
-    }
-
-    fn resume_rarer(&mut self, slot: u32, at: u32) -> Result<(), Failure> {
-        match self.instructions[at as usize] {
             Instruction::Delay { .. } => {
                 self.end_delay(slot);
                 self.walk(slot, at + 1)
@@ -603,20 +623,20 @@ impl<'plan> Engine<'plan> {
         ticks: u64,
     ) -> Result<SimTime, Failure> {
         let time = self.state.now.after(ticks).ok_or(Failure::TimeOverflow)?;
-        self.state.jobs[slot].event = self.events.schedule(time, slot);
+        let job = &mut self.state.jobs[slot];
+        let who = Resume {
+            job: slot,
+            at: job.at,
+        };
+        job.event = self.events.schedule(time, who);
         Ok(time)
     }
 
     /// Let the slot wait for its event no longer.
     pub(in crate::simulation::kernel) fn cancel(&mut self, slot: u32) {
-        if self.state.jobs[slot].event == NO_EVENT {
-            return;
-        }
-        self.state.jobs[slot].event = NO_EVENT;
-        self.events.note_cancelled();
-        if self.events.is_mostly_stale() {
-            let jobs = &self.state.jobs;
-            self.events.compact(|number, job| jobs[job].event == number);
+        let event = std::mem::replace(&mut self.state.jobs[slot].event, NO_EVENT);
+        if event != NO_EVENT {
+            self.events.cancel(event);
         }
     }
 
@@ -638,16 +658,7 @@ impl<'plan> Engine<'plan> {
     pub(in crate::simulation::kernel) fn count_step(&mut self) -> Result<(), Failure> {
         self.steps_now += 1;
         if self.steps_now > STEPS_AT_ONE_INSTANT {
-            return self.refuse_standstill();
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn refuse_standstill(&self) -> Result<(), Failure> {
-        let job_count = self.state.jobs.slot_count() as u64;
-        if self.steps_now > STEPS_AT_ONE_INSTANT + STEPS_OF_EACH_JOB * job_count {
-            return Err(Failure::NoProgress);
+            return refuse_standstill(self.steps_now, self.state.jobs.slot_count());
         }
         Ok(())
     }
@@ -749,6 +760,18 @@ impl<'plan> Engine<'plan> {
             },
         }
     }
+}
+
+/// Refuse to go on if `steps` at one instant are too many for `slot_count` jobs.
+#[cold]
+pub(in crate::simulation::kernel) const fn refuse_standstill(
+    steps: u64,
+    slot_count: usize,
+) -> Result<(), Failure> {
+    if steps > STEPS_AT_ONE_INSTANT + STEPS_OF_EACH_JOB * slot_count as u64 {
+        return Err(Failure::NoProgress);
+    }
+    Ok(())
 }
 
 /// Return how many completions there are at least between two looks at all resources of `plan`.

@@ -336,7 +336,7 @@ fn mixes() -> impl Strategy<Value = Vec<Value>> {
     )
 }
 
-fn model() -> impl Strategy<Value = Value> {
+pub(super) fn model() -> impl Strategy<Value = Value> {
     let programs = (steps(1, 0), steps(3, 1), steps(4, 2));
     let stations = [station(0), station(1), station(2), station(3)];
     let units = prop::sample::select(vec![None, None, Some("all"), Some("each")]);

@@ -36,6 +36,10 @@ const STATION_COLUMNS: Columns = &[
     ("queue_s", Measure::Time),
     ("age_s", Measure::Time),
     ("queue_age_s", Measure::Time),
+];
+
+/// Further columns of stations: zero unless [`Plan::has_losses`], and only then kept.
+const STATION_LOSSES: Columns = &[
     ("abandon_count", Measure::Count),
     ("abandon_s_sum", Measure::Time),
     ("blocked_s", Measure::Time),
@@ -114,6 +118,12 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
     for members in plan.station_rows.iter() {
         let stations = members.map(|index| &state.stations[index]);
         row.extend(sum(stations.map(|station| station_cells(state, station))));
+    }
+    if plan.has_losses {
+        for members in plan.station_rows.iter() {
+            let stations = members.map(|index| &state.stations[index]);
+            row.extend(sum(stations.map(|station| loss_cells(state, station))));
+        }
     }
     for members in plan.pool_rows.iter() {
         row.extend(sum(members.map(|index| pool_cells(state, index))));
@@ -208,7 +218,6 @@ fn pool_cells(state: &State, index: usize) -> [u128; POOL_COLUMNS.len()] {
 
 fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len()] {
     let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
-    let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
     [
         u128::from(sum.arrival_count),
         u128::from(sum.completion_count),
@@ -219,6 +228,13 @@ fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len
         totals.queue_area,
         sum.age,
         sum.queue_age,
+    ]
+}
+
+fn loss_cells(state: &State, station: &Station) -> [u128; STATION_LOSSES.len()] {
+    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
+    let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
+    [
         u128::from(sum.abandon_count),
         sum.abandon_sum,
         totals.blocked_area,
@@ -268,7 +284,7 @@ fn request_cells(cell: &Requests, now: SimTime) -> [u128; REQUEST_COLUMNS.len()]
 }
 
 /// Statistics of all resources of one kind.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// One name for each resource.
     pub names: Vec<String>,
@@ -407,10 +423,10 @@ impl Outcome {
         let taken = snapshots.finish(state.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
-            snapshots: table_set(plan, &state, &taken),
+            snapshots: table_set(plan, &state, taken),
             intervals: (!intervals.closed().is_empty())
                 .then(|| interval_tables(plan, &state, intervals.closed())),
-            samples: (!at_times.is_empty()).then(|| table_set(plan, &state, &at_times)),
+            samples: (!at_times.is_empty()).then(|| table_set(plan, &state, at_times)),
             series: state
                 .classes
                 .iter()
@@ -428,12 +444,8 @@ impl Outcome {
     }
 }
 
-fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
-    let mut tables = Tables {
-        taken,
-        unit: plan.unit,
-        first: 0,
-    };
+fn table_set(plan: &Plan, state: &State, taken: Vec<(SimTime, Row)>) -> TableSet {
+    let mut tables = Tables::new(plan.unit, taken.len());
     let servers = |servers: u32| {
         if servers == u32::MAX {
             f64::INFINITY
@@ -442,20 +454,25 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
         }
     };
     let rows = &plan.station_rows;
-    let stations = capacities(rows, |index| servers(plan.stations[index].servers));
+    let capacity = capacities(rows, |index| servers(plan.stations[index].servers));
     let mut maxima = station_maxima(rows, &state.stations);
     if rows.has_groups() {
         maxima.push(("busy_share", busiest(plan, state)));
     }
-    let mut stations = tables.next(stations, STATION_COLUMNS, maxima);
+    let stations = tables.add(capacity, STATION_COLUMNS, maxima);
+    if plan.has_losses {
+        tables.extend(stations, STATION_LOSSES);
+    } else {
+        tables.extend_by_zeros(stations, STATION_LOSSES);
+    }
     let rows = &plan.pool_rows;
-    let pools = capacities(rows, |index| f64::from(plan.pools[index].tokens));
-    let mut pools = tables.next(pools, POOL_COLUMNS, pool_maxima(rows, &state.pools));
-    let classes = plan.classes.iter().map(|c| {
+    let capacity = capacities(rows, |index| f64::from(plan.pools[index].tokens));
+    let pools = tables.add(capacity, POOL_COLUMNS, pool_maxima(rows, &state.pools));
+    let population = plan.classes.iter().map(|c| {
         let population = c.population.unwrap_or(f64::INFINITY);
         (c.name.clone(), population)
     });
-    let classes = tables.next(classes, CLASS_COLUMNS, class_maxima(&state.classes));
+    let classes = tables.add(population, CLASS_COLUMNS, class_maxima(&state.classes));
     let by_class = |table: &Table| {
         let mut pairs = Vec::new();
         if plan.classes.len() > 1 {
@@ -467,21 +484,24 @@ fn table_set(plan: &Plan, state: &State, taken: &[(SimTime, Row)]) -> TableSet {
                 pairs.extend(names.map(|name| (name, capacity)));
             }
         }
-        pairs
+        pairs.into_iter()
     };
-    let visits = tables.next(by_class(&stations).into_iter(), VISIT_COLUMNS, vec![]);
-    let requests = tables.next(by_class(&pools).into_iter(), REQUEST_COLUMNS, vec![]);
+    let visits = tables.add(by_class(&tables.made[stations]), VISIT_COLUMNS, vec![]);
+    let requests = tables.add(by_class(&tables.made[pools]), REQUEST_COLUMNS, vec![]);
     if plan.has_extras {
-        tables.extend(&mut stations, STATION_EXTRAS);
-        tables.extend(&mut pools, POOL_EXTRAS);
+        tables.extend(stations, STATION_EXTRAS);
+        tables.extend(pools, POOL_EXTRAS);
     }
+    let times_s = seconds(plan.unit, taken.iter().map(|snapshot| snapshot.0));
+    let mut made = tables.fill(taken);
+    let mut take = |index: usize| std::mem::take(&mut made[index]);
     TableSet {
-        times_s: seconds(plan.unit, taken.iter().map(|snapshot| snapshot.0)),
-        stations,
-        pools,
-        classes,
-        visits,
-        requests,
+        times_s,
+        stations: take(stations),
+        pools: take(pools),
+        classes: take(classes),
+        visits: take(visits),
+        requests: take(requests),
     }
 }
 
@@ -497,7 +517,7 @@ fn interval_tables(plan: &Plan, state: &State, closed: &[Interval]) -> IntervalT
             .collect()
     };
     IntervalTables {
-        tables: table_set(plan, state, &taken),
+        tables: table_set(plan, state, taken),
         histograms: (0..state.classes.len())
             .map(|class| interval_histogram(plan.unit, closed, class))
             .collect(),
@@ -539,54 +559,91 @@ fn trace(unit: TimeUnit, recorder: &Recorder) -> Trace {
 }
 
 /// Cuts the rows of the snapshots into tables, from left to right.
-struct Tables<'run> {
-    taken: &'run [(SimTime, Row)],
+///
+/// Rows and tables of a large model are the most of its memory, so each row goes as soon as it is
+/// in the tables, and a column without values takes no memory at all.
+struct Tables {
     unit: TimeUnit,
-    first: usize,
+    row_count: usize,
+    made: Vec<Table>,
+    /// Parts of a row: the table that it belongs to, the first of its columns, and how they are
+    /// reported.
+    parts: Vec<(usize, usize, Columns)>,
 }
 
-impl Tables<'_> {
-    fn next(
+impl Tables {
+    const fn new(unit: TimeUnit, row_count: usize) -> Self {
+        Self {
+            unit,
+            row_count,
+            made: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Add a table of the next cells; return its index.
+    fn add(
         &mut self,
         capacities: impl Iterator<Item = (String, f64)>,
         columns: Columns,
         maxima: Maxima,
-    ) -> Table {
+    ) -> usize {
         let (names, capacity): (Vec<String>, Vec<f64>) = capacities.unzip();
-        let cells = self.first..self.first + names.len() * columns.len();
-        self.first = cells.end;
-        let mut reported: Vec<(&'static str, Vec<f64>)> = columns
-            .iter()
-            .map(|column| (column.0, Vec::with_capacity(self.taken.len() * names.len())))
-            .collect();
-        for (_, row) in self.taken {
-            let mut values = row.cells(cells.clone());
-            for _ in &names {
-                for ((to, column), value) in reported.iter_mut().zip(columns).zip(&mut values) {
-                    to.1.push(self.report(value, column.1));
+        self.made.push(Table {
+            names,
+            capacity,
+            columns: Vec::new(),
+            maxima,
+        });
+        let table = self.made.len() - 1;
+        self.extend(table, columns);
+        table
+    }
+
+    /// Add the next cells to `table`, as further columns of its resources.
+    fn extend(&mut self, table: usize, columns: Columns) {
+        let first = self.made[table].columns.len();
+        self.extend_by_zeros(table, columns);
+        self.parts.push((table, first, columns));
+    }
+
+    /// Add columns to `table` of which no cells are kept.
+    fn extend_by_zeros(&mut self, table: usize, columns: Columns) {
+        let table = &mut self.made[table];
+        let count = self.row_count * table.names.len();
+        let empty = columns.iter().map(|column| (column.0, vec![0.0; count]));
+        table.columns.extend(empty);
+    }
+
+    /// Put the rows into the tables.
+    fn fill(mut self, taken: Vec<(SimTime, Row)>) -> Vec<Table> {
+        for (index, (_, row)) in taken.into_iter().enumerate() {
+            let mut first_cell = 0;
+            for &(table, first_column, columns) in &self.parts {
+                let table = &mut self.made[table];
+                let count = table.names.len();
+                let cells = first_cell..first_cell + count * columns.len();
+                first_cell = cells.end;
+                let mut values = row.cells(cells);
+                let to = &mut table.columns[first_column..];
+                for place in index * count..(index + 1) * count {
+                    for ((column, measure), value) in to.iter_mut().zip(columns).zip(&mut values) {
+                        // Zeros are there already.
+                        if value > 0 {
+                            column.1[place] = report(self.unit, value, measure.1);
+                        }
+                    }
                 }
             }
         }
-        Table {
-            names,
-            capacity,
-            columns: reported,
-            maxima,
-        }
+        self.made
     }
+}
 
-    /// Add the next cells to `table` as columns of that table's resources.
-    fn extend(&mut self, table: &mut Table, columns: Columns) {
-        let names = table.names.iter().map(|name| (name.clone(), 0.0));
-        let more = self.next(names, columns, vec![]);
-        table.columns.extend(more.columns);
-    }
-
-    fn report(&self, value: u128, measure: Measure) -> f64 {
-        match measure {
-            Measure::Count => nearest(value),
-            Measure::Time => self.unit.seconds(value),
-        }
+fn report(unit: TimeUnit, value: u128, measure: Measure) -> f64 {
+    match measure {
+        Measure::Count => nearest(value),
+        Measure::Time => unit.seconds(value),
     }
 }
 

@@ -188,7 +188,9 @@ impl Engine<'_> {
         own.advance(*now);
         own.busy -= 1;
         let special = own.special();
-        special.serving.retain(|&one| one != job);
+        if special.keeps_serving {
+            special.serving.retain(|&one| one != job);
+        }
         special.return_server(jobs.extra(job).server);
     }
 
@@ -211,7 +213,9 @@ impl Engine<'_> {
         own.busy += 1;
         own.line.note_served(jobs, job);
         let special = own.special();
-        special.serving.push(job);
+        if special.keeps_serving {
+            special.serving.push(job);
+        }
         let server = special.take_server();
         let speed = special.speed(server);
         jobs[job].phase = Phase::Serving;
@@ -277,6 +281,8 @@ impl Engine<'_> {
         self.recorder
             .note(&self.state, Kind::EndService, job, station);
         self.free_server(job, station);
+        // What was left over from an interruption is done; a bounded station does not look at it.
+        self.state.jobs.extra_mut(job).remaining = NO_WORK;
         let (class, entered) = (self.state.jobs[job].class, self.state.jobs[job].entered);
         let left = Leaving {
             station,

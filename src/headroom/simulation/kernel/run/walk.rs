@@ -6,77 +6,33 @@
 use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
 use crate::simulation::kernel::run::engine::{Engine, Failure, State};
+use crate::simulation::kernel::run::plain::Walk;
 use crate::simulation::kernel::run::recorder::Kind;
 
 impl Engine<'_> {
     /// Walk `job` from position `at` until it waits or ends.
-    #[inline]
-    pub(in crate::simulation::kernel) fn walk(
+    #[inline(never)]
+    pub(in crate::simulation::kernel) fn walk(&mut self, job: u32, at: u32) -> Result<(), Failure> {
+        match self.plain().walk::<true>(job, at)? {
+            Walk::Ended => Ok(()),
+            Walk::At(job, at) => self.go_further(job, at),
+        }
+    }
+
+    /// Walk `job` from position `at`, where it takes a step that is not plain.
+    #[inline(never)]
+    pub(in crate::simulation::kernel) fn go_further(
         &mut self,
-        job: u32,
+        mut job: u32,
         mut at: u32,
     ) -> Result<(), Failure> {
-        loop {
-            match self.instructions[at as usize] {
-                Instruction::Use { station, amount } => {
-                    self.state.jobs[job].at = at;
-                    if self.state.stations[station as usize].special.is_some() {
-                        return self.enter(job, station);
-                    }
-                    return self.enter_plain(job, station, amount);
-                }
-                Instruction::Choose { choice } => {
-                    let chosen = &mut self.choices[choice as usize];
-                    at = match chosen.draw() {
-                        Some(target) => {
-                            if let Some(ahead) = chosen.ahead() {
-                                self.fetch(ahead);
-                            }
-                            target
-                        }
-                        None => self.choose(job, at, choice)?,
-                    };
-                }
-                Instruction::Jump { to } => at = to,
-                Instruction::Call { entry } => {
-                    self.count_step()?;
-                    self.state.jobs.push(job, at + 1);
-                    at = entry;
-                }
-                Instruction::Return => at = self.state.jobs.pop(job),
-                Instruction::Complete { class } => {
-                    self.complete(job, class);
-                    at += 1;
-                }
-                Instruction::Begin { class } => {
-                    self.begin(job, class);
-                    at += 1;
-                }
-                Instruction::Think { source } => {
-                    self.state.jobs[job].at = at;
-                    self.state.jobs[job].phase = Phase::Delayed;
-                    let ticks = self.sources[source as usize].draw();
-                    self.schedule_after(job, ticks)?;
-                    return Ok(());
-                }
-                Instruction::Spawn {
-                    class,
-                    entry,
-                    amount,
-                } => {
-                    self.spawn(job, class, entry, amount)?;
-                    at += 1;
-                }
-                Instruction::Exit => {
-                    self.state.jobs.end(job);
-                    return Ok(());
-                }
-                _ => match self.step(job, at)? {
-                    Some(next) => at = next,
-                    None => return Ok(()),
-                },
-            }
+        while let Some(next) = self.step(job, at)? {
+            (job, at) = match self.plain().walk::<true>(job, next)? {
+                Walk::Ended => return Ok(()),
+                Walk::At(job, at) => (job, at),
+            };
         }
+        Ok(())
     }
 
     #[inline]
@@ -96,10 +52,39 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take a step that is rarer than a service; return where the walk continues, or None if it
-    /// ends.
+    /// Take a step that is not plain; return where the walk continues, or None if it ends.
     fn step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
         let goes_on = match self.instructions[at as usize] {
+            Instruction::Use { station, amount } => {
+                self.state.jobs[job].at = at;
+                if self.state.stations[station as usize].special.is_some() {
+                    self.enter(job, station)?;
+                } else {
+                    self.enter_plain(job, station, amount)?;
+                }
+                false
+            }
+            Instruction::Choose { choice } => return self.choose(job, at, choice).map(Some),
+            Instruction::Complete { class } => {
+                self.complete(job, class);
+                true
+            }
+            Instruction::Begin { class } => {
+                self.begin(job, class);
+                true
+            }
+            Instruction::Spawn {
+                class,
+                entry,
+                amount,
+            } => {
+                self.spawn(job, class, entry, amount)?;
+                true
+            }
+            Instruction::Exit => {
+                self.state.jobs.end(job);
+                false
+            }
             Instruction::UseReserving { station, .. } => {
                 self.state.jobs[job].at = at;
                 self.enter(job, station)?;

@@ -67,7 +67,7 @@ impl ClassState {
     }
 
     /// A job enters the system.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, now: SimTime) {
         self.advance(now);
         self.present += 1;
@@ -77,12 +77,25 @@ impl ClassState {
     }
 
     /// A job that arrived at `arrived` has done its work.
-    #[inline]
+    #[inline(always)]
     pub fn complete(&mut self, now: SimTime, arrived: SimTime) {
         self.advance(now);
         self.present -= 1;
         self.arrived_sum -= u128::from(arrived.ticks());
         let response = now.since(arrived);
+        self.totals.completion_count += 1;
+        self.totals.response_sum += u128::from(response);
+        self.series.record(response, now);
+        self.histogram.record(response, now);
+    }
+
+    /// A job that arrived at `arrived` has done its work and enters the system once more.
+    #[inline]
+    pub fn again(&mut self, now: SimTime, arrived: SimTime) {
+        self.advance(now);
+        let response = now.since(arrived);
+        self.arrived_sum += u128::from(response);
+        self.totals.arrival_count += 1;
         self.totals.completion_count += 1;
         self.totals.response_sum += u128::from(response);
         self.series.record(response, now);

@@ -219,8 +219,8 @@ fn tables_dict<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyD
     let row_count = tables.times_s.len();
     let dict = PyDict::new(py);
     dict.set_item("times_s", floats(py, &tables.times_s)?)?;
-    dict.set_item("classes", table_dict(py, &tables.classes, row_count)?)?;
-    dict.set_item("stations", table_dict(py, &tables.stations, row_count)?)?;
+    dict.set_item("classes", table_dict(py, tables.classes.clone(), row_count)?)?;
+    dict.set_item("stations", table_dict(py, tables.stations.clone(), row_count)?)?;
     Ok(dict)
 }
 

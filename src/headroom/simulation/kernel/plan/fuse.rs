@@ -1,0 +1,352 @@
+//! Instructions for a run without a trace: several that always follow each other become one.
+//!
+//! A visit of a queueing network takes seven instructions, each of which costs a dispatch that the
+//! processor has to predict, and asks what is known before the run. The fused ones have the same
+//! positions, and an instruction that another one has swallowed remains, so every position keeps
+//! its meaning: jobs wait at the same positions, and checks and messages read the original.
+//!
+//! Invariant: a run of the fused instructions has the same results, bit for bit, as one of the
+//! originals, which a run with a trace walks (tested in `random_models`).
+
+use crate::simulation::kernel::plan::compile::position;
+use crate::simulation::kernel::plan::program::{COMPUTED, Instruction, NO_AMOUNT, Order, Plan};
+
+/// Return the instructions of `plan`, fused where possible.
+pub fn fuse(plan: &Plan) -> Vec<Instruction> {
+    let mut fuser = Fuser {
+        plan,
+        uses: vec![0; plan.stations.len()],
+        is_drawn: vec![true; plan.stations.len()],
+        callers: vec![Callers::None; plan.programs.len()],
+        is_reserving: plan.stations.iter().any(|one| one.is_reserving),
+    };
+    for (&instruction, at) in plan.instructions.iter().zip(0..) {
+        fuser.count(instruction, at);
+    }
+    (0..plan.instructions.len())
+        .map(|at| fuser.at(at))
+        .collect()
+}
+
+/// Where a program is called from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Callers {
+    None,
+    /// The position after its only call.
+    Only(u32),
+    Other,
+}
+
+/// What is known of all instructions together.
+struct Fuser<'plan> {
+    plan: &'plan Plan,
+    /// How many instructions use each station.
+    uses: Vec<u32>,
+    /// Whether all services at each station are drawn: who begins one need not compute.
+    is_drawn: Vec<bool>,
+    callers: Vec<Callers>,
+    /// Whether a service may need a place at another station first.
+    is_reserving: bool,
+}
+
+impl Fuser<'_> {
+    fn count(&mut self, instruction: Instruction, at: u32) {
+        match instruction {
+            Instruction::Use { station, amount } => {
+                self.uses[station as usize] += 1;
+                self.is_drawn[station as usize] &= amount & COMPUTED == 0;
+            }
+            Instruction::Call { entry } => {
+                let callers = self.callers_of(entry);
+                *callers = match *callers {
+                    Callers::None => Callers::Only(at + 1),
+                    _ => Callers::Other,
+                };
+            }
+            Instruction::CallAndWait { entry } | Instruction::Start { entry } => {
+                *self.callers_of(entry) = Callers::Other;
+            }
+            _ => {}
+        }
+    }
+
+    fn callers_of(&mut self, entry: u32) -> &mut Callers {
+        let program = self.plan.sites[entry as usize].program;
+        let program = program.expect("an entry is a position of its program");
+        &mut self.callers[program as usize]
+    }
+
+    /// Return what the instruction at `at` and those that follow it become.
+    fn at(&self, at: usize) -> Instruction {
+        let own = self.plan.instructions[at];
+        match own {
+            Instruction::Use { station, amount } => self.visit(station, amount).unwrap_or(own),
+            Instruction::Jump { .. } => {
+                let to = self.landing(at);
+                match self.plan.instructions[to] {
+                    Instruction::Return => self.end_of_program(to),
+                    Instruction::Exit => Instruction::Exit,
+                    _ => Instruction::Jump { to: position(to) },
+                }
+            }
+            Instruction::Return => self.end_of_program(at),
+            Instruction::Complete { class } => self.completion(at, class).unwrap_or(own),
+            Instruction::Begin { class } => match self.plan.instructions[at + 1] {
+                Instruction::Call { entry } => Instruction::BeginCall { class, entry },
+                _ => own,
+            },
+            Instruction::Spawn {
+                class,
+                amount: NO_AMOUNT,
+                ..
+            } => self.arrival(at, class).unwrap_or(own),
+            _ => own,
+        }
+    }
+
+    fn visit(&self, station: u32, amount: u32) -> Option<Instruction> {
+        let plan = &self.plan.stations[station as usize];
+        if !self.is_drawn[station as usize] {
+            return None;
+        }
+        let source = amount;
+        if plan.is_bounded() && !self.is_reserving {
+            return Some(Instruction::UseBounded { station, source });
+        }
+        let is_plain = !plan.is_special() && plan.order == Order::Fifo;
+        is_plain.then_some(Instruction::UseFifo {
+            station,
+            source,
+            is_only: self.uses[station as usize] == 1,
+        })
+    }
+
+    /// Return what the end of a program at `at` becomes: if it is called from one place only, what
+    /// is done there.
+    fn end_of_program(&self, at: usize) -> Instruction {
+        let program = self.plan.sites[at].program;
+        let callers = program.map(|index| self.callers[index as usize]);
+        let Some(Callers::Only(back)) = callers else {
+            return Instruction::Return;
+        };
+        // In the frame of a class, where nothing else is on the stack.
+        match self.plan.instructions[back as usize] {
+            Instruction::Complete { class } => self.completion(back as usize, class),
+            _ => None,
+        }
+        .unwrap_or(Instruction::Return)
+    }
+
+    /// Return what the completion at `at` becomes together with what follows.
+    fn completion(&self, at: usize, class: u32) -> Option<Instruction> {
+        let to = self.landing(at + 1);
+        match self.plan.instructions[to] {
+            Instruction::Begin { class: same } if same == class && to + 2 == at => {
+                match self.plan.instructions[to + 1] {
+                    Instruction::Call { entry } => Some(Instruction::Again { class, entry }),
+                    _ => None,
+                }
+            }
+            Instruction::Think { source } => Some(Instruction::Rest {
+                class,
+                think: position(to),
+                source,
+            }),
+            Instruction::Exit => Some(Instruction::Finish { class }),
+            _ => None,
+        }
+    }
+
+    /// Return what the arrival at `at` becomes, if the job brings nothing and the next arrival
+    /// needs one draw.
+    fn arrival(&self, at: usize, class: u32) -> Option<Instruction> {
+        let think = self.landing(at + 1);
+        let (begin, call) = (
+            self.plan.instructions[at + 2],
+            self.plan.instructions[at + 3],
+        );
+        match (self.plan.instructions[think], begin, call) {
+            (
+                Instruction::Think { source },
+                Instruction::Begin { .. },
+                Instruction::Call { entry },
+            ) if think + 1 == at && self.plan.attributes.is_empty() => {
+                Some(Instruction::SpawnNext {
+                    class,
+                    entry,
+                    source,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Return where the jumps from `at` lead.
+    fn landing(&self, at: usize) -> usize {
+        let mut last = at;
+        // Jumps may go round in circles.
+        for _ in 0..self.plan.instructions.len() {
+            match self.plan.instructions[last] {
+                Instruction::Jump { to } => last = to as usize,
+                _ => break,
+            }
+        }
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::simulation::kernel::plan::compile::compile;
+    use crate::simulation::kernel::plan::model::Stop;
+    use crate::simulation::kernel::random::distribution::Sampling;
+
+    fn law() -> Value {
+        json!({"kind": "exponential", "mean": 1})
+    }
+
+    fn visit(station: &str) -> Value {
+        json!({"op": "use", "station": station, "service": law(), "stream": 1})
+    }
+
+    /// Compile a model of stations, of which only what is special is given.
+    fn plan(stations: &Value, programs: &Value, classes: &Value) -> Plan {
+        let mut stations = stations.clone();
+        for station in stations.as_array_mut().expect("stations") {
+            for (key, value) in [
+                ("servers", json!(1)),
+                ("discipline", json!("fcfs")),
+                ("when_full", json!("block")),
+            ] {
+                let own = station.as_object_mut().expect("a station");
+                own.entry(key).or_insert(value);
+            }
+        }
+        let model = json!({"format": 2, "name": "model", "time_unit": "s", "stop": {},
+                           "stations": stations, "pools": [], "programs": programs,
+                           "classes": classes});
+        let model = serde_json::from_value(model).expect("model data");
+        let stop = Stop {
+            completions: Some(1),
+            time: None,
+        };
+        compile(&model, stop, Sampling::Fast, &[]).expect("a model")
+    }
+
+    fn closed(program: &str) -> Value {
+        json!({"kind": "closed", "name": program, "program": program, "population": 2,
+               "stream": 2})
+    }
+
+    /// Return what a job meets from `at` on until it waits.
+    fn met(steps: &[Instruction], mut at: usize) -> Vec<Instruction> {
+        let mut found = Vec::new();
+        loop {
+            found.push(steps[at]);
+            at = match steps[at] {
+                Instruction::Again { entry, .. } | Instruction::BeginCall { entry, .. } => {
+                    entry as usize
+                }
+                Instruction::Jump { to } => to as usize,
+                _ => return found,
+            };
+        }
+    }
+
+    #[test]
+    fn a_visit_of_a_closed_class_is_two_instructions() {
+        let stations = json!([{"name": "cpu"}, {"name": "disk"}]);
+        let branch = json!([
+            visit("cpu"),
+            {"op": "branch", "choice": {"kind": "probability"}, "stream": 3},
+            {"op": "case", "probability": 0.5}, visit("disk"), {"op": "end"},
+            {"op": "case", "probability": 0.5}, visit("disk"), {"op": "end"},
+            {"op": "end"},
+        ]);
+        let programs = json!([{"name": "cycle", "steps": branch}]);
+        let plan = plan(&stations, &programs, &json!([closed("cycle")]));
+        let steps = fuse(&plan);
+        let places: Vec<usize> = (0..steps.len())
+            .filter(|&at| matches!(steps[at], Instruction::UseFifo { station: 1, .. }))
+            .collect();
+        assert_eq!(places.len(), 2);
+        for at in places {
+            let Instruction::UseFifo { is_only, .. } = steps[at] else {
+                unreachable!("it was found as one");
+            };
+            assert!(!is_only, "two instructions use the disk");
+            let [
+                Instruction::Again { .. },
+                Instruction::UseFifo {
+                    station: 0,
+                    is_only,
+                    ..
+                },
+            ] = met(&steps, at + 1)[..]
+            else {
+                panic!("after a visit comes {:?}", met(&steps, at + 1));
+            };
+            assert!(is_only, "one instruction uses the processor");
+        }
+    }
+
+    #[test]
+    fn a_program_that_two_classes_call_returns_to_each() {
+        let stations = json!([{"name": "cpu"}]);
+        let programs = json!([
+            {"name": "one", "steps": [visit("cpu"), {"op": "call", "program": "two"}]},
+            {"name": "two", "steps": [visit("cpu")]},
+        ]);
+        let plan = plan(&stations, &programs, &json!([closed("one"), closed("two")]));
+        let steps = fuse(&plan);
+        let returns = steps.iter().filter(|&&step| step == Instruction::Return);
+        assert_eq!(returns.count(), 1, "{steps:?}");
+        let again = |step: &&Instruction| matches!(step, Instruction::Again { .. });
+        // The frame of each class, and the end of the program that only one class walks.
+        assert_eq!(steps.iter().filter(again).count(), 3, "{steps:?}");
+    }
+
+    #[test]
+    fn arrivals_and_thinking_are_one_instruction_each() {
+        let stations = json!([{"name": "cpu"}]);
+        let programs = json!([{"name": "one", "steps": [visit("cpu")]},
+                              {"name": "two", "steps": [visit("cpu")]}]);
+        let mut thinking = closed("two");
+        thinking["think"] = law();
+        let open = json!({"kind": "open", "name": "open", "program": "one",
+                          "interarrival": law(), "stream": 4});
+        let plan = plan(&stations, &programs, &json!([open, thinking]));
+        let steps = fuse(&plan);
+        let has = |is: fn(&Instruction) -> bool| steps.iter().any(is);
+        assert!(has(|one| matches!(one, Instruction::SpawnNext { .. })));
+        assert!(has(|one| matches!(one, Instruction::Finish { .. })));
+        assert!(has(|one| matches!(one, Instruction::Rest { .. })));
+        assert!(has(|one| matches!(one, Instruction::BeginCall { .. })));
+    }
+
+    #[test]
+    fn a_station_with_anything_special_keeps_its_instruction() {
+        let stations = json!([
+            {"name": "plain"}, {"name": "full", "buffer": 1},
+            {"name": "ps", "discipline": "ps"}, {"name": "stack", "discipline": "lcfs"},
+            {"name": "fast", "speeds": [2.0]},
+        ]);
+        let visits: Vec<Value> = ["plain", "full", "ps", "stack", "fast"].map(visit).into();
+        let programs = json!([{"name": "cycle", "steps": visits}]);
+        let plan = plan(&stations, &programs, &json!([closed("cycle")]));
+        let kinds: Vec<&str> = fuse(&plan)[..5]
+            .iter()
+            .map(|step| match step {
+                Instruction::UseBounded { .. } => "bounded",
+                Instruction::UseFifo { .. } => "fifo",
+                Instruction::Use { .. } => "other",
+                _ => "none",
+            })
+            .collect();
+        // A job that finds the second station full keeps its server of the first.
+        assert_eq!(kinds, ["bounded", "bounded", "other", "other", "other"]);
+    }
+}

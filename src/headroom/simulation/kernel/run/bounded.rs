@@ -1,0 +1,168 @@
+//! Stations of which only the room is limited: blocking after service without a detour.
+//!
+//! Does what `service` does at stations of every kind, for those where jobs wait in order, are
+//! served to the end, and keep their server until there is room further on. A station or a job of
+//! another kind that comes in between is left to `service`.
+
+use crate::simulation::kernel::places::jobs::{NO_STATION, Phase};
+use crate::simulation::kernel::plan::program::Instruction;
+use crate::simulation::kernel::run::engine::Failure;
+use crate::simulation::kernel::run::plain::Plain;
+use crate::simulation::kernel::run::service::Leaving;
+
+impl Plain<'_> {
+    /// The service of `job` at `station` is over; it keeps its server and walks.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn end_bounded(&mut self, job: u32, station: u32) {
+        *self.visit_count += 1;
+        self.stations[station as usize].end_bounded(*self.now);
+        let slot = &mut self.slots[job];
+        slot.phase = Phase::Walking;
+        *self.leaving = Some(Leaving {
+            station,
+            class: slot.class,
+            entered: slot.entered,
+        });
+    }
+
+    /// Let `job`, at `at`, come to `station`; return false if `service` has to do it.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn enter_bounded(
+        &mut self,
+        job: u32,
+        at: u32,
+        station: u32,
+        source: u32,
+    ) -> Result<bool, Failure> {
+        let own = &mut self.stations[station as usize];
+        let left = *self.leaving;
+        if left.is_some_and(|old| old.station == station) {
+            return Ok(false);
+        }
+        if own.is_full() {
+            if own.special().is_rejecting {
+                return Ok(false);
+            }
+            self.block(job, at, station);
+            return Ok(true);
+        }
+        self.join_bounded(job, at, station, source)?;
+        if left.is_some() {
+            self.settle()?;
+        }
+        Ok(true)
+    }
+
+    /// Let `job` wait outside `station`; it keeps the server that it is about to leave.
+    #[inline(always)]
+    fn block(&mut self, job: u32, at: u32, station: u32) {
+        let slot = &mut self.slots[job];
+        slot.at = at;
+        slot.phase = Phase::Blocked;
+        slot.since = *self.now;
+        let extra = self.vacancies.extra_mut(job);
+        if let Some(old) = self.leaving.take() {
+            extra.occupies = old.station;
+            extra.entered_before = old.entered;
+            extra.class_before = old.class;
+        }
+        let entry = &mut self.stations[station as usize].special().entry;
+        entry.push(&mut self.slots, job);
+    }
+
+    /// Let `job`, for which there is a place, join the line or a server of `station`.
+    #[inline(always)]
+    fn join_bounded(
+        &mut self,
+        job: u32,
+        at: u32,
+        station: u32,
+        source: u32,
+    ) -> Result<(), Failure> {
+        self.slots[job].at = at;
+        let own = &mut self.stations[station as usize];
+        if own.arrive_bounded(*self.now, job, &mut self.slots) {
+            self.serve(job, at, source)?;
+        }
+        Ok(())
+    }
+
+    /// Let the job that walked leave the station that it kept until now.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn settle(&mut self) -> Result<(), Failure> {
+        if let Some(old) = self.leaving.take() {
+            let own = &mut self.stations[old.station as usize];
+            own.depart_bounded(*self.now, old.class, old.entered);
+            self.changed.push(old.station);
+        }
+        self.work_off_bounded()
+    }
+
+    /// Examine the stations whose state has changed, up to one that is not bounded.
+    #[inline(always)]
+    fn work_off_bounded(&mut self) -> Result<(), Failure> {
+        while let Some(&station) = self.changed.last() {
+            let special = &self.stations[station as usize].special;
+            if !special.as_ref().is_some_and(|one| one.is_bounded) {
+                return Ok(());
+            }
+            self.changed.pop();
+            self.fill_bounded(station)?;
+            self.admit_bounded(station)?;
+        }
+        Ok(())
+    }
+
+    /// Begin services at `station` while there are both servers and jobs.
+    #[inline(always)]
+    fn fill_bounded(&mut self, station: u32) -> Result<(), Failure> {
+        while let Some(next) = self.stations[station as usize].next_bounded() {
+            let (at, source) = self.use_of(next);
+            self.stations[station as usize].begin_bounded(*self.now, next, &mut self.slots);
+            self.serve(next, at, source)?;
+        }
+        Ok(())
+    }
+
+    /// Let jobs in that wait outside `station` while there is room.
+    #[inline(always)]
+    fn admit_bounded(&mut self, station: u32) -> Result<(), Failure> {
+        loop {
+            let own = &mut self.stations[station as usize];
+            let Some(job) = own.special().entry.first().filter(|_| !own.is_full()) else {
+                return Ok(());
+            };
+            own.special().entry.pop(&mut self.slots);
+            self.leave_behind(job);
+            let (at, source) = self.use_of(job);
+            self.join_bounded(job, at, station, source)?;
+        }
+    }
+
+    /// Return the position of `job`, which waits at a bounded station, and its source of services.
+    #[inline(always)]
+    fn use_of(&self, job: u32) -> (u32, u32) {
+        let at = self.slots[job].at;
+        match self.steps[at as usize] {
+            Instruction::UseBounded { source, .. } => (at, source),
+            other => unreachable!("job {job} waits at a bounded station but is at {other:?}"),
+        }
+    }
+
+    /// Let `job`, which was blocked, leave the server that it held, if any.
+    #[inline(always)]
+    fn leave_behind(&mut self, job: u32) {
+        let slot = &self.slots[job];
+        let waited = self.now.since(slot.since);
+        let extra = self.vacancies.extra_mut(job);
+        let station = std::mem::replace(&mut extra.occupies, NO_STATION);
+        if station == NO_STATION {
+            self.classes[slot.class as usize].add_outside(waited);
+            return;
+        }
+        let own = &mut self.stations[station as usize];
+        own.depart_bounded(*self.now, extra.class_before, extra.entered_before);
+        own.rarer(extra.class_before).blocked_sum += u128::from(waited);
+        self.changed.push(station);
+    }
+}

@@ -1,0 +1,391 @@
+//! The plain path: visits to stations that serve first come, first served, and the steps between.
+//!
+//! Most events of most models are such visits, so what they touch is borrowed once for an event:
+//! slices in registers instead of vectors, whose place and length the compiler would have to load
+//! again after every store. Whatever is rarer than that is left to [`Engine::step`].
+//!
+//! No function here writes a trace: a run with one has no fused instructions, and `step` takes the
+//! others that it shows.
+
+use std::collections::VecDeque;
+
+use crate::simulation::kernel::places::cache;
+use crate::simulation::kernel::places::event_queue::{EventQueue, Resume};
+use crate::simulation::kernel::places::jobs::{
+    Job, NO_EVENT, Phase, Role, Slots, Stacks, Vacancies,
+};
+use crate::simulation::kernel::places::stations::Station;
+use crate::simulation::kernel::plan::choice::Choice;
+use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Source};
+use crate::simulation::kernel::run::engine::{
+    Engine, Failure, STEPS_AT_ONE_INSTANT, State, refuse_standstill,
+};
+use crate::simulation::kernel::run::service::Leaving;
+use crate::simulation::kernel::statistics::classes::ClassState;
+use crate::simulation::kernel::time::SimTime;
+
+/// How a plain walk ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::simulation::kernel) enum Walk {
+    /// The job waits, or is gone.
+    Ended,
+    /// The job is at a position whose instruction is not plain.
+    At(u32, u32),
+}
+
+/// Why plain events pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::simulation::kernel) enum Pause {
+    /// Nothing is pending.
+    NoEvent,
+    /// An event comes after the next mark, and has not begun.
+    Mark(SimTime, Resume),
+    /// An event has begun whose job did not wait in a plain way.
+    Event(Resume),
+    /// The job is at a position whose instruction is not plain.
+    Step(u32, u32),
+    /// Stations have changed that are not plain.
+    Changes,
+    /// An event has ended after which statistics or rare conditions are due.
+    Look,
+}
+
+/// What plain steps touch.
+pub(in crate::simulation::kernel) struct Plain<'run> {
+    pub(super) now: &'run mut SimTime,
+    pub(super) steps: &'run [Instruction],
+    pub(super) plans: &'run Vec<ClassPlan>,
+    pub(super) slots: Slots<'run>,
+    pub(super) stacks: &'run mut Stacks,
+    pub(super) vacancies: &'run mut Vacancies,
+    pub(super) ready: &'run VecDeque<u32>,
+    pub(super) leaving: &'run mut Option<Leaving>,
+    pub(super) changed: &'run mut Vec<u32>,
+    pub(super) stations: &'run mut [Station],
+    pub(super) sources: &'run mut [Source],
+    pub(super) choices: &'run mut Vec<Choice>,
+    pub(super) classes: &'run mut Vec<ClassState>,
+    pub(super) events: &'run mut EventQueue,
+    pub(super) completion_count: &'run mut u64,
+    pub(super) visit_count: &'run mut u64,
+    pub(super) event_count: &'run mut u64,
+    pub(super) steps_now: &'run mut u64,
+    pub(super) next_mark: SimTime,
+    pub(super) next_look: u64,
+    pub(super) next_check: u64,
+    pub(super) is_large: bool,
+}
+
+impl Engine<'_> {
+    /// Borrow what plain steps touch.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn plain(&mut self) -> Plain<'_> {
+        let State {
+            now,
+            jobs,
+            stations,
+            classes,
+            completion_count,
+            visit_count,
+            event_count,
+            ..
+        } = &mut self.state;
+        let (slots, stacks, vacancies) = jobs.parts();
+        Plain {
+            now,
+            steps: self.steps,
+            plans: &self.plan.classes,
+            slots,
+            stacks,
+            vacancies,
+            ready: &self.ready,
+            leaving: &mut self.leaving,
+            changed: &mut self.changed,
+            stations,
+            sources: &mut self.sources,
+            choices: &mut self.choices,
+            classes,
+            events: &mut self.events,
+            completion_count,
+            visit_count,
+            event_count,
+            steps_now: &mut self.steps_now,
+            next_mark: self.next_mark,
+            next_look: self.next_look,
+            next_check: self.next_check,
+            is_large: self.is_large,
+        }
+    }
+}
+
+impl Plain<'_> {
+    /// Take events for as long as they are plain and nothing else is due.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn run<const HAS_BOUNDED: bool>(
+        mut self,
+    ) -> Result<Pause, Failure> {
+        loop {
+            let Some((time, who)) = self.events.take() else {
+                return Ok(Pause::NoEvent);
+            };
+            if time >= self.next_mark {
+                return Ok(Pause::Mark(time, who));
+            }
+            if time > *self.now {
+                *self.now = time;
+                *self.steps_now = 0;
+            }
+            if self.is_large {
+                self.look_ahead();
+            }
+            *self.event_count += 1;
+            self.count_step()?;
+            let Some(next) = self.end_wait::<HAS_BOUNDED>(who)? else {
+                return Ok(Pause::Event(who));
+            };
+            if let Walk::At(job, at) = self.walk::<HAS_BOUNDED>(who.job, next)? {
+                return Ok(Pause::Step(job, at));
+            }
+            if HAS_BOUNDED {
+                if self.leaving.is_some() {
+                    self.settle()?;
+                }
+                if !self.changed.is_empty() {
+                    return Ok(Pause::Changes);
+                }
+            }
+            if *self.completion_count >= self.next_look || *self.event_count >= self.next_check {
+                return Ok(Pause::Look);
+            }
+        }
+    }
+
+    /// End the wait of a job if it is plain; return where it walks on.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn end_wait<const HAS_BOUNDED: bool>(
+        &mut self,
+        Resume { job, at }: Resume,
+    ) -> Result<Option<u32>, Failure> {
+        match self.steps[at as usize] {
+            Instruction::UseFifo {
+                station,
+                source,
+                is_only,
+            } => self.end_visit(job, at, (station, source, is_only))?,
+            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {}
+            Instruction::UseBounded { station, .. } if HAS_BOUNDED => {
+                self.end_bounded(job, station);
+            }
+            _ => return Ok(None),
+        }
+        self.slots[job].event = NO_EVENT;
+        Ok(Some(at + 1))
+    }
+
+    /// End the service of `job` at its station; the next in line, if any, begins its own.
+    #[inline(always)]
+    fn end_visit(
+        &mut self,
+        job: u32,
+        at: u32,
+        (station, source, is_only): (u32, u32, bool),
+    ) -> Result<(), Failure> {
+        *self.visit_count += 1;
+        let own = &mut self.stations[station as usize];
+        let Some(next) = own.complete_fifo(*self.now, job, &mut self.slots) else {
+            return Ok(());
+        };
+        if is_only {
+            return self.serve(next, at, source);
+        }
+        let at = self.slots[next].at;
+        match self.steps[at as usize] {
+            Instruction::UseFifo { source, .. } => self.serve(next, at, source),
+            other => unreachable!("job {next} waits at a station but is at {other:?}"),
+        }
+    }
+
+    /// Walk `job` from `at` until it waits, ends or comes to a rarer step.
+    ///
+    /// A source that lets a job start waits, and the walk goes on with that job.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn walk<const HAS_BOUNDED: bool>(
+        &mut self,
+        mut job: u32,
+        mut at: u32,
+    ) -> Result<Walk, Failure> {
+        loop {
+            let step = self.steps[at as usize];
+            // The most frequent one without a dispatch.
+            if let Instruction::UseFifo {
+                station, source, ..
+            } = step
+            {
+                self.slots[job].at = at;
+                let own = &mut self.stations[station as usize];
+                if own.arrive_fifo(*self.now, job, &mut self.slots) {
+                    self.serve(job, at, source)?;
+                }
+                return Ok(Walk::Ended);
+            }
+            match step {
+                Instruction::UseBounded { station, source } if HAS_BOUNDED => {
+                    let is_done = self.enter_bounded(job, at, station, source)?;
+                    return Ok(if is_done {
+                        Walk::Ended
+                    } else {
+                        Walk::At(job, at)
+                    });
+                }
+                Instruction::Choose { choice } => {
+                    let chosen = &mut self.choices[choice as usize];
+                    let Some(target) = chosen.draw() else {
+                        return Ok(Walk::At(job, at));
+                    };
+                    if let Some(ahead) = chosen.ahead() {
+                        self.fetch(ahead);
+                    }
+                    at = target;
+                }
+                Instruction::Jump { to } => at = to,
+                Instruction::Again { class, entry } => {
+                    // It will return here again, so the stack stays as it is.
+                    self.count_step()?;
+                    let arrived = &mut self.slots[job].arrived;
+                    self.classes[class as usize].again(*self.now, *arrived);
+                    *arrived = *self.now;
+                    *self.completion_count += 1;
+                    at = entry;
+                }
+                Instruction::Return => {
+                    let slot = &mut self.slots[job];
+                    at = self.stacks.top(job, slot.depth);
+                    // One level up is the frame of the class.
+                    let is_in_frame = slot.depth == 1;
+                    let stays = matches!(self.steps[at as usize], Instruction::Again { .. });
+                    if !(is_in_frame && stays) {
+                        slot.depth -= 1;
+                    }
+                }
+                Instruction::Call { entry } => at = self.call(job, at + 1, entry)?,
+                Instruction::BeginCall { class, entry } => {
+                    at = self.begin_call(job, class, at, entry)?;
+                }
+                Instruction::Think { source } => {
+                    self.think(job, at, source)?;
+                    return Ok(Walk::Ended);
+                }
+                Instruction::Rest {
+                    class,
+                    think,
+                    source,
+                } => {
+                    // Whether it has returned or is about to: outside of its program nothing is on
+                    // its stack.
+                    let slot = &mut self.slots[job];
+                    slot.depth = 0;
+                    self.classes[class as usize].complete(*self.now, slot.arrived);
+                    *self.completion_count += 1;
+                    self.think(job, think, source)?;
+                    return Ok(Walk::Ended);
+                }
+                Instruction::Finish { class } => {
+                    self.classes[class as usize].complete(*self.now, self.slots[job].arrived);
+                    *self.completion_count += 1;
+                    self.vacancies.end(&mut self.slots, job);
+                    return Ok(Walk::Ended);
+                }
+                Instruction::SpawnNext {
+                    class,
+                    entry,
+                    source,
+                } if self.ready.is_empty() => {
+                    let Some(spawned) = self.spawn(at + 2, class) else {
+                        return Ok(Walk::At(job, at));
+                    };
+                    self.think(job, at - 1, source)?;
+                    // Its own begin and call follow after the jump.
+                    (job, at) = (spawned, self.begin_call(spawned, class, at + 2, entry)?);
+                }
+                _ => return Ok(Walk::At(job, at)),
+            }
+        }
+    }
+
+    /// Start a job of `class` at `at`, if there is a vacant slot.
+    #[inline(always)]
+    fn spawn(&mut self, at: u32, class: u32) -> Option<u32> {
+        let priority = self.plans[class as usize].priority;
+        let job = Job::new(at, class, Role::Root);
+        self.vacancies.start(&mut self.slots, job, priority)
+    }
+
+    /// Count a step at this instant.
+    #[inline(always)]
+    fn count_step(&mut self) -> Result<(), Failure> {
+        *self.steps_now += 1;
+        if *self.steps_now > STEPS_AT_ONE_INSTANT {
+            return refuse_standstill(*self.steps_now, self.slots.count());
+        }
+        Ok(())
+    }
+
+    /// Let the cache fetch the data of a visit whose step is at `at`.
+    #[inline]
+    fn fetch(&self, at: u32) {
+        if let Instruction::UseFifo {
+            station, source, ..
+        } = self.steps[at as usize]
+        {
+            self.stations[station as usize].fetch();
+            cache::fetch(&self.sources[source as usize]);
+        }
+    }
+
+    /// Let the cache fetch what the next events need.
+    #[inline]
+    pub(in crate::simulation::kernel) fn look_ahead(&self) {
+        for who in self.events.soon() {
+            self.fetch(who.at);
+            if let Instruction::UseFifo { station, .. } = self.steps[who.at as usize]
+                && let Some(first) = self.stations[station as usize].first_fifo()
+            {
+                cache::fetch(&self.slots[first]);
+            }
+        }
+    }
+
+    /// Let the program at `entry` be walked, and then from `back` on.
+    #[inline(always)]
+    fn call(&mut self, job: u32, back: u32, entry: u32) -> Result<u32, Failure> {
+        self.count_step()?;
+        self.stacks.set(job, self.slots[job].depth, back);
+        self.slots[job].depth += 1;
+        Ok(entry)
+    }
+
+    /// Let `job` enter the system at `at` and walk the program at `entry`.
+    #[inline(always)]
+    fn begin_call(&mut self, job: u32, class: u32, at: u32, entry: u32) -> Result<u32, Failure> {
+        self.slots[job].arrived = *self.now;
+        self.classes[class as usize].begin(*self.now);
+        self.call(job, at + 2, entry)
+    }
+
+    /// Let `job` think at `at`.
+    #[inline(always)]
+    fn think(&mut self, job: u32, at: u32, source: u32) -> Result<(), Failure> {
+        self.slots[job].at = at;
+        self.slots[job].phase = Phase::Delayed;
+        self.serve(job, at, source)
+    }
+
+    /// Let `job`, at `at`, continue after a time of `source`.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, job: u32, at: u32, source: u32) -> Result<(), Failure> {
+        let ticks = self.sources[source as usize].draw();
+        let time = self.now.after(ticks).ok_or(Failure::TimeOverflow)?;
+        self.slots[job].event = self.events.schedule(time, Resume { job, at });
+        Ok(())
+    }
+}
