@@ -1,34 +1,35 @@
-"""Train a build of the core that counts how often each branch is taken: `scripts/wheel` runs it.
+"""Train a build of the core that counts which way each branch goes; `scripts/wheel` runs it.
 
-The compiler then lays out the code for these runs: the models of the benchmark, and those that ship
-with Headroom. What they do not reach is taken to be rare, so they must reach what users run.
+The compiler then lays the code out for these runs: the models of the speed benchmark, and a piece
+of each model with a known answer, which together use every kind of station, step and choice.
+What they do not reach is taken to be rare.
 """
 
 import warnings
 
+from benches.known.subjects import subjects
 from benches.peers import own_models
-from headroom.simulation import Model, ModelWarning, simulate
-from headroom.systems.model import library
+from benches.peers.workloads import MMC_OFFERED, MMC_SERVERS
+from headroom.simulation import ModelWarning, simulate
 
-COMPLETIONS = 100_000
-SMALL = 10_000
-
-
-def models() -> list[tuple[Model, int]]:
-    """Return the models, and how many jobs each completes."""
-    central = [own_models.central_server(), own_models.pipeline()]
-    open_ones = [own_models.mm1(), own_models.open_queue(3.2, 4)]
-    shipped = [getattr(library, name)() for name in library.__all__ if name.islower()]
-    return [(model, COMPLETIONS) for model in (*central, *open_ones)] + [
-        (model, SMALL) for model in shipped if isinstance(model, Model)
-    ]
+COMPLETIONS = 150_000
+PIECE_S = 500.0
+"""Simulated time of a model with a known answer, whose services take seconds."""
 
 
 def main() -> None:
     """Run all models once."""
     warnings.simplefilter("ignore", ModelWarning)
-    for model, completions in models():
-        simulate(model, seed=1, completions=completions)
+    fast = (
+        own_models.mm1(),
+        own_models.open_queue(MMC_OFFERED, MMC_SERVERS),
+        own_models.central_server(),
+        own_models.pipeline(),
+    )
+    for model in fast:
+        simulate(model, seed=1, completions=COMPLETIONS)
+    for subject in subjects():
+        simulate(subject.build(), seed=1, time=PIECE_S)
 
 
 if __name__ == "__main__":

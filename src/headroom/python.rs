@@ -13,11 +13,11 @@ use crate::simulation::kernel::run::result::{HistogramTable, SeriesTable, Table}
 /// # Errors
 ///
 /// Fails if Python raises an error.
-pub fn table_dict<'py>(
-    py: Python<'py>,
+pub fn table_dict(
+    py: Python<'_>,
     table: Table,
     snapshot_count: usize,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let shape = (snapshot_count, table.names.len());
     let columns = PyDict::new(py);
     for (name, values) in table.columns {

@@ -12,6 +12,11 @@
 //!
 //! Source: Knuth (1998), *The Art of Computer Programming* 3, section 5.4.1 (trees of winners).
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use std::hint::select_unpredictable;
 
 use crate::simulation::kernel::time::SimTime;

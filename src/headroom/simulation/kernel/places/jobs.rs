@@ -10,6 +10,11 @@
 //!
 //! Invariant: a job is in at most one queue, and waits for at most one event.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use std::ops::{Index, IndexMut};
 
 use crate::simulation::kernel::places::event_queue::{JOB_LIMIT, NO_LEAF};

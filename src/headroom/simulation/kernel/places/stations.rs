@@ -7,6 +7,11 @@
 //!
 //! Invariant: an area is brought up to the present before the number that it integrates changes.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use std::collections::BTreeMap;
 
 use crate::simulation::kernel::places::cache;

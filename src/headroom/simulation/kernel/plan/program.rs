@@ -6,6 +6,11 @@
 //! Invariant: at every position the shape of the stack and the tokens held are known from the
 //! compiled model alone ([`Site`]), because all paths to a position agree on both.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use crate::simulation::kernel::plan::arrivals::ArrivalPlan;
 use crate::simulation::kernel::plan::calls::CallPlan;
 use crate::simulation::kernel::plan::choice::ChoicePlan;

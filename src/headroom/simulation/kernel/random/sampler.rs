@@ -5,6 +5,11 @@
 //! Sources: Marsaglia & Tsang (2000), *The ziggurat method* and *A simple method for generating
 //! gamma variables*; TPC Benchmark C, revision 5.11, clause 2.1.6 (`NURand`).
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};

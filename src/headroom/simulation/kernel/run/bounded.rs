@@ -4,6 +4,11 @@
 //! served to the end, and keep their server until there is room further on. A station or a job of
 //! another kind that comes in between is left to `service`.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use crate::simulation::kernel::places::jobs::{NO_STATION, Phase};
 use crate::simulation::kernel::plan::program::Instruction;
 use crate::simulation::kernel::run::engine::Failure;

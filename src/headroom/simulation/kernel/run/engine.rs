@@ -11,7 +11,6 @@
 use std::collections::VecDeque;
 
 use crate::simulation::kernel::error::{Place, SimulationError};
-use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::places::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT, Resume};
 use crate::simulation::kernel::places::jobs::{Jobs, NO_EVENT, Phase, Role};
 use crate::simulation::kernel::places::occupancy::{self, Segments};

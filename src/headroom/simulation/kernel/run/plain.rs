@@ -7,6 +7,11 @@
 //! No function here writes a trace: a run with one has no fused instructions, and `step` takes the
 //! others that it shows.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use std::collections::VecDeque;
 
 use crate::simulation::kernel::places::cache;

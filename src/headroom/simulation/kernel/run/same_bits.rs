@@ -133,8 +133,8 @@ fn run(model: &Value, seed: u64, trace_limit: usize) -> Result<Outcome, Simulati
             completions: Some(400),
             time: Some(300.0),
         },
-        sample_every: (seed % 2 == 0).then_some(10.0),
-        interval_ends: if seed % 3 == 0 {
+        sample_every: seed.is_multiple_of(2).then_some(10.0),
+        interval_ends: if seed.is_multiple_of(3) {
             vec![20.0, 45.5]
         } else {
             Vec::new()
@@ -161,7 +161,7 @@ impl Write for Digest {
 fn digest(models: &[Value]) -> u64 {
     let mut digest = Digest(0xcbf2_9ce4_8422_2325);
     for (model, seed) in models.iter().zip(0..) {
-        let trace_limit = if seed % 5 == 0 { 200 } else { 0 };
+        let trace_limit = if u64::is_multiple_of(seed, 5) { 200 } else { 0 };
         match run(model, seed, trace_limit) {
             Ok(outcome) => write!(digest, "{outcome:?}"),
             Err(error) => write!(digest, "{error}"),

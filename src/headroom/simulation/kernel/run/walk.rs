@@ -116,6 +116,14 @@ impl Engine<'_> {
                 self.count_step()?;
                 true
             }
+            _ => return self.take_rarer_step(job, at),
+        };
+        Ok(goes_on.then_some(at + 1))
+    }
+
+    /// Take a step that few programs have.
+    fn take_rarer_step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
+        let goes_on = match self.instructions[at as usize] {
             Instruction::Become { class } => {
                 self.state.jobs[job].class = class;
                 self.state.jobs.extra_mut(job).priority =

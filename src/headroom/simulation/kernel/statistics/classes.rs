@@ -1,5 +1,10 @@
 //! Job classes during a run: jobs in the system, and their response times.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use crate::simulation::kernel::places::jobs::age;
 use crate::simulation::kernel::places::stations::area;
 use crate::simulation::kernel::statistics::histogram::SegmentedHistogram;
