@@ -291,6 +291,27 @@ pub enum Instruction {
     },
 }
 
+impl Instruction {
+    /// Return whether the plain path takes the instruction, or most of its kind.
+    pub const fn is_plain(self) -> bool {
+        matches!(
+            self,
+            Self::UseFifo { .. }
+                | Self::UseBounded { .. }
+                | Self::Choose { .. }
+                | Self::Jump { .. }
+                | Self::Again { .. }
+                | Self::Return
+                | Self::Call { .. }
+                | Self::BeginCall { .. }
+                | Self::Think { .. }
+                | Self::Rest { .. }
+                | Self::Finish { .. }
+                | Self::SpawnNext { .. }
+        )
+    }
+}
+
 /// A source of randomness as compiled: its distribution, and the key of its stream.
 #[derive(Clone, Debug)]
 pub struct SourcePlan {

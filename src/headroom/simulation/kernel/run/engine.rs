@@ -322,7 +322,10 @@ impl<'plan> Engine<'plan> {
                     self.begin_event(time)?;
                     self.resume(who)?;
                 }
-                Pause::Event(who) => self.resume(who)?,
+                Pause::Event(Resume { job, at }) => {
+                    self.state.jobs[job].event = NO_EVENT;
+                    self.resume_rarer(job, at)?;
+                }
                 Pause::Step(job, at) => {
                     self.go_further(job, at)?;
                     self.settle_departure()?;

@@ -11,28 +11,42 @@ use crate::simulation::kernel::run::recorder::Kind;
 
 impl Engine<'_> {
     /// Walk `job` from position `at` until it waits or ends.
-    #[inline(never)]
     pub(in crate::simulation::kernel) fn walk(&mut self, job: u32, at: u32) -> Result<(), Failure> {
-        match self.plain().walk::<true>(job, at)? {
+        match self.walk_plainly(job, at)? {
             Walk::Ended => Ok(()),
             Walk::At(job, at) => self.go_further(job, at),
         }
     }
 
     /// Walk `job` from position `at`, where it takes a step that is not plain.
-    #[inline(never)]
     pub(in crate::simulation::kernel) fn go_further(
         &mut self,
         mut job: u32,
         mut at: u32,
     ) -> Result<(), Failure> {
         while let Some(next) = self.step(job, at)? {
-            (job, at) = match self.plain().walk::<true>(job, next)? {
+            (job, at) = match self.walk_plainly(job, next)? {
                 Walk::Ended => return Ok(()),
                 Walk::At(job, at) => (job, at),
             };
         }
         Ok(())
+    }
+
+    /// Walk `job` from position `at` for as long as its steps are plain.
+    #[inline]
+    fn walk_plainly(&mut self, job: u32, at: u32) -> Result<Walk, Failure> {
+        // To borrow what plain steps touch costs as much as a step.
+        if self.steps[at as usize].is_plain() {
+            self.walk_many(job, at)
+        } else {
+            Ok(Walk::At(job, at))
+        }
+    }
+
+    #[inline(never)]
+    fn walk_many(&mut self, job: u32, at: u32) -> Result<Walk, Failure> {
+        self.plain().walk::<true>(job, at)
     }
 
     #[inline]
