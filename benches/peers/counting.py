@@ -18,6 +18,8 @@ from benches.peers.workloads import PeerMissingError
 
 LIMIT_S = 300.0
 PERF_EVENTS = ("instructions:u", "branch-misses:u", "cache-misses:u")
+FIELDS = 3
+"""Count, unit and event begin a row of `perf stat`."""
 VISITS = re.compile(r"^\s*(\d+)", re.MULTILINE)
 
 Argv = Callable[[int], Sequence[str]]
@@ -108,8 +110,12 @@ def from_perf(table: str, visits: float) -> Counts | None:
     >>> from_perf("<not supported>,,instructions:u,0,100\n", 100) is None
     True
     """
-    cells = [line.split(",") for line in table.splitlines() if line.count(",") > 2]
-    counts = {row[2]: float(row[0]) for row in cells if row[0].replace(".", "").isdigit()}
+    rows = [line.split(",") for line in table.splitlines()]
+    counts = {
+        row[2]: float(row[0])
+        for row in rows
+        if len(row) >= FIELDS and row[0].replace(".", "").isdigit()
+    }
     if PERF_EVENTS[0] not in counts:
         return None
     return Counts(visits, *(counts.get(event, math.nan) for event in PERF_EVENTS))

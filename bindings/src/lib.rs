@@ -198,8 +198,8 @@ mod _core {
         )?;
         let occupancies = outcome
             .occupancies
-            .iter()
-            .map(|occupancy| occupancy_dict(py, occupancy));
+            .into_iter()
+            .map(|occupancy| occupancy_dict(py, &occupancy));
         dict.set_item(
             "occupancies",
             PyList::new(py, occupancies.collect::<PyResult<Vec<_>>>()?)?,

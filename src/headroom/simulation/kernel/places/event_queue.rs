@@ -62,12 +62,14 @@ pub struct EventQueue {
     scheduled_count: u64,
 }
 
-/// The halves of all entries: time, and sequence number with leaf.
+/// All entries; two siblings share a cache line.
 #[derive(Debug)]
 struct Tree {
-    times: Vec<u64>,
-    lows: Vec<u64>,
+    nodes: Vec<Entry>,
 }
+
+/// Time, and sequence number with leaf.
+type Entry = (u64, u64);
 
 /// Puts an entry into a leaf and lets the winners climb to the root.
 type Climb = fn(&mut Tree, leaf: u32, time: u64, low: u64);
@@ -114,16 +116,13 @@ impl EventQueue {
             let taken = std::mem::replace(&mut self.taken, NO_LEAF);
             self.cancel(taken);
         }
-        let low = self.tree.lows[1];
+        let (time, low) = self.tree.nodes[1];
         if low == NOTHING {
             return None;
         }
         let leaf = leaf_of(low);
         self.taken = leaf;
-        Some((
-            SimTime::from_ticks(self.tree.times[1]),
-            self.resumes[leaf as usize],
-        ))
+        Some((SimTime::from_ticks(time), self.resumes[leaf as usize]))
     }
 
     /// Drop the event at `leaf`, which is pending.
@@ -138,13 +137,13 @@ impl EventQueue {
     /// The next event is one of them: it lost against the current one on the way to the root.
     #[inline]
     pub fn soon(&self) -> impl Iterator<Item = Resume> {
-        let lows = &self.tree.lows;
+        let nodes = &self.tree.nodes;
         let leaf_count = self.tree.leaf_count();
-        let own = leaf_count + leaf_of(lows[1]) as usize;
+        let own = leaf_count + leaf_of(nodes[1].1) as usize;
         // The ancestors of its leaf right below the root and below that: nodes 2 to 3 and 4 to 7.
         let depth = leaf_count.ilog2();
         [depth - 1, depth - 2].into_iter().filter_map(move |level| {
-            let low = lows[(own >> level) ^ 1];
+            let low = nodes[(own >> level) ^ 1].1;
             (low != NOTHING).then(|| self.resumes[leaf_of(low) as usize])
         })
     }
@@ -179,28 +178,23 @@ impl Tree {
     /// Return a tree without events; the number of leaves is a power of two.
     fn new(leaf_count: usize) -> Self {
         Self {
-            times: vec![NOTHING; 2 * leaf_count],
-            lows: vec![NOTHING; 2 * leaf_count],
+            nodes: vec![(NOTHING, NOTHING); 2 * leaf_count],
         }
     }
 
     const fn leaf_count(&self) -> usize {
-        self.times.len() / 2
+        self.nodes.len() / 2
     }
 
     /// Double the leaves.
     fn grow(&mut self) {
         let count = self.leaf_count();
-        for half in [&mut self.times, &mut self.lows] {
-            let mut wider = vec![NOTHING; 4 * count];
-            wider[2 * count..3 * count].copy_from_slice(&half[count..]);
-            *half = wider;
-        }
+        let mut wider = vec![(NOTHING, NOTHING); 4 * count];
+        wider[2 * count..3 * count].copy_from_slice(&self.nodes[count..]);
         for node in (1..2 * count).rev() {
-            let entry = |at: usize| (self.times[at], self.lows[at]);
-            let winner = earlier(entry(2 * node), entry(2 * node + 1));
-            (self.times[node], self.lows[node]) = winner;
+            wider[node] = earlier(wider[2 * node], wider[2 * node + 1]);
         }
+        self.nodes = wider;
     }
 }
 
@@ -237,32 +231,28 @@ fn climb<const LEAVES: usize, const NODES: usize>(
     mut time: u64,
     mut low: u64,
 ) {
-    let halves = (
-        tree.times.first_chunk_mut::<NODES>(),
-        tree.lows.first_chunk_mut::<NODES>(),
-    );
-    let (Some(times), Some(lows)) = halves else {
+    let Some(nodes) = tree.nodes.first_chunk_mut::<NODES>() else {
         unreachable!("a tree of {LEAVES} leaves has {NODES} nodes");
     };
     let mut node = LEAVES | (leaf as usize & (LEAVES - 1));
     for _ in 0..LEAVES.ilog2() {
-        (times[node], lows[node]) = (time, low);
-        (time, low) = earlier((time, low), (times[node ^ 1], lows[node ^ 1]));
+        nodes[node] = (time, low);
+        (time, low) = earlier((time, low), nodes[node ^ 1]);
         node >>= 1;
     }
-    (times[1], lows[1]) = (time, low);
+    nodes[1] = (time, low);
 }
 
 /// Climb in a tree of any size.
 fn climb_far(tree: &mut Tree, leaf: u32, mut time: u64, mut low: u64) {
     let mut node = tree.leaf_count() + leaf as usize;
-    let (times, lows) = (&mut tree.times[..], &mut tree.lows[..]);
+    let nodes = &mut tree.nodes[..];
     while node > 1 {
-        (times[node], lows[node]) = (time, low);
-        (time, low) = earlier((time, low), (times[node ^ 1], lows[node ^ 1]));
+        nodes[node] = (time, low);
+        (time, low) = earlier((time, low), nodes[node ^ 1]);
         node >>= 1;
     }
-    (times[1], lows[1]) = (time, low);
+    nodes[1] = (time, low);
 }
 
 /// Return the earlier of two entries without a branch.

@@ -681,7 +681,7 @@ impl<'plan> Engine<'plan> {
             self.snapshots,
             self.samples,
             &self.intervals,
-            &self.segments,
+            self.segments,
             &self.recorder,
         )
     }

@@ -351,6 +351,7 @@ impl Plain<'_> {
     #[inline]
     pub(in crate::simulation::kernel) fn look_ahead(&self) {
         for who in self.events.soon() {
+            cache::fetch(&self.slots[who.job]);
             self.fetch(who.at);
             if let Instruction::UseFifo { station, .. } = self.steps[who.at as usize]
                 && let Some(first) = self.stations[station as usize].first_fifo()

@@ -416,10 +416,15 @@ impl Outcome {
         snapshots: Snapshots,
         samples: Samples,
         intervals: &Intervals,
-        segments: &Segments,
+        segments: Segments,
         recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
+        // Of a large model each of these takes tens of megabytes, so one goes before the next comes.
+        let occupancies = (0..plan.station_rows.names.len())
+            .map(|row| occupancy(unit, &segments, row))
+            .collect();
+        drop(segments);
         let taken = snapshots.finish(state.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
@@ -432,9 +437,7 @@ impl Outcome {
                 .iter()
                 .map(|class| series(unit, class))
                 .collect(),
-            occupancies: (0..plan.station_rows.names.len())
-                .map(|row| occupancy(unit, segments, row))
-                .collect(),
+            occupancies,
             trace: recorder.is_on().then(|| trace(unit, recorder)),
             event_count: state.event_count,
             visit_count: state.visit_count,
