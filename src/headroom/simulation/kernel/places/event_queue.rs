@@ -49,7 +49,6 @@ pub struct Resume {
 /// The pending set: at each time, which job continues.
 ///
 /// Node 1 is the root, the children of node n are 2n and 2n + 1, and the leaves are the upper half.
-/// The halves of the entries lie in arrays of their own: time, and sequence number with leaf.
 #[derive(Debug)]
 pub struct EventQueue {
     tree: Tree,
