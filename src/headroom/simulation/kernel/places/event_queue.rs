@@ -61,7 +61,7 @@ pub struct EventQueue {
     scheduled_count: u64,
 }
 
-/// All entries; two siblings share a cache line.
+/// All entries; two siblings lie side by side.
 #[derive(Debug)]
 struct Tree {
     nodes: Vec<Entry>,
