@@ -8,7 +8,7 @@
 //! single climb. A cancelled event really goes, because its leaf is known.
 //!
 //! Invariants: an event is never scheduled before the time of the last one taken; a leaf without
-//! event holds [`NOTHING`], except that of the event taken last.
+//! event is later than every event, except that of the event taken last.
 //!
 //! Source: Knuth (1998), *The Art of Computer Programming* 3, section 5.4.1 (trees of winners).
 

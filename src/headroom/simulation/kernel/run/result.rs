@@ -416,15 +416,14 @@ impl Outcome {
         snapshots: Snapshots,
         samples: Samples,
         intervals: &Intervals,
-        segments: Segments,
+        mut segments: Segments,
         recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
         // Of a large model each of these takes tens of megabytes, so one goes before the next comes.
         let occupancies = (0..plan.station_rows.names.len())
-            .map(|row| occupancy(unit, &segments, row))
+            .map(|row| occupancy(unit, &mut segments, row))
             .collect();
-        drop(segments);
         let taken = snapshots.finish(state.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
@@ -537,8 +536,8 @@ fn interval_histogram(unit: TimeUnit, closed: &[Interval], class: usize) -> Hist
     histogram_table(unit, histogram::bins(&counts))
 }
 
-fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> OccupancyTable {
-    let bins = segments.bins(row);
+fn occupancy(unit: TimeUnit, segments: &mut Segments, row: usize) -> OccupancyTable {
+    let bins = segments.take_bins(row);
     OccupancyTable {
         bin_low: bins.low.into_iter().map(f64::from).collect(),
         bin_high: bins.high.into_iter().map(f64::from).collect(),
