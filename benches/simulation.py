@@ -360,7 +360,7 @@ def threads_and_memory(rows: list[Row]) -> str:
 
 
 def count_table(rows: list[Row]) -> str:
-    """Return what each visit takes: Headroom beside the hand-written loop.
+    """Return the cost of each visit, of Headroom and of the hand-written loop.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Train a build of the core that counts which way each branch goes; `scripts/wheel` runs it.
 
 The compiler then lays the code out for these runs: the models of the speed benchmark, and a piece
-of each model with a known answer, which together use every kind of station, step and choice.
-What they do not reach is taken to be rare.
+of each model with a known answer, which together use every kind of station, step and choice. The
+compiler treats all other code as rare.
 """
 
 import warnings

@@ -28,7 +28,7 @@ Argv = Callable[[int], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a run took; not a number where nothing counts it."""
+    """Counts of a run; not a number if the machine does not count it."""
 
     visits: float
     instructions: float
@@ -53,7 +53,7 @@ class Counts:
 
 
 def for_each_visit(argv: Argv, lengths: tuple[int, int]) -> Counts:
-    """Return what one visit takes: the difference of two runs of different lengths.
+    """Return the counts of one visit: the difference of two runs of different lengths.
 
     Raises
     ------

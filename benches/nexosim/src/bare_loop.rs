@@ -399,7 +399,7 @@ fn pipeline(visit_limit: u64) -> (u64, f64) {
             events.pop();
             continue;
         }
-        // The job moves on, and behind it whoever has been blocked by it.
+        // The job moves on, and behind it the job that it has blocked.
         let mut is_top_free = true;
         let mut job = serving[from];
         loop {

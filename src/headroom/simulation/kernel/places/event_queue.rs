@@ -3,7 +3,7 @@
 //! A winner tree: each event has a leaf, each inner node the earlier one of its two children, and
 //! the root the next event. A change of a leaf climbs to the root on a path that does not depend
 //! on the times, so that the processor predicts no branch wrongly (a heap asks at each level
-//! whether to go on). The event taken keeps its leaf until the next one is scheduled there or
+//! whether to continue). The event taken keeps its leaf until the next one is scheduled there or
 //! taken: in a queueing network nearly every event schedules another one, and this "hold" is a
 //! single climb. A cancelled event really goes, because its leaf is known.
 //!

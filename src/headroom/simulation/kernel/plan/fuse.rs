@@ -37,7 +37,7 @@ enum Callers {
     Other,
 }
 
-/// What is known of all instructions together.
+/// Facts about all instructions together.
 struct Fuser<'plan> {
     plan: &'plan Plan,
     /// How many instructions use each station.
@@ -76,7 +76,7 @@ impl Fuser<'_> {
         &mut self.callers[program as usize]
     }
 
-    /// Return what the instruction at `at` and those that follow it become.
+    /// Return the instruction that replaces that at `at` and those that follow it.
     fn at(&self, at: usize) -> Instruction {
         let own = self.plan.instructions[at];
         match own {
@@ -121,15 +121,15 @@ impl Fuser<'_> {
         })
     }
 
-    /// Return what the end of a program at `at` becomes: if it is called from one place only, what
-    /// is done there.
+    /// Return the instruction for the end of a program at `at`: if it is called from one place only,
+    /// that of the steps there.
     fn end_of_program(&self, at: usize) -> Instruction {
         let program = self.plan.sites[at].program;
         let callers = program.map(|index| self.callers[index as usize]);
         let Some(Callers::Only(back)) = callers else {
             return Instruction::Return;
         };
-        // In the frame of a class, where nothing else is on the stack.
+        // In the frame of a class the stack is empty otherwise.
         match self.plan.instructions[back as usize] {
             Instruction::Complete { class } => self.completion(back as usize, class),
             _ => None,
@@ -137,7 +137,7 @@ impl Fuser<'_> {
         .unwrap_or(Instruction::Return)
     }
 
-    /// Return what the completion at `at` becomes together with what follows.
+    /// Return the instruction for the completion at `at` and the steps after it.
     fn completion(&self, at: usize, class: u32) -> Option<Instruction> {
         let to = self.landing(at + 1);
         match self.plan.instructions[to] {
@@ -157,7 +157,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// Return what the arrival at `at` becomes, if the job brings nothing and the next arrival
+    /// Return the instruction for the arrival at `at`, if the job brings nothing and the next arrival
     /// needs one draw.
     fn arrival(&self, at: usize, class: u32) -> Option<Instruction> {
         let think = self.landing(at + 1);

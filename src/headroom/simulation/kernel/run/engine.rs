@@ -178,7 +178,7 @@ pub(in crate::simulation::kernel) struct Culprit {
 pub(in crate::simulation::kernel) struct Engine<'plan> {
     pub(in crate::simulation::kernel) plan: &'plan Plan,
     pub(in crate::simulation::kernel) instructions: &'plan [Instruction],
-    /// What jobs walk through: the instructions, fused unless there is a trace.
+    /// The instructions that jobs walk through, fused unless there is a trace.
     pub(in crate::simulation::kernel) steps: &'plan [Instruction],
     pub(in crate::simulation::kernel) state: State,
     pub(in crate::simulation::kernel) events: EventQueue,
@@ -764,7 +764,7 @@ impl<'plan> Engine<'plan> {
     }
 }
 
-/// Refuse to go on if `steps` at one instant are too many for `slot_count` jobs.
+/// Refuse to continue if `steps` at one instant are too many for `slot_count` jobs.
 #[cold]
 pub(in crate::simulation::kernel) const fn refuse_standstill(
     steps: u64,

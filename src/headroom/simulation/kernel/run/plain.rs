@@ -55,7 +55,7 @@ pub(in crate::simulation::kernel) enum Pause {
     Look,
 }
 
-/// What plain steps touch.
+/// The parts of a run that plain steps touch.
 pub(in crate::simulation::kernel) struct Plain<'run> {
     pub(super) now: &'run mut SimTime,
     pub(super) steps: &'run [Instruction],
@@ -212,7 +212,7 @@ impl Plain<'_> {
 
     /// Walk `job` from `at` until it waits, ends or comes to a rarer step.
     ///
-    /// A source that lets a job start waits, and the walk goes on with that job.
+    /// A source that lets a job start waits, and the walk continues with that job.
     #[inline(always)]
     pub(in crate::simulation::kernel) fn walk<const HAS_BOUNDED: bool>(
         &mut self,
@@ -254,7 +254,7 @@ impl Plain<'_> {
                 }
                 Instruction::Jump { to } => at = to,
                 Instruction::Again { class, entry } => {
-                    // It will return here again, so the stack stays as it is.
+                    // It will return here again, so its stack does not change.
                     self.count_step()?;
                     let arrived = &mut self.slots[job].arrived;
                     self.classes[class as usize].again(*self.now, *arrived);

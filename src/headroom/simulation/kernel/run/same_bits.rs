@@ -1,7 +1,7 @@
 //! Results bit for bit: of 1,000 random models since 0.1.0, and of fused and original instructions.
 //!
 //! A change of the kernel that moves a bit of a result shows here, whether it is meant or not. If
-//! it is meant, raise `KERNEL_VERSION`, say why under "Results changed", and renew the digests with
+//! it is meant, raise `KERNEL_VERSION`, say why under "Results changed", and replace the digests by
 //! those that the failed test prints.
 
 use std::fmt::Write;
