@@ -59,7 +59,6 @@ pub fn simulate(
     let model: plan::model::Model = serde_json::from_slice(json)?;
     let mechanisms = plan::calls::mechanisms(&model, options.seed, registry)?;
     let plan = plan::compile::compile(&model, options.stop, options.sampling, &mechanisms)?;
-    drop(model);
     let wishes = run::engine::Wishes {
         sample_ticks: options
             .sample_every

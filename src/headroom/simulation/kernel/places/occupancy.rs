@@ -67,16 +67,8 @@ impl Segments {
         self.closed.iter().map(|segment| segment.0)
     }
 
-    /// Return the bins in use in `row`, and forget them.
-    pub fn take_bins(&mut self, row: usize) -> Bins {
-        let bins = self.bins(row);
-        for (_, times) in &mut self.closed {
-            times[row] = Times::new();
-        }
-        bins
-    }
-
-    fn bins(&self, row: usize) -> Bins {
+    /// Return the bins in use in `row`.
+    pub fn bins(&self, row: usize) -> Bins {
         let rows = || self.closed.iter().map(|segment| &segment.1[row]);
         let longest = rows().map(Vec::len).max().unwrap_or(0);
         let ticks_of = |times: &Times, bin: usize| times.get(bin).copied().unwrap_or(0);

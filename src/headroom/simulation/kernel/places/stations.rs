@@ -237,11 +237,18 @@ impl Station {
     #[inline(always)]
     pub fn arrive_fifo(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> bool {
         self.advance_plain(now);
+        let is_served = self.busy < self.servers;
+        self.place(now, job, slots, is_served);
+        is_served
+    }
+
+    /// Count `job`, which comes to a server or joins the line, first come, first served.
+    #[inline(always)]
+    fn place(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>, is_served: bool) {
         self.present += 1;
         if self.present > self.jobs_max {
             self.grow();
         }
-        let is_served = self.busy < self.servers;
         let slot = &mut slots[job];
         let visits = visits_of(&mut self.first_class, &mut self.rest, slot.class);
         visits.enter(now);
@@ -257,7 +264,6 @@ impl Station {
             line.push(slots, job);
             self.queue_len_max = self.queue_len_max.max(line.len());
         }
-        is_served
     }
 
     /// Return who is next in line at such a station.
@@ -311,26 +317,8 @@ impl Station {
     #[inline(always)]
     pub fn arrive_bounded(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> bool {
         self.advance(now);
-        self.present += 1;
-        if self.present > self.jobs_max {
-            self.grow();
-        }
         let is_served = fifo(&mut self.line).is_empty() && self.idle_servers() > 0;
-        let slot = &mut slots[job];
-        let visits = visits_of(&mut self.first_class, &mut self.rest, slot.class);
-        visits.enter(now);
-        slot.entered = now;
-        if is_served {
-            slot.phase = Phase::Serving;
-            self.busy += 1;
-        } else {
-            slot.phase = Phase::Waiting;
-            slot.since = now;
-            visits.queue(now);
-            let line = fifo(&mut self.line);
-            line.push(slots, job);
-            self.queue_len_max = self.queue_len_max.max(line.len());
-        }
+        self.place(now, job, slots, is_served);
         is_served
     }
 

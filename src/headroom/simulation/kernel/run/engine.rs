@@ -675,16 +675,13 @@ impl<'plan> Engine<'plan> {
     fn finish(mut self) -> Outcome {
         self.close_segment();
         self.close_last_intervals();
-        // No result needs them, and the tables of a large model need the memory.
-        self.state.jobs = Jobs::new(0, Vec::new());
-        self.events = EventQueue::default();
         Outcome::new(
             self.plan,
             self.state,
             self.snapshots,
             self.samples,
             &self.intervals,
-            self.segments,
+            &self.segments,
             &self.recorder,
         )
     }

@@ -416,14 +416,10 @@ impl Outcome {
         snapshots: Snapshots,
         samples: Samples,
         intervals: &Intervals,
-        mut segments: Segments,
+        segments: &Segments,
         recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
-        // Of a large model each of these takes tens of megabytes, so one goes before the next comes.
-        let occupancies = (0..plan.station_rows.names.len())
-            .map(|row| occupancy(unit, &mut segments, row))
-            .collect();
         let taken = snapshots.finish(state.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
@@ -436,7 +432,9 @@ impl Outcome {
                 .iter()
                 .map(|class| series(unit, class))
                 .collect(),
-            occupancies,
+            occupancies: (0..plan.station_rows.names.len())
+                .map(|row| occupancy(unit, segments, row))
+                .collect(),
             trace: recorder.is_on().then(|| trace(unit, recorder)),
             event_count: state.event_count,
             visit_count: state.visit_count,
@@ -536,8 +534,8 @@ fn interval_histogram(unit: TimeUnit, closed: &[Interval], class: usize) -> Hist
     histogram_table(unit, histogram::bins(&counts))
 }
 
-fn occupancy(unit: TimeUnit, segments: &mut Segments, row: usize) -> OccupancyTable {
-    let bins = segments.take_bins(row);
+fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> OccupancyTable {
+    let bins = segments.bins(row);
     OccupancyTable {
         bin_low: bins.low.into_iter().map(f64::from).collect(),
         bin_high: bins.high.into_iter().map(f64::from).collect(),

@@ -105,9 +105,6 @@ impl Snapshots {
         self.make_room();
         let mut row = self.spare.pop().unwrap_or_default();
         row.clear();
-        // Growing by doubling would leave a third of the rows of a large model empty.
-        let cells = self.taken.last().map_or(0, |last| last.1.len());
-        row.low.reserve_exact(cells);
         row
     }
 
