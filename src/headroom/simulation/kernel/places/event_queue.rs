@@ -133,7 +133,7 @@ impl EventQueue {
 
     /// Iterate over who continues soon after the event just taken, in no order.
     ///
-    /// The next event is one of them: it lost against the current one on the way to the root.
+    /// They lost against it last on the way to the root; the next event is mostly one of them.
     #[inline]
     pub fn soon(&self) -> impl Iterator<Item = Resume> {
         let nodes = &self.tree.nodes;
