@@ -249,14 +249,16 @@ def _check_known(
     name: str,
     sources: Sequence[PlannedExperiment],
 ) -> None:
-    for source in sources:
-        known = [use.name for use in source.parameters]
-        if name not in known:
-            raise loaded.error(
-                place,
-                f"experiment {source.spec.name!r} has no parameter {name!r}",
-                cure=suggestion(name, known),
-            )
+    """Refuse a name that is a parameter of none of the sources."""
+    known = [use.name for source in sources for use in source.parameters]
+    if name not in known:
+        names = " and ".join(repr(source.spec.name) for source in sources)
+        verb = "has" if len(sources) == 1 else "have"
+        raise loaded.error(
+            place,
+            f"experiment{'s' if len(sources) > 1 else ''} {names} {verb} no parameter {name!r}",
+            cure=suggestion(name, known),
+        )
 
 
 def levels_of(experiment: PlannedExperiment) -> list[dict[str, Value]]:
@@ -270,12 +272,16 @@ def levels_of(experiment: PlannedExperiment) -> list[dict[str, Value]]:
 
 
 def selected(source: PlannedExperiment, where: Mapping[str, Value]) -> list[Point]:
-    """Return the points of a source whose levels and fixed values are those of `where`."""
+    """Return the points of a source whose levels and fixed values are those of `where`.
+
+    A source that has no such parameter is taken whole: a probe of memory serves the runs of every
+    program.
+    """
     return [point for point in source.points if _matches(point.config, where)]
 
 
 def _matches(config: Mapping[str, Value], where: Mapping[str, Value]) -> bool:
-    return all(config.get(name) == level for name, level in where.items())
+    return all(config[name] == level for name, level in where.items() if name in config)
 
 
 def unsettled(points: Iterable[Point]) -> tuple[Point, ...]:

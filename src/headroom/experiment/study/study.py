@@ -211,13 +211,16 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ]
     where: Annotated[
         dict[str, Value],
-        Meta(description="Levels of the source's factors; a factor not named matches every level."),
+        Meta(
+            description="Levels of the source's factors; a factor not named matches every level, "
+            "and a source that has no such parameter is taken whole."
+        ),
     ] = {}
     by: Annotated[
         list[str],
         Meta(
             description="Factors of this experiment and of its sources: one set of parameters is "
-            "fitted for each of their levels."
+            "fitted for each of their levels; a source that has no such parameter serves all sets."
         ),
     ] = []
     options: Annotated[dict[str, Any], Meta(description="The method's own options.")] = {}

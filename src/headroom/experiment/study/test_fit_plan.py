@@ -105,6 +105,17 @@ def test_levels_and_fixed_values_of_a_source_select_its_points(plan_of: MakePlan
     assert selected(sweep, {"rate": 2.0}) == []
 
 
+def test_a_source_without_the_parameter_is_taken_whole(plan_of: MakePlan) -> None:
+    other = SWEEP.replace('"sweep"', '"other"').replace("fake-measure", "fake-model")
+    other = other.replace('factors.mode = ["plain", "faulty"]', "")
+    text = SWEEP + other + PREDICT.replace('"sweep"', '["sweep", "other"]')
+    plan = plan_of(text + 'where.mode = "plain"\n')
+    for name in ("sweep", "other"):
+        assert len(selected(plan.named(name), {"mode": "plain"})) == 3
+    with pytest.raises(StudyError, match="experiments 'sweep' and 'other' have no parameter 'mod'"):
+        plan_of(text + 'where.mod = "plain"\n')
+
+
 def test_a_value_that_the_system_refuses_is_no_fit(plan_of: MakePlan) -> None:
     with pytest.raises(StudyError, match="below its lowest value"):
         with_values(plan_of(SWEEP + PREDICT).named("predict"), [found(-1.0)])

@@ -48,6 +48,17 @@ struct Attribute {
     config1: u64,
 }
 
+/// Names of the counters.
+pub const NAMES: [&str; EVENTS.len()] = {
+    let mut names = [""; EVENTS.len()];
+    let mut at = 0;
+    while at < EVENTS.len() {
+        names[at] = EVENTS[at].0;
+        at += 1;
+    }
+    names
+};
+
 /// Result of one counter.
 #[derive(Debug, Clone)]
 pub struct Reading {

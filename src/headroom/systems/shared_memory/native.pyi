@@ -19,12 +19,12 @@ TIME_KINDS: list[str]
 def simulate_program(setup: bytes, program: bytes, *, seed: int) -> dict[str, Any]:
     """Simulate a program on a machine; see `headroom.systems.shared_memory.simulated.system`.
 
-    Returns `run_s`, `spent_s` and `counts` (a list by kind for each processor), `to_others` and
-    `own_shared` (accesses that left the processors), `evictions`, `utilizations` (I/O bus,
-    controller, bus, link), `messages`, `accesses`, `shared` (accesses of other homes and of the
-    own), `page_bytes` (shared, private), `home_bytes`, `sharing` (by node and home), `moments` (end
-    and times by kind of each phase), and `allocations` (name, bytes, accesses, time (s), copies
-    taken away). Raises `ValueError`.
+    Returns `run_s`, `spent_s` and `counts` (a list by kind for each processor),
+    `first_level_misses` of all processors, `to_others` and `own_shared` (accesses that left the
+    processors), `evictions`, `utilizations` (I/O bus, controller, bus, link), `messages`,
+    `accesses`, `shared` (accesses of other homes and of the own), `page_bytes` (shared, private),
+    `home_bytes`, `sharing` (by node and home), `moments` (end and times by kind of each phase), and
+    `allocations` (name, bytes, accesses, time (s), copies taken away). Raises `ValueError`.
     """
 
 TRACED_CODE: str
@@ -76,13 +76,21 @@ def program_memory(program: bytes, *, threads: int) -> int:
     """
 
 def run_program(
-    program: bytes, *, threads: int, seed: int, warm_runs: int, rounds: int, round_s: float
+    program: bytes,
+    *,
+    threads: int,
+    seed: int,
+    warm_runs: int,
+    rounds: int,
+    round_s: float,
+    copies: int = 1,
 ) -> dict[str, Any]:
-    """Run a program natively, and check its last result.
+    """Run a program natively, with other copies beside it, and check its last result.
 
-    Returns `phases`; `rounds`, each with its `runs`, and of one run `wall_s` and the lists `busy_s`
-    and `cpu_s` of threads; `deviations`: name, value and bound; and `fault`: None, or which
-    deviation exceeds its bound. Raises `ValueError`.
+    Returns `phases`; `rounds`, each with its `runs`, and of one run `wall_s`, the lists `busy_s`
+    and `cpu_s` of threads, and `counters`: the count of all threads by name, without those that the
+    machine lacks; `deviations`: name, value and bound; and `fault`: None, or which deviation
+    exceeds its bound. Raises `ValueError`.
     """
 
 def trace_totals(path: str) -> dict[str, Any]:

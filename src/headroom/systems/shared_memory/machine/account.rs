@@ -29,6 +29,8 @@ pub struct Account {
     pub times: [Time; KINDS],
     /// Accesses of each kind; for computing, instructions; for waiting, how often.
     pub counts: [u64; KINDS],
+    /// Accesses that the second level of the processor's caches answered.
+    pub near: u64,
     /// Accesses of shared memory whose home is another node, wherever they were answered.
     pub to_others: u64,
     /// Lines that were given up for others.
@@ -41,6 +43,16 @@ impl Account {
     pub fn spend(&mut self, kind: Spent, time: Time) {
         self.times[kind as usize] += time;
         self.counts[kind as usize] += 1;
+    }
+
+    /// Return the accesses that the first level of the processor's caches did not answer.
+    pub fn first_level_misses(&self) -> u64 {
+        let beyond = [Spent::Private, Spent::Local, Spent::Hit, Spent::Remote];
+        self.near
+            + beyond
+                .iter()
+                .map(|&kind| self.counts[kind as usize])
+                .sum::<u64>()
     }
 
     /// Return all time.

@@ -51,15 +51,7 @@ fn simulate_program<'py>(
 fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("run_s", outcome.run_s)?;
-    dict.set_item(
-        "spent_s",
-        by_processor(&outcome.accounts, |one| one.times.map(seconds)),
-    )?;
-    dict.set_item("counts", by_processor(&outcome.accounts, |one| one.counts))?;
-    let sum = |of: fn(&Account) -> u64| outcome.accounts.iter().map(of).sum::<u64>();
-    dict.set_item("to_others", sum(|one| one.to_others))?;
-    dict.set_item("evictions", sum(|one| one.evictions))?;
-    dict.set_item("own_shared", sum(|one| one.counts[Spent::Local as usize]))?;
+    set_accounts(&dict, &outcome.accounts)?;
     dict.set_item("utilizations", outcome.utilizations)?;
     dict.set_item("messages", outcome.messages)?;
     dict.set_item("accesses", outcome.accesses)?;
@@ -88,6 +80,19 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     Ok(dict)
 }
 
-fn by_processor<T>(accounts: &[Account], of: impl Fn(&Account) -> T) -> Vec<T> {
-    accounts.iter().map(of).collect()
+/// Set what the accounts of processors say, as both simulators report it.
+///
+/// # Errors
+///
+/// Fails if Python raises an error.
+pub fn set_accounts(dict: &Bound<'_, PyDict>, accounts: &[Account]) -> PyResult<()> {
+    let spent: Vec<_> = accounts.iter().map(|one| one.times.map(seconds)).collect();
+    let counts: Vec<_> = accounts.iter().map(|one| one.counts).collect();
+    let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
+    dict.set_item("spent_s", spent)?;
+    dict.set_item("counts", counts)?;
+    dict.set_item("first_level_misses", sum(Account::first_level_misses))?;
+    dict.set_item("to_others", sum(|one| one.to_others))?;
+    dict.set_item("evictions", sum(|one| one.evictions))?;
+    dict.set_item("own_shared", sum(|one| one.counts[Spent::Local as usize]))
 }

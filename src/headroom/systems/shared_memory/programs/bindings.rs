@@ -4,7 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::measured::{Measured, Plan, Round, measure};
+use super::measured::{Measured, Plan, Round, measure_beside};
+use crate::memory::probe::counters::NAMES;
+
 use super::{AnyProgram, Program, ProgramSpec, build};
 
 /// Add the functions to the module.
@@ -34,7 +36,7 @@ fn program_memory(py: Python<'_>, program: &[u8], threads: usize) -> PyResult<u6
 
 /// Run a program natively, and check its result.
 #[pyfunction]
-#[pyo3(signature = (program, *, threads, seed, warm_runs, rounds, round_s))]
+#[pyo3(signature = (program, *, threads, seed, warm_runs, rounds, round_s, copies=1))]
 #[allow(clippy::too_many_arguments, reason = "named in Python")]
 fn run_program<'py>(
     py: Python<'py>,
@@ -44,6 +46,7 @@ fn run_program<'py>(
     warm_runs: usize,
     rounds: usize,
     round_s: f64,
+    copies: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     if rounds == 0 || !round_s.is_finite() {
         return Err(PyValueError::new_err(format!(
@@ -56,8 +59,9 @@ fn run_program<'py>(
         round_s,
     };
     let measured = py.detach(|| {
-        let program = built(program, threads, seed)?;
-        Ok::<_, PyErr>(measure(&program, plan))
+        let copies = (0..copies.max(1)).map(|_| built(program, threads, seed));
+        let copies = copies.collect::<PyResult<Vec<_>>>()?;
+        Ok::<_, PyErr>(measure_beside(&copies, plan))
     })?;
     measured_dict(py, &measured)
 }
@@ -86,5 +90,13 @@ fn round_dict<'py>(py: Python<'py>, round: &Round) -> PyResult<Bound<'py, PyDict
     let cpu: Vec<f64> = round.threads.iter().map(|thread| thread.cpu_s).collect();
     dict.set_item("busy_s", busy)?;
     dict.set_item("cpu_s", cpu)?;
+    let counters = PyDict::new(py);
+    for (at, name) in NAMES.into_iter().enumerate() {
+        let counts = round.threads.iter().map(|thread| thread.counts[at]);
+        if let Some(sum) = counts.sum::<Option<f64>>() {
+            counters.set_item(name, sum)?;
+        }
+    }
+    dict.set_item("counters", counters)?;
     Ok(dict)
 }

@@ -2,6 +2,9 @@
 //!
 //! Invariant: a round consists of whole runs, so its times by their number are those of one run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
 use super::run::{ThreadTime, run_threads};
 use super::{Check, Program};
 
@@ -36,6 +39,38 @@ pub struct Measured {
     pub rounds: Vec<Round>,
     /// Deviations, or the one that exceeds its bound.
     pub check: Result<Check, String>,
+}
+
+/// Run copies of a program at once, which share no data, and measure the first: the others keep
+/// the processors as busy as its own threads would.
+///
+/// # Panics
+///
+/// If there is no copy, and as of [`measure`].
+pub fn measure_beside<P: Program>(copies: &[P], plan: Plan) -> Measured {
+    let (first, others) = copies.split_first().expect("there is a copy");
+    let is_over = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        for other in others {
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    run_threads(other);
+                }
+            });
+        }
+        // A panic of the first copy must not leave the others running.
+        let _end = Sets(is_over);
+        measure(first, plan)
+    })
+}
+
+/// Sets a flag when it goes.
+struct Sets<'a>(&'a AtomicBool);
+
+impl Drop for Sets<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Run a program natively in rounds.
@@ -76,6 +111,9 @@ fn run_round<P: Program>(program: &P, round_s: f64) -> (usize, Round) {
         for (sum, thread) in total.threads.iter_mut().zip(&timed.threads) {
             sum.busy_s += thread.busy_s;
             sum.cpu_s += thread.cpu_s;
+            for (sum, count) in sum.counts.iter_mut().zip(thread.counts) {
+                *sum = sum.zip(count).map(|(sum, count)| sum + count);
+            }
         }
         runs += 1;
     }
@@ -83,6 +121,7 @@ fn run_round<P: Program>(program: &P, round_s: f64) -> (usize, Round) {
     let thread_time = |sum: &ThreadTime| ThreadTime {
         busy_s: of_one(sum.busy_s),
         cpu_s: of_one(sum.cpu_s),
+        counts: sum.counts.map(|count| count.map(of_one)),
     };
     let round = Round {
         runs,
@@ -121,6 +160,17 @@ mod tests {
             }
         }
         assert!(measured.check.is_ok());
+    }
+
+    #[test]
+    fn copies_beside_a_program_end_with_it() {
+        let copies = [small(1), small(1), small(1)];
+        let measured = measure_beside(&copies, plan(1e-3));
+        assert_eq!(measured.rounds.len(), 2);
+        assert!(measured.check.is_ok());
+        for copy in &copies[1..] {
+            assert_eq!(copy.result(), copies[0].result());
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::Program;
 use super::watch::{Silent, Watch};
+use crate::memory::probe::counters::{Counters, NAMES};
 
 /// Times of one thread, from the end of the start-up phases.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,9 @@ pub struct ThreadTime {
     pub busy_s: f64,
     /// Processor time (s); waiting threads spin before they yield, so it includes some waiting.
     pub cpu_s: f64,
+    /// Hardware counters in the order of [`NAMES`], each None where the machine has none; waiting at
+    /// barriers is included.
+    pub counts: [Option<f64>; NAMES.len()],
 }
 
 /// Times of a native run, from the end of the start-up phases.
@@ -97,6 +101,7 @@ struct Run {
     ended: Instant,
     busy: Duration,
     cpu: Duration,
+    counts: [Option<f64>; NAMES.len()],
     phases: usize,
 }
 
@@ -105,6 +110,7 @@ impl Run {
         ThreadTime {
             busy_s: self.busy.as_secs_f64(),
             cpu_s: self.cpu.as_secs_f64(),
+            counts: self.counts,
         }
     }
 }
@@ -119,6 +125,9 @@ fn run_thread<P: Program>(program: &P, thread: usize, barrier: &Barrier) -> Opti
         phase += 1;
     }
     let first = phase;
+    // Opened after the start-up, outside of what is timed.
+    let counters = Counters::open();
+    counters.start();
     let (begun, cpu) = (Instant::now(), thread_time());
     let mut busy = Duration::ZERO;
     while program.has_phase(phase) {
@@ -128,13 +137,23 @@ fn run_thread<P: Program>(program: &P, thread: usize, barrier: &Barrier) -> Opti
         barrier.wait()?;
         phase += 1;
     }
+    let (ended, cpu) = (Instant::now(), thread_time().saturating_sub(cpu));
     Some(Run {
         begun,
-        ended: Instant::now(),
+        ended,
         busy,
-        cpu: thread_time().saturating_sub(cpu),
+        cpu,
+        counts: counted(&counters),
         phases: phase - first,
     })
+}
+
+fn counted(counters: &Counters) -> [Option<f64>; NAMES.len()] {
+    let mut counts = [None; NAMES.len()];
+    for (count, reading) in counts.iter_mut().zip(counters.stop()) {
+        *count = reading.count.ok();
+    }
+    counts
 }
 
 fn thread_time() -> Duration {

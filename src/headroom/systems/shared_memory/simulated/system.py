@@ -89,6 +89,10 @@ METRICS = (
     Metric(name="hit_s", unit="s", better="low", description="Mean time in the network cache"),
     Metric(name="remote_s", unit="s", better="low", description="Mean time in other nodes"),
     Metric(name="waiting_s", unit="s", better="low", description="Mean time at barriers and locks"),
+    Metric(
+        name="l1d_misses", unit="1", better="low",
+        description="Accesses that the first level of the processors' caches does not answer",
+    ),
     Metric(name="misses", unit="1", better="low", description="Accesses that left their node"),
     Metric(name="evictions", unit="1", better="low", description="Lines given up for others"),
     Metric(name="messages", unit="1", better="low", description="Messages between nodes"),
@@ -216,6 +220,7 @@ def values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, f
         "remote_per_local": others / (own or math.inf),
         "missed_per_local": found["to_others"] / (found["own_shared"] or math.inf),
         **{f"{kind}_s": sum(times) / processors for kind, times in spent.items()},
+        "l1d_misses": float(found["first_level_misses"]),
         "misses": float(sum(counts["remote"])),
         "evictions": float(found["evictions"]),
         "messages": float(found["messages"]),

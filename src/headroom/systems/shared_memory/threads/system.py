@@ -19,7 +19,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
-from headroom.memory.here import allowed_cpus
+from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.program_parameters import (
     program_json,
@@ -51,6 +51,11 @@ _PARAMETERS = (
         source="declared", description="Threads of the program",
     ),
     Parameter(
+        name="copies", type="int", unit="1", default=1, low=1, high=MOST_THREADS,
+        source="declared",
+        description="Copies of the program at once that share no data; the first is measured",
+    ),
+    Parameter(
         name=_PERMISSION, type="bool", unit="", default=False, source="declared",
         description="Whether there may be more threads than processors",
     ),
@@ -72,6 +77,10 @@ _METRICS = (
     Metric(
         name="processor_share", unit="1", better="high",
         description="Share of a run that a thread has a processor, at work or spinning",
+    ),
+    *(
+        Metric(name=name, unit="1", better="low", description=f"{text}, of all threads")
+        for name, text in COUNTERS.items()
     ),
 )  # fmt: skip
 
@@ -130,10 +139,11 @@ class SharedThreads:
                 cure="use a Linux machine, or a model of one",
             )
         threads, usable = int(config["threads"]), len(allowed_cpus())
-        if threads > usable and not config[_PERMISSION]:
+        copies = int(config["copies"])
+        if threads * copies > usable and not config[_PERMISSION]:
+            given = f"threads = {threads}" + (f" in copies = {copies}" if copies > 1 else "")
             raise StudyError(
-                f"threads = {threads}, but this process may use {usable} "
-                f"processor{'s' if usable > 1 else ''}",
+                f"{given}, but this process may use {usable} processor{'s' if usable > 1 else ''}",
                 cure=f"give {usable} or fewer, or set {_PERMISSION} = true to let threads share "
                 "processors",
             )
@@ -150,9 +160,9 @@ class SharedThreads:
         """Run one replication."""
         try:
             found = native.run_program(
-                program_json(config), threads=int(config["threads"]), seed=seed % 2**64,
-                warm_runs=self.setup.warm_runs, rounds=self.setup.rounds,
-                round_s=self.setup.round_s,
+                program_json(config), threads=int(config["threads"]),
+                copies=int(config["copies"]), seed=seed % 2**64, warm_runs=self.setup.warm_runs,
+                rounds=self.setup.rounds, round_s=self.setup.round_s,
             )  # fmt: skip
         except ValueError as error:
             raise _refusal(error) from error
@@ -166,7 +176,8 @@ def _refusal(error: ValueError) -> StudyError:
 def _run_of(program: str, found: Mapping[str, Any]) -> Run:
     """Return the medians of the rounds; a wrong result is a fault."""
     rounds = [_round_values(one, int(found["phases"])) for one in found["rounds"]]
-    values = {name: float(np.median([one[name] for one in rounds])) for name in rounds[0]}
+    counted = set.intersection(*(set(one) for one in rounds))
+    values = {name: float(np.median([one[name] for one in rounds])) for name in sorted(counted)}
     wrong = found["fault"]
     return Run(
         values=values,
@@ -186,4 +197,5 @@ def _round_values(found: Mapping[str, Any], phases: int) -> dict[str, float]:
         "imbalance": float(busy.max()) / busy_s,
         "waiting_share": 1.0 - busy_s / run_s,
         "processor_share": float(np.mean(found["cpu_s"])) / run_s,
+        **found["counters"],
     }

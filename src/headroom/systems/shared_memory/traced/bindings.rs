@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use super::{Failure, Opened, Outcome, simulate_trace};
 use crate::systems::shared_memory::hook::{Access, Event, Events, TraceError, read};
-use crate::systems::shared_memory::machine::account::Spent;
+use crate::systems::shared_memory::machine::bindings::set_accounts;
 use crate::systems::shared_memory::machine::server::seconds;
 use crate::systems::shared_memory::machine::simulation::Setup;
 
@@ -82,18 +82,8 @@ fn simulate_recording<'py>(
 
 fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let accounts = &outcome.accounts;
     dict.set_item("run_s", outcome.run_s)?;
-    let spent: Vec<_> = accounts.iter().map(|one| one.times.map(seconds)).collect();
-    dict.set_item("spent_s", spent)?;
-    let counts: Vec<_> = accounts.iter().map(|one| one.counts).collect();
-    dict.set_item("counts", counts)?;
-    let to_others: u64 = accounts.iter().map(|one| one.to_others).sum();
-    dict.set_item("to_others", to_others)?;
-    let evictions: u64 = accounts.iter().map(|one| one.evictions).sum();
-    dict.set_item("evictions", evictions)?;
-    let local = accounts.iter().map(|one| one.counts[Spent::Local as usize]);
-    dict.set_item("own_shared", local.sum::<u64>())?;
+    set_accounts(&dict, &outcome.accounts)?;
     dict.set_item("utilizations", outcome.utilizations)?;
     dict.set_item("messages", outcome.messages)?;
     dict.set_item("accesses", outcome.accesses)?;

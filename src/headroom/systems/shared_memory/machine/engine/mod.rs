@@ -346,6 +346,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
                     let time = count * self.times.near;
                     cpu.clock += time;
                     cpu.account.times[Spent::Compute as usize] += time;
+                    cpu.account.near += count;
                 }
                 Action::Private(count) => cpu.spend(Spent::Private, count, self.times.private),
                 Action::Lock(lock) => {
