@@ -27,6 +27,9 @@ def sections_of(
             levels=one.levels,
             config=configs[one.key],
             estimates={name: estimate.value for name, estimate in one.estimates.items()},
+            artefacts={
+                left.artefact.name: left.artefact for left in one.artefacts if left.state == "done"
+            },
         )
         for one in results
         if one.estimates and one.key in configs

@@ -3,6 +3,8 @@
 Those of the first replication of a point and of each failed one are kept, up to a limit.
 """
 
+import csv
+import io
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
@@ -42,6 +44,16 @@ class Artefact(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """Return the content of anything but a picture."""
         return self.content.decode("utf-8", errors="replace")
+
+    def rows(self) -> list[dict[str, str]]:
+        r"""Return the rows of a table by its header.
+
+        Examples
+        --------
+        >>> Artefact(name="t.csv", kind="table", content=b"line,time s\na.c:3,0.5\n").rows()
+        [{'line': 'a.c:3', 'time s': '0.5'}]
+        """
+        return list(csv.DictReader(io.StringIO(self.text())))
 
 
 def within_limits(artefacts: Iterable[Artefact]) -> tuple[Artefact, ...]:

@@ -5,11 +5,12 @@ and as a table. The browser interprets no text of a section.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
+from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.system import Value
 
 MOST_CELLS = 4096
@@ -57,9 +58,24 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeline(_Section, frozen=True, kw_only=True, tag="timeline"):
-    """Spans in lanes over time, such as what each thread did when."""
+    """Spans in lanes over time, such as what each thread did when.
+
+    Parameters
+    ----------
+    title, caption
+        Words above and below.
+    spans
+        The spans.
+    states
+        The order of the states, which decides about their colours; as the spans have it if empty.
+    """
 
     spans: list[Span]
+    states: list[str] = []
+
+    def ordered_states(self) -> list[str]:
+        """Return all states in their order."""
+        return list(dict.fromkeys([*self.states, *(span.state for span in self.spans)]))
 
 
 class StackedBars(_Section, frozen=True, kw_only=True, tag="stacked_bars"):
@@ -90,15 +106,27 @@ Section: TypeAlias = Matrix | Timeline | StackedBars
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionPoint:
-    """A point with results: its levels, all its parameters, and the estimate of each metric.
+    """A point with results.
 
-    `label` names it among the points of its experiment.
+    Parameters
+    ----------
+    label
+        Its name among the points of its experiment.
+    levels, config
+        Its levels, and all its parameters.
+    estimates
+        The estimate of each metric.
+    artefacts
+        What its first finished replication left, by name: what the page lists and
+        ``headroom export --what artefacts`` writes, so reading it costs nothing more. Empty if the
+        system leaves nothing, and for most points of an experiment of more than 50.
     """
 
     label: str
     levels: Mapping[str, Value]
     config: Mapping[str, Value]
     estimates: Mapping[str, float]
+    artefacts: Mapping[str, Artefact] = field(default_factory=dict)
 
 
 @runtime_checkable

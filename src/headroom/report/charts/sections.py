@@ -12,7 +12,7 @@ from headroom.report.charts.figure import Figure, Row, Spec
 from headroom.report.tables.tables import Cell, Head, Table
 from headroom.report.words import axis_title
 
-_CELL_PX, _LANE_PX, _AXIS_PX = 34, 30, 70
+_CELL_PX, _LANE_PX, _AXIS_PX, _LEGEND_PX = 34, 30, 70, 50
 _CELLS_WITH_TEXT = 144
 _TABLE_ROWS = 200
 _QUIET_AXIS: Spec = {"grid": False, "ticks": False, "domain": False, "labelLimit": 220}
@@ -115,7 +115,8 @@ def _matrix(section: Matrix) -> tuple[list[Row], Spec]:
             }
             for test, style in sides
         ]
-    return rows, {"height": _CELL_PX * len(section.rows) + _AXIS_PX, "layer": layers}
+    height = _CELL_PX * len(section.rows) + _AXIS_PX + _LEGEND_PX
+    return rows, {"height": height, "layer": layers}
 
 
 def _timeline(section: Timeline) -> tuple[list[Row], Spec]:
@@ -129,6 +130,7 @@ def _timeline(section: Timeline) -> tuple[list[Row], Spec]:
         for span in section.spans
     ]  # fmt: skip
     lanes = list(dict.fromkeys(span.lane for span in section.spans))
+    states = section.ordered_states()
     encoding = {
         "y": {"field": "lane", "type": "nominal", "title": None, "sort": lanes,
               "axis": _QUIET_AXIS},
@@ -136,7 +138,7 @@ def _timeline(section: Timeline) -> tuple[list[Row], Spec]:
               "scale": {"zero": True, "nice": False}},
         "x2": {"field": "to"},
         "color": {"field": "state", "type": "nominal", "title": None,
-                  "sort": list(dict.fromkeys(span.state for span in section.spans)),
+                  "sort": states, "scale": {"domain": states},
                   "legend": {"columns": 4}},
         "tooltip": [_tip("lane", "lane"), _tip("state", "state"), _tip("shown", "for")],
     }  # fmt: skip

@@ -14,6 +14,8 @@ from headroom.experiment.protocol.section import (
     problem_of,
 )
 from headroom.report.charts.sections import section_figures, section_tables
+from headroom.report.figures.inputs import Lanes
+from headroom.report.opening.grids import section_of
 from tests.support.example_results import measured_experiment
 
 MATRIX = Matrix(
@@ -60,6 +62,24 @@ def test_a_figure_has_the_numbers_of_its_table() -> None:
     assert texts[0] == [["0", "50.0 ns", "200 ns"], ["1", "", "90.0 ns"]]
     assert texts[1][2] == ["b", "holds", "500 ms", "900 ms"]
     assert texts[2] == [["1 client", "2.00 ms", "1.00 ms"], ["8 clients", "1.50 ms", "0 s"]]
+
+
+def test_a_timeline_may_order_its_states_as_other_sections_do() -> None:
+    ordered = msgspec.structs.replace(TIMELINE, states=["waits", "sleeps"])
+    assert TIMELINE.ordered_states() == ["holds", "waits"]
+    lanes = section_of(ordered)
+    assert isinstance(lanes, Lanes)
+    assert [name for name, _, _ in lanes.states] == ["waits", "sleeps", "holds"]
+    experiment = msgspec.structs.replace(measured_experiment(), sections=[ordered])
+    (figure,) = section_figures(experiment)
+    assert figure.spec["encoding"]["color"]["sort"] == ["waits", "sleeps", "holds"]
+
+
+def test_no_two_states_of_a_lane_look_alike() -> None:
+    spans = [Span(lane="a", start_s=at, end_s=at + 1.0, state=f"{at}") for at in range(8)]
+    lanes = section_of(Timeline(title="t", spans=spans))
+    assert isinstance(lanes, Lanes)
+    assert len({(role, is_faint) for _, role, is_faint in lanes.states}) == 8
 
 
 def test_sections_survive_json_and_back() -> None:

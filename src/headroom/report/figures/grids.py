@@ -180,33 +180,28 @@ def _draw_cell(canvas: Canvas, cell: Cell | None, box: Box) -> None:
     else:
         opacity = max(1, min(10, round(10.0 * cell.strength)))
         canvas.rect(box, f"f-{cell.role} o{opacity}", radius=2.0, hint=cell.text)
-        return
     room = box.right - box.left - 2.0
     number = Words(text=cell.text, is_bold=True)
     word = Words(text=cell.word, tone=cell.role, size="small")
     y = box.top + 15.0 if cell.word else (box.top + box.bottom) / 2.0 + 4.0
     if number.width <= room:
-        canvas.write(number, middle, y, "middle")
+        canvas.write(number, middle, y, "middle", has_halo=cell.strength is not None)
     if cell.word:
         canvas.write(word.within(room), middle, box.top + 28.0, "middle")
 
 
 def height_of_lanes(lanes: Lanes, width: float) -> float:
     """Return the height (px) of a figure of lanes."""
-    return key_height(_states(lanes), width) + 24.0 * len(lanes.lanes) + 48.0
-
-
-def _states(lanes: Lanes) -> list[tuple[str, Role, bool]]:
-    return [(name, role, False) for name, role in lanes.states]
+    return key_height(lanes.states, width) + 24.0 * len(lanes.lanes) + 48.0
 
 
 def draw_lanes(lanes: Lanes, canvas: Canvas) -> None:
     """Draw spans in lanes, with the names of the states above."""
-    top = key_height(_states(lanes), canvas.width)
+    top = key_height(lanes.states, canvas.width)
     labels = max(Words(text=lane.label).width for lane in lanes.lanes)
     left = min(labels, 0.3 * canvas.width) + 10.0
     plot = Box(left, top, canvas.width - 8.0, canvas.height - 42.0)
-    draw_key(canvas, _states(lanes))
+    draw_key(canvas, lanes.states)
     draw_x_axis(canvas, lanes.x, plot)
     for number, lane in enumerate(lanes.lanes):
         y = top + 24.0 * number
@@ -214,7 +209,8 @@ def draw_lanes(lanes: Lanes, canvas: Canvas) -> None:
         for start, end, state in lane.spans:
             ends = [plot.left + lanes.x.share(at) * (plot.right - plot.left) for at in (start, end)]
             box = Box(ends[0], y + 2.0, max(ends[1], ends[0] + 0.5), y + 18.0)
-            canvas.rect(box, f"f-{lanes.states[state][1]}")
+            _, role, is_faint = lanes.states[state]
+            canvas.rect(box, f"f-{role}{' faint' if is_faint else ''}")
 
 
 _BUSY_PX = 54.0

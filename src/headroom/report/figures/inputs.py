@@ -273,7 +273,8 @@ class Lanes:
     """Spans in lanes over time."""
 
     x: Axis
-    states: tuple[tuple[str, Role], ...]
+    states: tuple[tuple[str, Role, bool], ...]
+    """Name, colour, whether it is lighter."""
     lanes: tuple[Lane, ...]
 
 

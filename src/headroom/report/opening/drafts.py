@@ -57,7 +57,9 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
     yield from _courses(
         result, answer.experiment or (answer.figure.experiment if answer.figure else "")
     )
-    for experiment in result.experiments:
+    with_sections = [one for one in result.experiments if one.sections]
+    for experiment in with_sections:
+        title = f"{experiment.title.rstrip('.')}." if len(with_sections) > 1 else ""
         for place, section in enumerate(experiment.sections):
             figure = fallback(partial(section_of, section), lambda _: None)
             if figure is not None:
@@ -65,7 +67,7 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
                     figure=figure,
                     key=f"section-{experiment.name}-{place}",
                     title=(Span(section.title),),
-                    caption=section.caption,
+                    caption=" ".join(filter(None, [title, section.caption])),
                     experiment=experiment.name,
                 )
 

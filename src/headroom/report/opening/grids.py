@@ -152,7 +152,7 @@ def _matrix(section: Matrix) -> Cells | None:
 
 
 def _lanes(section: Timeline) -> Lanes | None:
-    states = list(dict.fromkeys(span.state for span in section.spans))
+    states = section.ordered_states()
     names = list(dict.fromkeys(span.lane for span in section.spans))
     if not names or len(states) > len(_PARTS) or len(names) > _MOST_STACKS:
         return None
@@ -160,7 +160,9 @@ def _lanes(section: Timeline) -> Lanes | None:
     scale = choose_scale(ends, "s")
     return Lanes(
         x=linear_axis([end * scale.factor for end in ends], f"time ({scale.label})"),
-        states=tuple((name, _PARTS[place][0]) for place, name in enumerate(states)),
+        states=tuple(
+            (name, role, is_faint) for name, (role, is_faint) in zip(states, _PARTS, strict=False)
+        ),
         lanes=tuple(
             Lane(
                 label=name,

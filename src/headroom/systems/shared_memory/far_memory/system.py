@@ -6,7 +6,7 @@ of each point, with and without the cache of far memory.
 Invariant: all points of a process that ask for the same recording simulate the same accesses.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.far_memory.recording import (
@@ -24,6 +25,7 @@ from headroom.systems.shared_memory.far_memory.recording import (
     recorded,
     relative,
 )
+from headroom.systems.shared_memory.far_memory.sections import program_sections
 from headroom.systems.shared_memory.far_memory.tables import tables
 from headroom.systems.shared_memory.hook.build import find_compiler
 from headroom.systems.shared_memory.hook.record import TraceError
@@ -43,6 +45,8 @@ from headroom.systems.shared_memory.simulated.system import (
 PLACEMENTS = ("first_touch", "interleave", "equal_cut", "most")
 UNCACHED = "uncached"
 _SOURCE = "declared"
+_TABLES = 2
+"""Version of the tables of a run: results that lack some are found again."""
 _CPP = (".C", ".cc", ".cpp", ".cxx")
 
 
@@ -150,8 +154,12 @@ class FarMemory:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the simulator, the program, and the machine of the point."""
-        words = [self._digest(), self.program.flags, self.program.argv, self.recordings]
+        words = [_TABLES, self._digest(), self.program.flags, self.program.argv, self.recordings]
         return f"far_memory {native.TRACED_CODE} {words} {sorted(self._whole(config).items())}"
+
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Return what the time is spent on, and where far accesses come from."""
+        return program_sections(points)
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: a simulation depends on no machine, but for the order of threads."""

@@ -13,6 +13,8 @@ OTHER = "other memory: variables, stacks, mapped files"
 """Memory that no call allocated."""
 SYNCHRONISING = "written back when threads synchronise"
 """What belongs to no line of code."""
+OTHER_LINES = "other"
+"""Lines and memory that have no row of their own."""
 MOST_ROWS = 200
 """Lines of code that are listed."""
 
@@ -54,6 +56,11 @@ def tables(
             ("memory", "offset", "copies taken from nodes", "from processors"),
             (_hot_line(row, names, known, line_bytes) for row in found["hot"]),
         ),
+        table(
+            "misses.csv",
+            ("line", "function", "memory", "accesses to other nodes", "time s"),
+            _misses(found["code"], names, places),
+        ),
         *common_tables(found),
     )
 
@@ -88,6 +95,27 @@ def _named(place: Place) -> str:
     return f"{place.line} ({place.function})" if place.function else place.line
 
 
+def _place(site: int, places: Mapping[int, Place]) -> Place:
+    return places.get(site, Place("", hex(site))) if site else Place("", SYNCHRONISING)
+
+
+def _misses(
+    code: Sequence[tuple[int, int, int, float]], names: Sequence[str], places: Mapping[int, Place]
+) -> list[tuple[object, ...]]:
+    """Return one row for each line of code and the memory it accesses, and one for all others."""
+    sums: dict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0, 0.0])
+    for site, group, count, time_s in code:
+        place = _place(site, places)
+        pair = sums[place.line, place.function, names[group]]
+        pair[0] += count
+        pair[1] += time_s
+    pairs = sorted(sums.items(), key=lambda row: (-row[1][1], row[0]))
+    others = [values for _, values in pairs[MOST_ROWS:]]
+    rest = [sum(values) for values in zip(*others, strict=True)]
+    rows = [(*pair, *values) for pair, values in pairs[:MOST_ROWS]]
+    return [*rows, *([(OTHER_LINES, "", OTHER_LINES, *rest)] if others else [])]
+
+
 def _lines(
     code: Sequence[tuple[int, int, int, float]], names: Sequence[str], places: Mapping[int, Place]
 ) -> list[tuple[object, ...]]:
@@ -95,7 +123,7 @@ def _lines(
     counts: dict[Place, int] = defaultdict(int)
     times: dict[Place, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for site, group, count, time_s in code:
-        place = places.get(site, Place("", hex(site))) if site else Place("", SYNCHRONISING)
+        place = _place(site, places)
         counts[place] += count
         times[place][group] += time_s
     rows = []

@@ -7,7 +7,7 @@ Invariant: the times of a processor are those of its accesses, and add up to the
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -16,6 +16,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.program_parameters import (
@@ -28,6 +29,7 @@ from headroom.systems.shared_memory.simulated.machine_file import (
     read_machine,
     setup_json,
 )
+from headroom.systems.shared_memory.simulated.sections import machine_sections
 from headroom.systems.shared_memory.simulated.tables import tables
 
 PLACEMENTS = ("equal_cut", "interleave", "owner", "first_touch", "most")
@@ -151,6 +153,10 @@ class SharedMachine:
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the simulator and the parameters that the point uses."""
         return f"shared_machine {native.MACHINE_CODE} {sorted(used(config).items())}"
+
+    def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
+        """Return what the time is spent on, and details if there is one program."""
+        return machine_sections(points)
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: a simulation depends on no machine."""

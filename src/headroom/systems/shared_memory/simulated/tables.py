@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headroom.experiment.protocol.artefact import Artefact
@@ -27,7 +27,7 @@ def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
 
 
 def common_tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
-    """Return the tables that any program has: who uses whose memory, and the phases."""
+    """Return the tables that any program has: who uses whose memory, the nodes, the phases."""
     homes = range(len(found["sharing"]))
     return (
         table(
@@ -35,8 +35,21 @@ def common_tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
             ("accesses of node", *(f"memory of node {home}" for home in homes)),
             ([node, *row] for node, row in enumerate(found["sharing"])),
         ),
+        table(
+            "nodes.csv",
+            ("node", *native.TIME_KINDS),
+            ([node, *times] for node, times in enumerate(_of_nodes(found["spent_s"], len(homes)))),
+        ),
         table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
     )
+
+
+def _of_nodes(spent_s: Sequence[Sequence[float]], nodes: int) -> Iterator[list[float]]:
+    """Yield the mean time (s) of the processors of each node by kind."""
+    each = len(spent_s) // nodes
+    for node in range(nodes):
+        own = spent_s[node * each : (node + 1) * each]
+        yield [sum(times) / each for times in zip(*own, strict=True)]
 
 
 def phases(moments: Sequence[tuple[float, Sequence[float]]]) -> list[tuple[float, ...]]:

@@ -1,11 +1,18 @@
 """Programs on simulated machines: times add up, and the read times of the paper come back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.section import (
+    Matrix,
+    SectionPoint,
+    StackedBars,
+    Timeline,
+    problem_of,
+)
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import Model, simulate
 from headroom.systems.shared_memory.simulated.machine_file import MACHINES
@@ -32,6 +39,22 @@ def system(machine: str) -> SharedMachine:
 
 def defaults(known: SharedMachine) -> dict[str, Value]:
     return {one.name: one.default for one in known.parameters() if one.default is not None}
+
+
+def section_points(machine: str, changes: Sequence[Mapping[str, Value]]) -> list[SectionPoint]:
+    """Return points, each with the levels that it changes."""
+    known = system(machine)
+    points = []
+    for levels in changes:
+        config = {**defaults(known), **SMALL[str(levels["program"])], **levels}
+        run = known.run(config, seed=1)
+        artefacts = {one.name: one for one in run.artefacts}
+        points.append(
+            SectionPoint(
+                label="", levels=levels, config=config, estimates=run.values, artefacts=artefacts
+            )
+        )
+    return points
 
 
 def values(machine: str, **changes: Value) -> Mapping[str, float]:
@@ -173,12 +196,61 @@ def test_a_run_has_tables_of_its_misses_its_sharing_and_its_phases() -> None:
     config = defaults(known) | {"nodes": 4}
     run = known.run(config, seed=1)
     tables = {one.name: one.text().splitlines() for one in run.artefacts}
-    assert set(tables) == {"allocations.csv", "sharing.csv", "phases.csv"}
+    assert set(tables) == {"allocations.csv", "sharing.csv", "nodes.csv", "phases.csv"}
     _, name, *_ = tables["allocations.csv"][0], *tables["allocations.csv"][1].split(",")
     assert name == "matrix"
     assert len(tables["sharing.csv"]) == 1 + 4
-    remote = sum(float(row.split(",")[5]) for row in tables["phases.csv"][1:])
-    assert remote == pytest.approx(4 * run.values["remote_s"], rel=1e-3)
+    for name in ("phases.csv", "nodes.csv"):
+        remote = sum(float(row.split(",")[5]) for row in tables[name][1:])
+        assert remote == pytest.approx(4 * run.values["remote_s"], rel=1e-3)
+
+
+def test_bars_of_several_programs_are_relative_to_their_fewest_nodes() -> None:
+    """Figure 6 of the paper. The placement is zipped with the program, so no label names it."""
+    zipped = (("lu", "equal_cut"), ("fft", "owner"))
+    points = section_points("ncc", [
+        {"nodes": nodes, "program": program, "placement": placement}
+        for nodes in (1, 2, 4)
+        for program, placement in zipped
+    ])  # fmt: skip
+    (bars,) = system("ncc").sections(points)
+    assert isinstance(bars, StackedBars)
+    assert problem_of(bars) == ""
+    assert bars.bars == [
+        f"{program}, {nodes}"
+        for program in ("lu", "fft")
+        for nodes in ("1 node", "2 nodes", "4 nodes")
+    ]
+    totals = [sum(row) for row in bars.values]
+    assert [totals[0], totals[3]] == pytest.approx([1.0, 1.0])
+    run_s = [point.estimates["run_s"] for point in points]
+    assert totals[5] == pytest.approx(run_s[5] / run_s[1])
+    computing = bars.parts.index("computing")
+    assert bars.values[2][computing] * run_s[0] == pytest.approx(points[4].estimates["compute_s"])
+
+
+def test_one_program_has_details_with_and_without_the_cache() -> None:
+    points = section_points("ncc", [
+        {"program": "lu", "nodes": nodes, "protocol": protocol}
+        for nodes in (2, 4)
+        for protocol in ("sci", "uncached")
+    ])  # fmt: skip
+    _, arrays, timeline, nodes, sharing = system("ncc").sections(points)
+    assert isinstance(arrays, StackedBars)
+    assert arrays.bars == ["matrix, no cache", "matrix, cache"]
+    (row,) = points[2].artefacts["allocations.csv"].rows()
+    assert arrays.values[1] == [float(row["time s"])]
+    assert isinstance(timeline, Timeline)
+    assert isinstance(nodes, StackedBars)
+    assert len(nodes.bars) == 2 * 4
+    assert isinstance(sharing, Matrix)
+    assert "4 nodes" in sharing.caption
+    assert sharing.rows == ["0", "1", "2", "3"]
+
+
+def test_reads_alone_have_no_sections() -> None:
+    points = section_points("numa", [{"program": "reads", "reads_of": "remote"}])
+    assert system("numa").sections(points) == []
 
 
 @pytest.mark.parametrize(
