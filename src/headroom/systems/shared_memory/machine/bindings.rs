@@ -63,7 +63,7 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     dict.set_item(
         "moments",
         moments
-            .map(|one| (one.end_s, one.spent_s))
+            .map(|one| (one.end_s, one.spent_s.clone()))
             .collect::<Vec<_>>(),
     )?;
     let allocations = outcome.allocations.iter().map(|one| {

@@ -32,12 +32,12 @@ pub struct Setup {
 }
 
 /// A moment of a run: the end of a phase.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Moment {
     /// Time (s) since the start-up.
     pub end_s: f64,
-    /// Time (s) of all processors in this phase, by kind.
-    pub spent_s: [f64; KINDS],
+    /// Time (s) of the processors of each node in this phase, by kind.
+    pub spent_s: Vec<[f64; KINDS]>,
 }
 
 /// Accesses that left their node, by allocation.
@@ -133,7 +133,7 @@ fn run<P: Program, C: Protocol>(
                 one.start_account();
             }
         } else {
-            moments.push((engine.elapsed(), totals(&engine.accounts())));
+            moments.push((engine.elapsed(), totals(&engine.accounts(), cpus)));
         }
     });
     if let Some(error) = failure {
@@ -177,32 +177,39 @@ fn end_phase<C: Protocol>(
     engine.run_phase(&words)
 }
 
-/// Return the times of all processors together.
-pub fn totals(accounts: &[Account]) -> [Time; KINDS] {
-    let mut sums = [0; KINDS];
-    for account in accounts {
-        for (sum, time) in sums.iter_mut().zip(account.times) {
-            *sum += time;
+/// Times of the processors of each node, by kind.
+pub type NodeTimes = Vec<[Time; KINDS]>;
+
+/// Return the times of each node, which has `cpus` processors.
+pub fn totals(accounts: &[Account], cpus: u8) -> NodeTimes {
+    let sum = |own: &[Account]| {
+        let mut sums = [0; KINDS];
+        for account in own {
+            for (sum, time) in sums.iter_mut().zip(account.times) {
+                *sum += time;
+            }
         }
-    }
-    sums
+        sums
+    };
+    accounts.chunks(usize::from(cpus)).map(sum).collect()
 }
 
 /// Return what was spent between the moments of sums.
-pub fn differences(moments: &[(Time, [Time; KINDS])]) -> Vec<Moment> {
-    let mut before = [0; KINDS];
-    let of = |&(end, sums): &(Time, [Time; KINDS])| {
-        let mut spent_s = [0.0; KINDS];
-        for kind in 0..KINDS {
-            spent_s[kind] = seconds(sums[kind] - before[kind]);
-        }
-        before = sums;
-        Moment {
-            end_s: seconds(end),
-            spent_s,
-        }
+pub fn differences(moments: &[(Time, NodeTimes)]) -> Vec<Moment> {
+    let nodes = moments.first().map_or(0, |(_, sums)| sums.len());
+    let start = vec![[0; KINDS]; nodes];
+    let before = std::iter::once(&start).chain(moments.iter().map(|(_, sums)| sums));
+    let node = |(now, before): (&[Time; KINDS], &[Time; KINDS])| {
+        std::array::from_fn(|kind| seconds(now[kind] - before[kind]))
     };
-    moments.iter().map(of).collect()
+    moments
+        .iter()
+        .zip(before)
+        .map(|((end, sums), before)| Moment {
+            end_s: seconds(*end),
+            spent_s: sums.iter().zip(before).map(node).collect(),
+        })
+        .collect()
 }
 
 /// Return the largest utilization of a station of each kind: I/O bus, controller, bus, link.

@@ -342,15 +342,26 @@ def machine_details(detail: Detail) -> list[Section]:
 
 
 def _over_time(detail: Detail) -> list[Section]:
-    spans = [span for one in detail.shown for span in _spans(detail, one)]
+    rows = {one.name: one.rows("phases.csv") for one in detail.shown}
+    lanes = [
+        (name, f"node {group}", [row for row in found if int(row["node"]) in members])
+        for name, found in rows.items()
+        for group, members in _groups(len({row["node"] for row in found}))
+    ]
+    labels = _labels([(point, node) for point, node, _ in lanes], len(detail.shown))
+    spans = [
+        span
+        for label, (_, _, of_lane) in zip(labels, lanes, strict=True)
+        for span in _spans(detail.kinds, label, of_lane)
+    ]
     if not spans:
         return []
     caption = detail.caption(
-        "Each part of the run is split by the time of all processors; its order means nothing."
+        "Each part of the run is split by the time of the node; the order in it means nothing."
     )
     return [
         Timeline(
-            title="What processors do over the run",
+            title="What each node does over the run",
             caption=caption,
             spans=spans,
             states=[KINDS[kind] for kind in detail.kinds],
@@ -358,14 +369,14 @@ def _over_time(detail: Detail) -> list[Section]:
     ]
 
 
-def _spans(detail: Detail, one: Shown) -> Iterator[Span]:
+def _spans(kinds: Sequence[str], lane: str, rows: Sequence[Row]) -> Iterator[Span]:
     start = 0.0
-    for end, spent in _slices(one.rows("phases.csv"), detail.kinds):
+    for end, spent in _slices(rows, kinds):
         share = (end - start) / (sum(spent) or 1.0)
-        for kind, time in zip(detail.kinds, spent, strict=True):
+        for kind, time in zip(kinds, spent, strict=True):
             if time > 0.0:
                 until = min(start + share * time, end)
-                yield Span(lane=one.name, start_s=start, end_s=until, state=KINDS[kind])
+                yield Span(lane=lane, start_s=start, end_s=until, state=KINDS[kind])
                 start = until
         start = end
 

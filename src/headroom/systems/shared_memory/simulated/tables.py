@@ -8,8 +8,11 @@ from typing import Any
 from headroom.experiment.protocol.artefact import Artefact
 from headroom.systems.shared_memory import native
 
-MOST_ROWS = 200
-"""Rows of the table of phases: more are merged, neighbour by neighbour."""
+MOST_ROWS, LEAST_PARTS = 400, 16
+"""Rows of the table of phases, and parts of the run that it has all the same.
+
+More phases are merged, neighbour by neighbour.
+"""
 
 
 def tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
@@ -40,7 +43,7 @@ def common_tables(found: Mapping[str, Any]) -> tuple[Artefact, ...]:
             ("node", *native.TIME_KINDS),
             ([node, *times] for node, times in enumerate(_of_nodes(found["spent_s"], len(homes)))),
         ),
-        table("phases.csv", ("end s", *native.TIME_KINDS), phases(found["moments"])),
+        table("phases.csv", ("end s", "node", *native.TIME_KINDS), phases(found["moments"])),
     )
 
 
@@ -52,22 +55,27 @@ def _of_nodes(spent_s: Sequence[Sequence[float]], nodes: int) -> Iterator[list[f
         yield [sum(times) / each for times in zip(*own, strict=True)]
 
 
-def phases(moments: Sequence[tuple[float, Sequence[float]]]) -> list[tuple[float, ...]]:
-    """Return the end of each phase and the time (s) of all processors in it by kind.
+def phases(
+    moments: Sequence[tuple[float, Sequence[Sequence[float]]]],
+) -> list[tuple[float, ...]]:
+    """Return the end of each phase, each node, and the time (s) of its processors by kind.
 
     Examples
     --------
-    >>> phases([(1.0, [0.5, 0.5]), (2.0, [1.0, 0.0])])
-    [(1.0, 0.5, 0.5), (2.0, 1.0, 0.0)]
-    >>> len(phases([(float(end), [1.0]) for end in range(1000)]))
-    200
+    >>> phases([(1.0, [[0.5, 0.5]]), (2.0, [[1.0, 0.0]])])
+    [(1.0, 0, 0.5, 0.5), (2.0, 0, 1.0, 0.0)]
+    >>> len(phases([(float(end), [[1.0], [1.0]]) for end in range(1000)]))
+    400
     """
-    step = -(-len(moments) // MOST_ROWS)
+    nodes = len(moments[0][1]) if moments else 1
+    step = max(-(-len(moments) // max(MOST_ROWS // nodes, LEAST_PARTS)), 1)
     merged = []
-    for first in range(0, len(moments), max(step, 1)):
+    for first in range(0, len(moments), step):
         part = moments[first : first + step]
-        sums = (sum(times) for times in zip(*(times for _, times in part), strict=True))
-        merged.append((part[-1][0], *sums))
+        for node in range(nodes):
+            of_node = (times[node] for _, times in part)
+            sums = (sum(times) for times in zip(*of_node, strict=True))
+            merged.append((part[-1][0], node, *sums))
     return merged
 
 

@@ -9,12 +9,11 @@ use super::memory::{Block, Heap, Numbers, OTHER, Pages};
 use super::survey::pieces;
 use super::threads::{Deed, Signals, Threads};
 use crate::systems::shared_memory::hook::{Access, Event, Events};
-use crate::systems::shared_memory::machine::account::KINDS;
 use crate::systems::shared_memory::machine::engine::Engine;
 use crate::systems::shared_memory::machine::placement::{PAGE_BITS, Placement};
 use crate::systems::shared_memory::machine::processor::{Keeps, Processor};
 use crate::systems::shared_memory::machine::server::Time;
-use crate::systems::shared_memory::machine::simulation::{Setup, totals};
+use crate::systems::shared_memory::machine::simulation::{NodeTimes, Setup, totals};
 use crate::systems::shared_memory::machine::word::Action;
 use crate::systems::shared_memory::protocol::Protocol;
 
@@ -157,7 +156,7 @@ pub struct Player<'p, P: Protocol> {
     /// Copies that processors lost to the writes of others, by line of the machine.
     pub lost_by_processors: BTreeMap<u64, u32>,
     /// Clock and times at the ends of batches.
-    pub moments: Vec<(Time, [Time; KINDS])>,
+    pub moments: Vec<(Time, NodeTimes)>,
     /// Accesses.
     pub accesses: u64,
     failure: Option<String>,
@@ -275,9 +274,13 @@ impl<'p, P: Protocol> Player<'p, P> {
         let lists: Vec<&[u64]> = words.iter().map(Vec::as_slice).collect();
         let tags = std::mem::replace(&mut self.tags_of_words, vec![Vec::new(); lists.len()]);
         self.engine.run_tagged(&lists, tags, self.tags.all.len())?;
-        let times = totals(&self.engine.accounts());
+        let times = self.node_times();
         self.moments.push((self.engine.elapsed(), times));
         Ok(())
+    }
+
+    fn node_times(&self) -> NodeTimes {
+        totals(&self.engine.accounts(), self.setup.machine.cpus)
     }
 
     fn words(&self) -> usize {
@@ -307,8 +310,9 @@ impl<'p, P: Protocol> Player<'p, P> {
         }
         self.run_batch()?;
         self.engine.meet(0);
+        let end = (self.engine.elapsed(), self.node_times());
         if let Some(last) = self.moments.last_mut() {
-            *last = (self.engine.elapsed(), totals(&self.engine.accounts()));
+            *last = end;
         }
         Ok(())
     }
