@@ -31,8 +31,8 @@ pub const EVENT_LIMIT: u64 = 1 << (64 - LEAF_BITS);
 /// No leaf.
 pub const NO_LEAF: u32 = u32::MAX;
 
-/// Leaves of an empty queue.
-const FIRST_LEAVES: usize = 4;
+/// Leaves of an empty queue: enough for a source and a server, whose climbs have a single level.
+const FIRST_LEAVES: usize = 2;
 
 /// Both halves of no event: later than every event.
 const NOTHING: u64 = u64::MAX;
@@ -95,17 +95,35 @@ impl EventQueue {
     /// Schedule `who` to continue at `time`; return the leaf of the event, for [`Self::cancel`].
     #[inline]
     pub fn schedule(&mut self, time: SimTime, who: Resume) -> u32 {
-        debug_assert!(self.scheduled_count < EVENT_LIMIT, "key out of range");
         let leaf = if self.taken == NO_LEAF {
             self.vacant_leaf()
         } else {
             std::mem::replace(&mut self.taken, NO_LEAF)
         };
         self.resumes[leaf as usize] = who;
+        self.put(leaf, time);
+        leaf
+    }
+
+    /// Schedule the one who was taken last once more, at the same leaf and to continue where it did.
+    ///
+    /// # Panics
+    ///
+    /// Panics if something was scheduled since then: a bug.
+    #[inline(always)]
+    pub fn repeat(&mut self, time: SimTime) {
+        let leaf = std::mem::replace(&mut self.taken, NO_LEAF);
+        assert!(leaf != NO_LEAF, "no leaf is left of the event taken last");
+        self.put(leaf, time);
+    }
+
+    /// Let the one who is at `leaf` continue at `time`.
+    #[inline(always)]
+    fn put(&mut self, leaf: u32, time: SimTime) {
+        debug_assert!(self.scheduled_count < EVENT_LIMIT, "key out of range");
         let low = (self.scheduled_count << LEAF_BITS) | u64::from(leaf);
         self.scheduled_count += 1;
         (self.climb)(&mut self.tree, leaf, time.ticks(), low);
-        leaf
     }
 
     /// Take the earliest event: its time, and who continues.
@@ -141,7 +159,8 @@ impl EventQueue {
         let own = leaf_count + leaf_of(nodes[1].1) as usize;
         // The ancestors of its leaf right below the root and below that: nodes 2 to 3 and 4 to 7.
         let depth = leaf_count.ilog2();
-        [depth - 1, depth - 2].into_iter().filter_map(move |level| {
+        let levels = depth.saturating_sub(2)..depth;
+        levels.rev().filter_map(move |level| {
             let low = nodes[(own >> level) ^ 1].1;
             (low != NOTHING).then(|| self.resumes[leaf_of(low) as usize])
         })
@@ -200,7 +219,8 @@ impl Tree {
 /// Return the function that climbs in a tree of `leaf_count` leaves.
 fn climb_in(leaf_count: usize) -> Climb {
     match leaf_count.ilog2() {
-        0..=2 => climb::<4, 8>,
+        0..=1 => climb::<2, 4>,
+        2 => climb::<4, 8>,
         3 => climb::<8, 16>,
         4 => climb::<16, 32>,
         5 => climb::<32, 64>,

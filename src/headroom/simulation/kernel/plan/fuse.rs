@@ -95,11 +95,7 @@ impl Fuser<'_> {
                 Instruction::Call { entry } => Instruction::BeginCall { class, entry },
                 _ => own,
             },
-            Instruction::Spawn {
-                class,
-                amount: NO_AMOUNT,
-                ..
-            } => self.arrival(at, class).unwrap_or(own),
+            Instruction::Think { source } => self.arrival(at, source).unwrap_or(own),
             _ => own,
         }
     }
@@ -157,21 +153,22 @@ impl Fuser<'_> {
         }
     }
 
-    /// Return the instruction for the arrival at `at`, if the job brings nothing and the next arrival
-    /// needs one draw.
-    fn arrival(&self, at: usize, class: u32) -> Option<Instruction> {
-        let think = self.landing(at + 1);
-        let (begin, call) = (
-            self.plan.instructions[at + 2],
-            self.plan.instructions[at + 3],
-        );
-        match (self.plan.instructions[think], begin, call) {
-            (
-                Instruction::Think { source },
+    /// Return the instruction for the wait at `at`, if it is that for the next arrival, which brings
+    /// nothing.
+    fn arrival(&self, at: usize, source: u32) -> Option<Instruction> {
+        let next = self.plan.instructions.get(at + 1..at + 5)?;
+        match *next {
+            [
+                Instruction::Spawn {
+                    class,
+                    amount: NO_AMOUNT,
+                    ..
+                },
+                Instruction::Jump { to },
                 Instruction::Begin { .. },
                 Instruction::Call { entry },
-            ) if think + 1 == at && self.plan.attributes.is_empty() => {
-                Some(Instruction::SpawnNext {
+            ] if to as usize == at && self.plan.attributes.is_empty() => {
+                Some(Instruction::AwaitNext {
                     class,
                     entry,
                     source,
@@ -321,7 +318,7 @@ mod tests {
         let plan = plan(&stations, &programs, &json!([open, thinking]));
         let steps = fuse(&plan);
         let has = |is: fn(&Instruction) -> bool| steps.iter().any(is);
-        assert!(has(|one| matches!(one, Instruction::SpawnNext { .. })));
+        assert!(has(|one| matches!(one, Instruction::AwaitNext { .. })));
         assert!(has(|one| matches!(one, Instruction::Finish { .. })));
         assert!(has(|one| matches!(one, Instruction::Rest { .. })));
         assert!(has(|one| matches!(one, Instruction::BeginCall { .. })));

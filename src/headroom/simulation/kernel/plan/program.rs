@@ -279,12 +279,13 @@ pub enum Instruction {
         /// Position of the entry of its program.
         entry: u32,
     },
-    /// A job of the class starts, and the source waits for the next arrival: [`Self::Spawn`],
-    /// [`Self::Jump`] and [`Self::Think`], the instruction before.
-    SpawnNext {
+    /// Wait for the next arrival, of a job that enters the system and its program, and again for the
+    /// one after it: [`Self::Think`], [`Self::Spawn`] and [`Self::Jump`] of the source,
+    /// [`Self::Begin`] and [`Self::Call`] of the job.
+    AwaitNext {
         /// Class.
         class: u32,
-        /// Its starting position.
+        /// Position of the entry of its program.
         entry: u32,
         /// Source of the time until then.
         source: u32,
@@ -307,7 +308,7 @@ impl Instruction {
                 | Self::Think { .. }
                 | Self::Rest { .. }
                 | Self::Finish { .. }
-                | Self::SpawnNext { .. }
+                | Self::AwaitNext { .. }
         )
     }
 }

@@ -514,7 +514,7 @@ impl<'plan> Engine<'plan> {
         debug_assert_eq!(self.state.jobs[job].at, at, "it has moved while it waited");
         self.state.jobs[job].event = NO_EVENT;
         if let Some(next) = self.plain().end_wait::<true>(who)? {
-            self.walk(job, next)?;
+            self.walk(next.job, next.at)?;
             return self.settle_departure();
         }
         self.resume_rarer(job, at)

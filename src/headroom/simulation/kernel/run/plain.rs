@@ -12,8 +12,6 @@
     reason = "the plain path is one function in the end: a call costs more than what it calls"
 )]
 
-use std::collections::VecDeque;
-
 use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::places::event_queue::{EventQueue, Resume};
 use crate::simulation::kernel::places::jobs::{
@@ -63,7 +61,6 @@ pub(in crate::simulation::kernel) struct Plain<'run> {
     pub(super) slots: Slots<'run>,
     pub(super) stacks: &'run mut Stacks,
     pub(super) vacancies: &'run mut Vacancies,
-    pub(super) ready: &'run VecDeque<u32>,
     pub(super) leaving: &'run mut Option<Leaving>,
     pub(super) changed: &'run mut Vec<u32>,
     pub(super) stations: &'run mut [Station],
@@ -103,7 +100,6 @@ impl Engine<'_> {
             slots,
             stacks,
             vacancies,
-            ready: &self.ready,
             leaving: &mut self.leaving,
             changed: &mut self.changed,
             stations,
@@ -148,7 +144,7 @@ impl Plain<'_> {
             let Some(next) = self.end_wait::<HAS_BOUNDED>(who)? else {
                 return Ok(Pause::Event(who));
             };
-            if let Walk::At(job, at) = self.walk::<HAS_BOUNDED>(who.job, next)? {
+            if let Walk::At(job, at) = self.walk::<HAS_BOUNDED>(next.job, next.at)? {
                 return Ok(Pause::Step(job, at));
             }
             if HAS_BOUNDED {
@@ -165,18 +161,27 @@ impl Plain<'_> {
         }
     }
 
-    /// End the wait of a job if it is plain; return where it walks on.
+    /// End the wait of a job if it is plain; return who walks on, and where.
     #[inline(always)]
     pub(in crate::simulation::kernel) fn end_wait<const HAS_BOUNDED: bool>(
         &mut self,
         Resume { job, at }: Resume,
-    ) -> Result<Option<u32>, Failure> {
+    ) -> Result<Option<Resume>, Failure> {
         match self.steps[at as usize] {
             Instruction::UseFifo {
                 station,
                 source,
                 is_only,
             } => self.end_visit(job, at, (station, source, is_only))?,
+            Instruction::AwaitNext {
+                class,
+                entry,
+                source,
+            } => {
+                if let Some(next) = self.arrive(at, class, entry, source)? {
+                    return Ok(Some(next));
+                }
+            }
             Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {}
             Instruction::UseBounded { station, .. } if HAS_BOUNDED => {
                 self.end_bounded(job, station);
@@ -184,7 +189,33 @@ impl Plain<'_> {
             _ => return Ok(None),
         }
         self.slots[job].event = NO_EVENT;
-        Ok(Some(at + 1))
+        Ok(Some(Resume { job, at: at + 1 }))
+    }
+
+    /// Let a job of `class` enter the system and its program, if there is a vacant slot; return who
+    /// walks on, and where.
+    ///
+    /// Its source, at `at`, waits for the next one without being touched.
+    #[inline(always)]
+    fn arrive(
+        &mut self,
+        at: u32,
+        class: u32,
+        entry: u32,
+        source: u32,
+    ) -> Result<Option<Resume>, Failure> {
+        // Behind the spawn and the jump of the source.
+        let begin = at + 3;
+        let priority = self.plans[class as usize].priority;
+        let job = Job::new(begin, class, Role::Root);
+        let Some(job) = self.vacancies.start(&mut self.slots, job, priority) else {
+            return Ok(None);
+        };
+        let ticks = self.sources[source as usize].draw();
+        let time = self.now.after(ticks).ok_or(Failure::TimeOverflow)?;
+        self.events.repeat(time);
+        let at = self.begin_call(job, class, begin, entry)?;
+        Ok(Some(Resume { job, at }))
     }
 
     /// End the service of `job` at its station; the next in line, if any, begins its own.
@@ -211,12 +242,10 @@ impl Plain<'_> {
     }
 
     /// Walk `job` from `at` until it waits, ends or comes to a rarer step.
-    ///
-    /// A source that lets a job start waits, and the walk continues with that job.
     #[inline(always)]
     pub(in crate::simulation::kernel) fn walk<const HAS_BOUNDED: bool>(
         &mut self,
-        mut job: u32,
+        job: u32,
         mut at: u32,
     ) -> Result<Walk, Failure> {
         loop {
@@ -276,7 +305,7 @@ impl Plain<'_> {
                 Instruction::BeginCall { class, entry } => {
                     at = self.begin_call(job, class, at, entry)?;
                 }
-                Instruction::Think { source } => {
+                Instruction::Think { source } | Instruction::AwaitNext { source, .. } => {
                     self.think(job, at, source)?;
                     return Ok(Walk::Ended);
                 }
@@ -300,29 +329,9 @@ impl Plain<'_> {
                     self.vacancies.end(&mut self.slots, job);
                     return Ok(Walk::Ended);
                 }
-                Instruction::SpawnNext {
-                    class,
-                    entry,
-                    source,
-                } if self.ready.is_empty() => {
-                    let Some(spawned) = self.spawn(at + 2, class) else {
-                        return Ok(Walk::At(job, at));
-                    };
-                    self.think(job, at - 1, source)?;
-                    // Its own begin and call follow after the jump.
-                    (job, at) = (spawned, self.begin_call(spawned, class, at + 2, entry)?);
-                }
                 _ => return Ok(Walk::At(job, at)),
             }
         }
-    }
-
-    /// Start a job of `class` at `at`, if there is a vacant slot.
-    #[inline(always)]
-    fn spawn(&mut self, at: u32, class: u32) -> Option<u32> {
-        let priority = self.plans[class as usize].priority;
-        let job = Job::new(at, class, Role::Root);
-        self.vacancies.start(&mut self.slots, job, priority)
     }
 
     /// Count a step at this instant.

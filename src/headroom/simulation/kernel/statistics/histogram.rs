@@ -67,10 +67,10 @@ impl SegmentedHistogram {
     #[inline]
     pub fn record(&mut self, ticks: u64, now: SimTime) {
         let bin = bin_of(ticks);
-        if bin >= self.counts.len() {
-            self.grow(bin);
+        match self.counts.get_mut(bin) {
+            Some(count) => *count += 1,
+            None => self.grow(bin, 1),
         }
-        self.counts[bin] += 1;
         self.count += 1;
         if self.count == self.width {
             self.close_segment(now);
@@ -84,11 +84,11 @@ impl SegmentedHistogram {
         let bin = bin_of(ticks);
         let mut left = count;
         loop {
-            if bin >= self.counts.len() {
-                self.grow(bin);
-            }
             let fitting = left.min(self.width - self.count);
-            self.counts[bin] += fitting;
+            match self.counts.get_mut(bin) {
+                Some(count) => *count += fitting,
+                None => self.grow(bin, fitting),
+            }
             self.count += fitting;
             left -= fitting;
             if self.count < self.width {
@@ -146,9 +146,11 @@ impl SegmentedHistogram {
         bins(&segments)
     }
 
+    /// Count the first `count` observations in `bin`, beyond the end.
     #[cold]
-    fn grow(&mut self, bin: usize) {
-        self.counts.resize(bin + 1, 0);
+    fn grow(&mut self, bin: usize, count: u64) {
+        self.counts.resize(bin, 0);
+        self.counts.push(count);
     }
 
     /// Close the current segment; join all in pairs when there are too many.
@@ -213,7 +215,9 @@ fn joined(segments: &[(SimTime, Counts)]) -> (SimTime, Counts) {
     reason = "the shifted value has eight bits"
 )]
 pub(crate) fn bin_of(ticks: u64) -> usize {
-    let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(SIGNIFICANT_BITS);
+    // With the leading bit of a bin's number set, small values are no case of their own.
+    let leading = ticks | (1 << (SIGNIFICANT_BITS - 1));
+    let shift = leading.ilog2() - (SIGNIFICANT_BITS - 1);
     shift as usize * BINS_PER_OCTAVE + (ticks >> shift) as usize
 }
 

@@ -92,6 +92,9 @@ impl Series {
         }
     }
 
+    /// A function of its own: otherwise what it changes goes through registers at every observation.
+    #[cold]
+    #[inline(never)]
     fn close_batch(&mut self, now: SimTime) {
         self.sums.push(self.open_sum);
         self.ends.push(now);
