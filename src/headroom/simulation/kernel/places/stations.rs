@@ -135,6 +135,9 @@ pub struct Special {
     pub can_change: bool,
     /// Integral of the number of servers, those included that end a service before they go.
     capacity_area: u128,
+    /// At a bounded station: integral of [`Self::held`] while fewer than [`EXACT`] jobs were
+    /// present, in the current segment.
+    held_area: u128,
     /// Servers held by jobs that are blocked.
     pub held: u32,
     /// Servers that are broken.
@@ -279,9 +282,22 @@ impl Station {
     #[inline(always)]
     pub fn complete_fifo(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> Option<u32> {
         self.advance_plain(now);
-        self.present -= 1;
         let slot = &slots[job];
-        visits_of(&mut self.first_class, &mut self.rest, slot.class).complete(now, slot.entered);
+        self.leave_fifo(now, slot.class, slot.entered, slots)
+    }
+
+    /// Let a job of `class` that entered at `entered` leave its server, first come, first served;
+    /// return whose service begins.
+    #[inline(always)]
+    fn leave_fifo(
+        &mut self,
+        now: SimTime,
+        class: u32,
+        entered: SimTime,
+        slots: &mut Slots<'_>,
+    ) -> Option<u32> {
+        self.present -= 1;
+        visits_of(&mut self.first_class, &mut self.rest, class).complete(now, entered);
         let next = fifo(&mut self.line).pop(slots);
         match next {
             Some(next) => {
@@ -295,17 +311,32 @@ impl Station {
         next
     }
 
-    /// End a service at a bounded station, whose server is held until the job has left.
+    /// Let a job of `class` that entered at `entered` leave the server that has just served it at a
+    /// bounded station; return whose service begins.
     #[inline(always)]
-    pub fn end_bounded(&mut self, now: SimTime) {
-        self.advance(now);
+    pub fn complete_bounded(
+        &mut self,
+        now: SimTime,
+        class: u32,
+        entered: SimTime,
+        slots: &mut Slots<'_>,
+    ) -> Option<u32> {
+        self.advance_bounded(now);
+        self.leave_fifo(now, class, entered, slots)
+    }
+
+    /// Let a job that has been served at such a station keep its server.
+    #[inline(always)]
+    pub fn hold_bounded(&mut self, now: SimTime) {
+        self.advance_bounded(now);
         self.busy -= 1;
         self.special().held += 1;
     }
 
-    /// A job of `class` that entered at `entered` leaves the server that it held at such a station.
+    /// A job of `class` that entered at `entered` leaves the server that it held at a station of any
+    /// kind that is not plain.
     #[inline(always)]
-    pub fn depart_bounded(&mut self, now: SimTime, class: u32, entered: SimTime) {
+    pub fn depart_held(&mut self, now: SimTime, class: u32, entered: SimTime) {
         self.advance(now);
         self.special().held -= 1;
         self.present -= 1;
@@ -316,7 +347,7 @@ impl Station {
     /// at once.
     #[inline(always)]
     pub fn arrive_bounded(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) -> bool {
-        self.advance(now);
+        self.advance_bounded(now);
         let is_served = fifo(&mut self.line).is_empty() && self.idle_servers() > 0;
         self.place(now, job, slots, is_served);
         is_served
@@ -325,13 +356,13 @@ impl Station {
     /// Return who is next in line at such a station, if a server is idle.
     #[inline(always)]
     pub fn next_bounded(&self) -> Option<u32> {
-        self.line.first().filter(|_| self.idle_servers() > 0)
+        self.first_fifo().filter(|_| self.idle_servers() > 0)
     }
 
     /// Let the next in line be served at such a station.
     #[inline(always)]
     pub fn begin_bounded(&mut self, now: SimTime, job: u32, slots: &mut Slots<'_>) {
-        self.advance(now);
+        self.advance_bounded(now);
         fifo(&mut self.line).pop(slots);
         self.busy += 1;
         let slot = &mut slots[job];
@@ -347,6 +378,22 @@ impl Station {
         match self.near.get_mut(self.present as usize) {
             Some(bin) => *bin += ticks,
             None => self.advance_far(ticks),
+        }
+    }
+
+    /// Bring the areas of a bounded station up to `now`.
+    ///
+    /// As at a plain one the number of servers that are taken follows from the number of jobs
+    /// present; how many of them are only held does not.
+    #[inline(always)]
+    fn advance_bounded(&mut self, now: SimTime) {
+        let ticks = now.since(self.changed);
+        self.advance_plain(now);
+        let special = self.special.as_mut().filter(|one| one.held > 0);
+        if let Some(special) = special
+            && self.present < EXACT
+        {
+            special.held_area += area(special.held, ticks);
         }
     }
 
@@ -437,16 +484,18 @@ impl Station {
     /// so that the time spent at it is sufficient.
     #[inline]
     pub fn advance(&mut self, now: SimTime) {
-        let ticks = now.since(self.changed);
-        self.changed = now;
-        if self.special.is_none() {
-            self.advance_far(ticks);
-        } else {
-            self.advance_rarer(ticks);
+        match &self.special {
+            None => self.advance_plain(now),
+            Some(special) if special.is_bounded => self.advance_bounded(now),
+            Some(_) => {
+                let ticks = now.since(self.changed);
+                self.changed = now;
+                self.advance_rarer(ticks);
+            }
         }
     }
 
-    /// Let a plain station be for `ticks` as it is, whatever the number of jobs present.
+    /// Let a plain or bounded station be for `ticks` as it is, whatever the number of jobs present.
     #[inline(never)]
     fn advance_far(&mut self, ticks: u64) {
         if self.present < EXACT {
@@ -506,11 +555,13 @@ impl Station {
         }
     }
 
-    /// Add the occupancy of a plain station to `totals`.
+    /// Add the occupancy of a plain or bounded station to `totals`.
     fn settle(&self, totals: &mut StationTotals) {
-        if self.special.is_some() {
-            return;
-        }
+        let held_area = match &self.special {
+            None => 0,
+            Some(special) if special.is_bounded => special.held_area,
+            Some(_) => return,
+        };
         // From the largest number down, so that additions do: the time spent with n jobs or more
         // counts once for the nth job and, if there is a server for it, once for the server.
         let (mut busy_area, mut jobs_area) = (0_u128, 0_u128);
@@ -527,7 +578,8 @@ impl Station {
             .rev()
             .for_each(|(bin, &ticks)| count(NEAR + bin, ticks));
         (1..NEAR).rev().for_each(|bin| count(bin, self.near[bin]));
-        totals.busy_area += busy_area;
+        totals.busy_area += busy_area - held_area;
+        totals.blocked_area += held_area;
         totals.jobs_area += jobs_area;
         totals.queue_area += jobs_area - busy_area;
     }
@@ -545,6 +597,9 @@ impl Station {
         times.shrink_to_fit();
         self.near.fill(0);
         self.rest.far.fill(0);
+        if let Some(special) = &mut self.special {
+            special.held_area = 0;
+        }
         times
     }
 
@@ -583,6 +638,7 @@ impl Special {
             has_own_servers,
             can_change: plan.can_change,
             capacity_area: 0,
+            held_area: 0,
             held: 0,
             down: 0,
             reserved: 0,

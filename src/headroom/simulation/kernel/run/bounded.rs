@@ -20,14 +20,22 @@ impl Plain<'_> {
     #[inline(always)]
     pub(in crate::simulation::kernel) fn end_bounded(&mut self, job: u32, station: u32) {
         *self.visit_count += 1;
-        self.stations[station as usize].end_bounded(*self.now);
         let slot = &mut self.slots[job];
         slot.phase = Phase::Walking;
-        *self.leaving = Some(Leaving {
+        self.served = Some(Leaving {
             station,
             class: slot.class,
             entered: slot.entered,
         });
+    }
+
+    /// Let the station that the walking job was served at know that its server is held.
+    #[inline(always)]
+    pub(in crate::simulation::kernel) fn hold(&mut self) {
+        if let Some(old) = self.served.take() {
+            self.stations[old.station as usize].hold_bounded(*self.now);
+            *self.leaving = Some(old);
+        }
     }
 
     /// Let `job`, at `at`, come to `station`; return false if `service` has to do it.
@@ -40,7 +48,7 @@ impl Plain<'_> {
         source: u32,
     ) -> Result<bool, Failure> {
         let own = &mut self.stations[station as usize];
-        let left = *self.leaving;
+        let left = self.served.or(*self.leaving);
         if left.is_some_and(|old| old.station == station) {
             return Ok(false);
         }
@@ -52,15 +60,14 @@ impl Plain<'_> {
             return Ok(true);
         }
         self.join_bounded(job, at, station, source)?;
-        if left.is_some() {
-            self.settle()?;
-        }
+        self.settle()?;
         Ok(true)
     }
 
     /// Let `job` wait outside `station`; it keeps the server that it is about to leave.
     #[inline(always)]
     fn block(&mut self, job: u32, at: u32, station: u32) {
+        self.hold();
         let slot = &mut self.slots[job];
         slot.at = at;
         slot.phase = Phase::Blocked;
@@ -92,12 +99,23 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Let the job that walked leave the station that it kept until now.
+    /// Let the job that walked leave the station that it kept until now, if any.
+    ///
+    /// That one has mostly just served it: then the next in line takes over the server at once.
     #[inline(always)]
     pub(in crate::simulation::kernel) fn settle(&mut self) -> Result<(), Failure> {
+        if let Some(old) = self.served.take() {
+            let own = &mut self.stations[old.station as usize];
+            let next = own.complete_bounded(*self.now, old.class, old.entered, &mut self.slots);
+            if let Some(next) = next {
+                let (at, source) = self.use_of(next);
+                self.serve(next, at, source)?;
+            }
+            self.admit_bounded(old.station)?;
+        }
         if let Some(old) = self.leaving.take() {
             let own = &mut self.stations[old.station as usize];
-            own.depart_bounded(*self.now, old.class, old.entered);
+            own.depart_held(*self.now, old.class, old.entered);
             self.changed.push(old.station);
         }
         self.work_off_bounded()
@@ -166,7 +184,7 @@ impl Plain<'_> {
             return;
         }
         let own = &mut self.stations[station as usize];
-        own.depart_bounded(*self.now, extra.class_before, extra.entered_before);
+        own.depart_held(*self.now, extra.class_before, extra.entered_before);
         own.rarer(extra.class_before).blocked_sum += u128::from(waited);
         self.changed.push(station);
     }

@@ -513,7 +513,10 @@ impl<'plan> Engine<'plan> {
         let Resume { job, at } = who;
         debug_assert_eq!(self.state.jobs[job].at, at, "it has moved while it waited");
         self.state.jobs[job].event = NO_EVENT;
-        if let Some(next) = self.plain().end_wait::<true>(who)? {
+        let mut plain = self.plain();
+        let next = plain.end_wait::<true>(who)?;
+        plain.hold();
+        if let Some(next) = next {
             self.walk(next.job, next.at)?;
             return self.settle_departure();
         }

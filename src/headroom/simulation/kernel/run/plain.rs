@@ -61,6 +61,9 @@ pub(in crate::simulation::kernel) struct Plain<'run> {
     pub(super) slots: Slots<'run>,
     pub(super) stacks: &'run mut Stacks,
     pub(super) vacancies: &'run mut Vacancies,
+    /// The bounded station whose service of the walking job has just ended, and which does not know
+    /// it yet: mostly the job leaves it at the same instant.
+    pub(super) served: Option<Leaving>,
     pub(super) leaving: &'run mut Option<Leaving>,
     pub(super) changed: &'run mut Vec<u32>,
     pub(super) stations: &'run mut [Station],
@@ -100,6 +103,7 @@ impl Engine<'_> {
             slots,
             stacks,
             vacancies,
+            served: None,
             leaving: &mut self.leaving,
             changed: &mut self.changed,
             stations,
@@ -145,12 +149,11 @@ impl Plain<'_> {
                 return Ok(Pause::Event(who));
             };
             if let Walk::At(job, at) = self.walk::<HAS_BOUNDED>(next.job, next.at)? {
+                self.hold();
                 return Ok(Pause::Step(job, at));
             }
             if HAS_BOUNDED {
-                if self.leaving.is_some() {
-                    self.settle()?;
-                }
+                self.settle()?;
                 if !self.changed.is_empty() {
                     return Ok(Pause::Changes);
                 }
