@@ -5,3 +5,6 @@ from headroom.experiment.protocol.reference import Reference
 COHERENCE = Reference(title="Metrics of a search of states", has_parameters=True)
 MACHINE = Reference(title="Metrics of a program on a simulated machine", has_parameters=True)
 THREADS = Reference(title="Metrics of a program on threads", has_parameters=True)
+EMULATED = Reference(
+    example={"program": "./program"}, title="Metrics of a program with delayed accesses"
+)

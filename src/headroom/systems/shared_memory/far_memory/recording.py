@@ -102,13 +102,7 @@ def recorded(program: Program, digest: str, number: int) -> Recorded:  # noqa: A
         )
         trace = Path(name, "trace")
         found = record([path, *program.argv], trace=trace, folder=program.folder)
-        if found.exit_code != 0:
-            lines = found.stderr.strip().splitlines()[-_SHOWN_LINES:]
-            said = "".join(f"\n    {line}" for line in lines)
-            raise StudyError(
-                f"{path.name} ended with exit code {found.exit_code}{said}",
-                cure="correct the program or its argv",
-            )
+        check_exit(path, found.exit_code, found.stderr)
         if found.accesses.missing:
             raise TraceError(
                 f"the trace of {path.name} is not whole: {found.accesses.missing}",
@@ -122,6 +116,18 @@ def recorded(program: Program, digest: str, number: int) -> Recorded:  # noqa: A
     recording = Recorded(descriptor, places, variables_of)
     weakref.finalize(recording, os.close, descriptor)
     return recording
+
+
+def check_exit(path: Path, exit_code: int, stderr: str) -> None:
+    """Refuse a run that failed, with the end of what the program printed."""
+    if exit_code == 0:
+        return
+    lines = stderr.strip().splitlines()[-_SHOWN_LINES:]
+    said = "".join(f"\n    {line}" for line in lines)
+    raise StudyError(
+        f"{path.name} ended with exit code {exit_code}{said}",
+        cure="correct the program or its argv",
+    )
 
 
 def is_runnable(path: Path) -> bool:

@@ -154,8 +154,9 @@ class FarMemory:
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the simulator, the program, and the machine of the point."""
-        words = [_TABLES, self._digest(), self.program.flags, self.program.argv, self.recordings]
-        return f"far_memory {native.TRACED_CODE} {words} {sorted(self._whole(config).items())}"
+        words = [_TABLES, self.digest(), self.program.flags, self.program.argv, self.recordings]
+        machine = sorted(self.whole_machine(config).items())
+        return f"far_memory {native.TRACED_CODE} {words} {machine}"
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return what the time is spent on, and where far accesses come from."""
@@ -183,7 +184,7 @@ class FarMemory:
         self.check_files(config)
 
     def _check_machine(self, config: Mapping[str, Value]) -> None:
-        whole = self._whole(config)
+        whole = self.whole_machine(config)
         check_addresses(whole)
         if config["cache"] and whole["protocol"] == UNCACHED:
             raise StudyError(
@@ -191,12 +192,13 @@ class FarMemory:
                 cure='use protocol = "sci" or "directory", or cache = false',
             )
 
-    def _whole(self, config: Mapping[str, Value]) -> dict[str, Value]:
+    def whole_machine(self, config: Mapping[str, Value]) -> dict[str, Value]:
         """Return all numbers of the machine of a point."""
         defaults = {one.name: one.default for one in self.machine if one.default is not None}
         return {**defaults, **config, **({} if config["cache"] else self.without)}
 
-    def _digest(self) -> str:
+    def digest(self) -> str:
+        """Return a hash of the files of the program."""
         content = sha256()
         for path in self.program.files():
             data = path.read_bytes() if path.is_file() else b""
@@ -205,8 +207,8 @@ class FarMemory:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate a recording of the program; the seed chooses which."""
-        whole = self._whole(config)
-        recording = recorded(self.program, self._digest(), seed % self.recordings)
+        whole = self.whole_machine(config)
+        recording = recorded(self.program, self.digest(), seed % self.recordings)
         try:
             found = native.simulate_recording(
                 recording.path,

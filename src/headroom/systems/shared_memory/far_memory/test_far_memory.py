@@ -180,7 +180,7 @@ def test_the_machine_without_a_cache_may_be_another_one(folder: Path) -> None:
     assert "near_s" in names
     with_cache, without = run_of(system), run_of(system, cache=False)
     own = {"local_read_s": 1.3e-7, "protocol": "uncached"}
-    assert {name: system._whole({"cache": False})[name] for name in own} == own
+    assert {name: system.whole_machine({"cache": False})[name] for name in own} == own
     assert with_cache.values["run_s"] != without.values["run_s"]
 
 
@@ -234,7 +234,7 @@ def test_a_cut_trace_is_refused_by_the_simulator(folder: Path) -> None:
     content = whole.read_bytes()
     system = FarMemory.load(FarMemorySetup(program="walk"), base=folder)
     defaults = {one.name: one.default for one in system.parameters() if one.default is not None}
-    setup = setup_json({**system._whole({"cache": True}), **defaults})
+    setup = setup_json({**system.whole_machine({"cache": True}), **defaults})
     for length, error in ((0, EOFError), (len(content) // 2, (EOFError, RuntimeError))):
         cut.write_bytes(content[:length])
         with pytest.raises(error):

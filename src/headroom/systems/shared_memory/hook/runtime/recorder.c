@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "emulation.h"
 #include "output.h"
 
 #define BUFFER_BYTES (MOST_WORDS * sizeof(uint64_t))
@@ -32,6 +33,7 @@ __thread struct recorder headroom_self;
 
 static int phase;
 static int is_region;
+static bool is_emulated; /* accesses are delayed, and nothing is recorded */
 static uint32_t thread_count;
 static uint32_t live_count;
 static uint64_t lost_words;
@@ -164,11 +166,39 @@ static bool has_room(size_t words) {
     return headroom_is_open();
 }
 
+/* Emulate an access, unless a signal handler interrupts the runtime. No limit is set then, so that
+   all accesses take the long path. */
+static void emulate(uintptr_t address, size_t bytes, bool is_write) {
+    if (!is_attached())
+        return;
+    headroom_self.is_busy = true;
+    headroom_emulated_access(headroom_emulated_self(), plain(address), bytes, is_write);
+    headroom_self.is_busy = false;
+}
+
+static void emulate_event(unsigned kind, uint64_t object) {
+    bool is_wanted =
+        kinds[kind].scope == EVERYWHERE || __atomic_load_n(&is_region, __ATOMIC_RELAXED);
+    if (!is_wanted || !is_attached())
+        return;
+    headroom_self.is_busy = true;
+    headroom_emulated_event(kind, object);
+    headroom_self.is_busy = false;
+}
+
+static bool is_writing(uint64_t code) {
+    return code / SIZES != READ && code / SIZES != ATOMIC_READ;
+}
+
 /* Most calls come from outside the region, or need no more than another site. */
 void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site) {
     struct recorder *own = &headroom_self;
     if (!__atomic_load_n(&is_region, __ATOMIC_RELAXED))
         return;
+    if (is_emulated) {
+        emulate(address, (size_t)1 << code % SIZES, is_writing(code));
+        return;
+    }
     if (own->cursor + 1 >= __atomic_load_n(&own->limit, __ATOMIC_RELAXED) &&
         (!is_in_region() || !has_room(2)))
         return;
@@ -198,6 +228,10 @@ static void end_words(uint64_t *behind) {
 }
 
 void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t third) {
+    if (is_emulated) {
+        emulate_event(kind, first);
+        return;
+    }
     unsigned operands = kinds[kind].operands;
     bool is_wanted = kinds[kind].scope == EVERYWHERE ? is_attached() : is_in_region();
     if (!is_wanted || !has_room(1 + operands))
@@ -217,6 +251,11 @@ void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t thi
 }
 
 void headroom_range(unsigned kind, const volatile void *address, size_t bytes, uintptr_t site) {
+    if (is_emulated) {
+        if (bytes > 0 && __atomic_load_n(&is_region, __ATOMIC_RELAXED))
+            emulate((uintptr_t)address, bytes, kind == EVENT_WRITE_RANGE);
+        return;
+    }
     if (bytes == 0 || !is_in_region() || !has_room(3))
         return;
     uint64_t *words = begin_words();
@@ -226,8 +265,19 @@ void headroom_range(unsigned kind, const volatile void *address, size_t bytes, u
     end_words(words);
 }
 
+static bool attach_emulated(struct recorder *own, uint32_t id) {
+    own->is_busy = true;
+    headroom_begin_emulated(id);
+    own->state = LIVE;
+    own->is_busy = false;
+    pthread_setspecific(key, own);
+    return true;
+}
+
 bool headroom_attach(uint32_t id) {
     struct recorder *own = &headroom_self;
+    if (is_emulated)
+        return attach_emulated(own, id);
     own->is_busy = true;
     uint64_t *buffer =
         mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -260,6 +310,13 @@ static void end_thread(void *value) {
         return;
     headroom_event(EVENT_ENDED, 0, 0, 0);
     own->is_busy = true;
+    if (is_emulated) {
+        if (headroom_is_open())
+            headroom_end_emulated();
+        own->state = GONE;
+        own->is_busy = false;
+        return;
+    }
     disarm(own);
     headroom_lock();
     send(own);
@@ -276,8 +333,11 @@ static void end_thread(void *value) {
 }
 
 void headroom_begin_region(void) {
-    if (headroom_is_open() && !__atomic_exchange_n(&is_region, 1, __ATOMIC_SEQ_CST))
-        headroom_event(EVENT_REGION_BEGUN, 0, 0, 0);
+    if (!headroom_is_open() || __atomic_exchange_n(&is_region, 1, __ATOMIC_SEQ_CST))
+        return;
+    if (is_emulated)
+        headroom_emulated_region(true);
+    headroom_event(EVENT_REGION_BEGUN, 0, 0, 0);
 }
 
 void headroom_end_region(void) {
@@ -285,6 +345,8 @@ void headroom_end_region(void) {
     if (!headroom_is_open() || own->is_busy ||
         !__atomic_exchange_n(&is_region, 0, __ATOMIC_SEQ_CST))
         return;
+    if (is_emulated)
+        headroom_emulated_region(false);
     own->is_busy = true;
     headroom_lock();
     for (struct recorder *which = recorders; which != NULL; which = which->next)
@@ -322,7 +384,8 @@ static void in_child(void) {
 void headroom_open(void) {
     if (phase != NOT_OPEN)
         return;
-    if (!headroom_open_output()) {
+    is_emulated = headroom_open_emulation();
+    if (!is_emulated && !headroom_open_output()) {
         phase = CLOSED;
         return;
     }
@@ -343,7 +406,15 @@ static void write_end(void) {
 
 void headroom_close(void) {
     struct recorder *own = &headroom_self;
-    if (!headroom_is_open() || own->is_busy || !headroom_owns_output())
+    if (!headroom_is_open() || own->is_busy)
+        return;
+    if (is_emulated) {
+        headroom_end_region();
+        phase = CLOSED;
+        headroom_close_emulation();
+        return;
+    }
+    if (!headroom_owns_output())
         return;
     own->is_busy = true;
     headroom_lock();
