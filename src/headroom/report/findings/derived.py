@@ -15,6 +15,7 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import format_bounds, format_level
 from headroom.report.charts.figure import Figure
+from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.sweep import sweep_figures
 from headroom.report.sentences.derived import derived_words, remark_of
 from headroom.report.tables.tables import Cell, Head, Table, rest_note
@@ -69,17 +70,18 @@ def _table(experiment: ExperimentResult, found: DerivedResult, at_most: int) -> 
 
 
 def derived_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
-    """Return the figures of all derived quantities, drawn like responses.
+    """Return the figures of all derived quantities, drawn like responses, and maps like theirs.
 
     Parameters
     ----------
     marks
         Marks per figure at most.
     """
+    drawn = [_as_experiment(experiment, found) for found in experiment.derived]
     return [
         figure
-        for found in experiment.derived
-        for figure in sweep_figures(_as_experiment(experiment, found), marks=marks)
+        for one in drawn
+        for figure in (*sweep_figures(one, marks=marks), *heat_maps(one, marks=marks))
     ]
 
 

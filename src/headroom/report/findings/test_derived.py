@@ -55,6 +55,20 @@ def test_a_quantity_is_printed_drawn_and_says_what_is_missing() -> None:
     assert len(figure.rows or []) == 2
 
 
+def test_a_quantity_over_two_numbers_is_drawn_as_a_map_too() -> None:
+    nodes, shares = [1, 2, 4], [0.1, 0.5]
+    values = [
+        DerivedValue(levels={"nodes": node, "share": share}, value=node * share, count=2, planned=2)
+        for node in nodes
+        for share in shares
+    ]
+    found = msgspec.structs.replace(SPEED_UP, factors=["nodes", "share"], values=values)
+    factors = [*EXPERIMENT.factors, Factor(name="share", unit="1", is_numeric=True, levels=shares)]
+    two = msgspec.structs.replace(EXPERIMENT, factors=factors, derived=[found])
+    (drawn,) = [one for one in derived_figures(two, marks=100) if one.key.endswith("-map")]
+    assert sorted(row["value"] for row in drawn.rows or []) == [0.1, 0.2, 0.4, 0.5, 1.0, 2.0]
+
+
 def test_errors_of_a_prediction_are_one_sentence() -> None:
     pair = PredictedPair(
         levels={"nodes": 2}, to_levels={"nodes": 2}, predicted=2.2, predicted_low=2.2,

@@ -90,8 +90,9 @@ _SIZES = (
     )),
     _Size("of", Parameter(
         name="reads_of", type="str", unit="", default="local", source=_ASSUMED,
-        choices=("private", "local", "remote"),
-        description="What the first thread reads: private memory, or shared of a near or far home",
+        choices=("private", "local", "remote", "mixed"),
+        description="What the first thread reads: private memory, or shared of a near or far home; "
+        "or a mixture of both that each thread reads",
     )),
     _Size("words", Parameter(
         name="reads_words", type="int", unit="1", default=4096, low=1, high=1 << 24,
@@ -100,6 +101,14 @@ _SIZES = (
     _Size("stride", Parameter(
         name="reads_stride", type="int", unit="B", default=256, low=8, high=1 << 16,
         source=_ASSUMED, description="From one word to the next, a multiple of 8",
+    )),
+    _Size("remote_share", Parameter(
+        name="reads_remote_share", type="float", unit="1", default=0.5, low=0.0, high=1.0,
+        source=_ASSUMED, description="Share of a mixture's reads that go to a far home",
+    )),
+    _Size("repeats", Parameter(
+        name="reads_repeats", type="float", unit="1", default=1.0, low=1.0, high=float(1 << 24),
+        source=_ASSUMED, description="Reads of each far word of a mixture, on average",
     )),
 )  # fmt: skip
 

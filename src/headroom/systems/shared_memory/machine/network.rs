@@ -1,10 +1,13 @@
 //! The way of a message: controller, bus, the links of a ring, bus and controller of the other side.
+//!
+//! A card has queues of limited size (IEEE 1596): a controller is blocked while the outgoing one is
+//! full, and a packet that finds the incoming one full is refused by a busy echo and sent again.
 
-use super::server::{Server, Time};
-use super::spec::Times;
+use super::server::{Queue, Server, Time};
+use super::spec::{MachineSpec, Times};
 
 /// Stations of a node.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Stations {
     /// I/O bus of the processors.
     pub io_bus: Server,
@@ -14,6 +17,10 @@ pub struct Stations {
     pub bus: Server,
     /// Link to the next node.
     pub link: Server,
+    /// Packets that came and that the controller has not yet worked on.
+    incoming: Queue,
+    /// Packets that the controller has put out and that have not yet left the link.
+    outgoing: Queue,
 }
 
 /// All nodes on a ring.
@@ -21,18 +28,27 @@ pub struct Stations {
 pub struct Ring {
     /// Stations by node.
     pub nodes: Vec<Stations>,
+    /// Packets that were refused, and sent again.
+    pub retries: u64,
 }
 
 impl Ring {
     /// Return an idle ring.
-    pub fn new(nodes: u8) -> Self {
+    pub fn new(spec: &MachineSpec) -> Self {
+        let stations = Stations {
+            incoming: Queue::new(spec.incoming_queue),
+            outgoing: Queue::new(spec.outgoing_queue),
+            ..Stations::default()
+        };
         Self {
-            nodes: vec![Stations::default(); usize::from(nodes)],
+            nodes: vec![stations; usize::from(spec.nodes)],
+            retries: 0,
         }
     }
 
     /// Forget the work so far.
     pub fn start_accounts(&mut self) {
+        self.retries = 0;
         for node in &mut self.nodes {
             let stations = [
                 &mut node.io_bus,
@@ -52,20 +68,64 @@ impl Ring {
         let kind = usize::from(has_data);
         let sender = &mut self.nodes[usize::from(from)];
         let mut at = sender.controller.serve(now, work(times, has_data));
+        let room = sender.outgoing.has_room_at();
+        if room > at {
+            sender.controller.block(room);
+            at = room;
+        }
         if times.crossing > 0 {
             at = sender.io_bus.serve(at, times.crossing);
         }
         at = sender.bus.serve(at, times.bus[kind]);
+        let (left, end) = self.pass_links(times, at, from, to, times.link[kind]);
+        self.nodes[usize::from(from)].outgoing.take(left);
+        end
+    }
+
+    /// Send a packet over the links; return when it has left the first one, and when it is there.
+    fn pass_links(
+        &mut self,
+        times: &Times,
+        now: Time,
+        from: u8,
+        to: u8,
+        packet: Time,
+    ) -> (Time, Time) {
         // The head of a packet continues before its tail has come: one time on a link for all hops.
         let count = self.nodes.len();
         let mut node = usize::from(from);
-        let mut head = at;
+        let (mut head, mut left) = (now, None);
         while node != usize::from(to) {
-            let tail = self.nodes[node].link.serve(head, times.link[kind]);
-            head = tail - times.link[kind] + times.hop;
+            let tail = self.nodes[node].link.serve(head, packet);
+            left.get_or_insert(tail);
+            head = tail - packet + times.hop;
             node = (node + 1) % count;
         }
-        head + times.link[kind]
+        (left.unwrap_or(now), head + packet)
+    }
+
+    /// Return when a packet that comes at `now` is there again if it has to be sent again: the busy
+    /// echo takes the rest of the ring, the packet its way anew. None if it finds a place.
+    ///
+    /// The echo's time on the links is part of its packet's.
+    pub fn refuse(
+        &mut self,
+        times: &Times,
+        now: Time,
+        from: u8,
+        to: u8,
+        has_data: bool,
+    ) -> Option<Time> {
+        if self.nodes[usize::from(to)].incoming.has_room_at() <= now {
+            return None;
+        }
+        self.retries += 1;
+        let count = self.nodes.len();
+        let back = (count + usize::from(from) - usize::from(to)) % count;
+        let echoed = now + back as Time * times.hop;
+        let (_, end) = self.pass_links(times, echoed, from, to, times.link[usize::from(has_data)]);
+        // Time must pass, also on links without delay.
+        Some(end.max(now + 1))
     }
 
     /// Take a message that comes at `now`; return when the controller has worked on it.
@@ -75,7 +135,9 @@ impl Ring {
         if times.crossing > 0 {
             now = receiver.io_bus.serve(now, times.crossing);
         }
-        receiver.controller.serve(now, work(times, has_data))
+        let end = receiver.controller.serve(now, work(times, has_data));
+        receiver.incoming.take(end);
+        end
     }
 }
 

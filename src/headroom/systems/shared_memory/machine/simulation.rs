@@ -62,6 +62,8 @@ pub struct Outcome {
     pub utilizations: [f64; 4],
     /// Messages.
     pub messages: u64,
+    /// Messages that were refused, and sent again.
+    pub retries: u64,
     /// Accesses of the program after the start-up.
     pub accesses: u64,
     /// Accesses of all phases to shared memory: of other homes, and of the own one.
@@ -145,6 +147,7 @@ fn run<P: Program, C: Protocol>(
         accounts: engine.accounts(),
         utilizations: utilizations(&engine),
         messages: engine.messages,
+        retries: engine.ring.retries,
         accesses: processors.iter().map(Processor::accesses).sum(),
         shared: split(&sharing),
         page_bytes: placement.bytes(),

@@ -7,6 +7,9 @@ use super::server::{Time, picoseconds};
 /// Nodes at most: a directory has a bit for each.
 pub const MOST_NODES: u8 = 64;
 
+/// Places of a queue at most.
+pub const MOST_PLACES: u32 = 1 << 16;
+
 /// Who keeps copies, and how the home knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -92,6 +95,10 @@ pub struct MachineSpec {
     /// Writes to other nodes that a node has in progress at most, without its processors waiting; 0:
     /// they wait for each.
     pub posted_writes: u32,
+    /// Packets that the card of a node has taken and not yet worked on at most; 0: any number.
+    pub incoming_queue: u32,
+    /// Packets of a card that wait for the link or are on it at most; 0: any number.
+    pub outgoing_queue: u32,
     /// Times and rates.
     pub times: TimesSpec,
 }
@@ -144,6 +151,12 @@ impl MachineSpec {
             return Err(format!(
                 "lines of {} B: give a power of two from 16 to 4096",
                 self.line_bytes
+            ));
+        }
+        let queues = [self.incoming_queue, self.outgoing_queue];
+        if queues.iter().any(|places| *places > MOST_PLACES) {
+            return Err(format!(
+                "queues of {queues:?} packets: give at most {MOST_PLACES} places, or 0 for any number"
             ));
         }
         match (&self.cache, self.protocol) {

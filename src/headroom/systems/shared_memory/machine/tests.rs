@@ -2,8 +2,9 @@ use proptest::prelude::*;
 
 use super::account::Spent;
 use super::engine::Engine;
+use super::network::Ring;
 use super::placement::Placement;
-use super::spec::{CacheSpec, MachineSpec, ProtocolName, TimesSpec};
+use super::spec::{CacheSpec, MachineSpec, ProtocolName, Times, TimesSpec};
 use super::word::Recorder;
 use crate::systems::shared_memory::protocol::Protocol;
 use crate::systems::shared_memory::protocol::directory::Directory;
@@ -27,6 +28,8 @@ fn machine(nodes: u8, protocol: ProtocolName) -> MachineSpec {
             index_has_home: true,
         }),
         posted_writes: 0,
+        incoming_queue: 0,
+        outgoing_queue: 0,
         times: TimesSpec {
             instruction_s: 1e-9,
             near_s: 5e-9,
@@ -219,8 +222,74 @@ fn impossible_machines_are_refused_with_the_reason() {
         index_has_home: true,
     });
     assert!(refused(MachineSpec { cache, ..good }).contains("whole sets"));
+    let outgoing_queue = 1 << 20;
+    assert!(
+        refused(MachineSpec {
+            outgoing_queue,
+            ..good
+        })
+        .contains("at most 65536 places")
+    );
     let protocol = ProtocolName::Uncached;
     assert!(refused(MachineSpec { protocol, ..good }).contains("without a protocol"));
+}
+
+/// Two nodes with queues; messages without data take 6 ns on a bus, 24 ns on a link, 30 ns of a hop.
+fn ring(incoming: u32, outgoing: u32, controller_s: f64) -> (Ring, Times) {
+    let mut spec = machine(2, ProtocolName::Sci);
+    (spec.incoming_queue, spec.outgoing_queue) = (incoming, outgoing);
+    spec.times.controller_s = controller_s;
+    (Ring::new(&spec), spec.times())
+}
+
+/// With one place a packet is put out when the one before has left the link, whose end is 30 ns of
+/// bus and link after that; without a limit packets follow each other on the link, each 24 ns.
+#[test]
+fn a_controller_is_blocked_while_the_outgoing_queue_is_full() {
+    let arrivals = |places: u32| {
+        let (mut ring, times) = ring(0, places, 10e-9);
+        let ends = [0; 3].map(|now| ring.send(&times, now, 0, 1, false) / NS);
+        (ends, ring.nodes[0].controller.busy / NS)
+    };
+    assert_eq!(arrivals(0), ([70, 94, 118], 30));
+    assert_eq!(arrivals(16), arrivals(0));
+    assert_eq!(arrivals(1), ([70, 100, 130], 10 + 30 + 30));
+}
+
+/// A busy echo takes the hop back, and the packet its link and hop again: 30 + 24 + 30 ns.
+#[test]
+fn a_packet_that_finds_the_incoming_queue_full_comes_again_and_again() {
+    let (mut ring, times) = ring(1, 0, 1000e-9);
+    assert_eq!(ring.refuse(&times, 0, 0, 1, false), None);
+    assert_eq!(ring.take(&times, 0, 1, false), (6 + 1000) * NS);
+    let mut now = 24 * NS;
+    while let Some(again) = ring.refuse(&times, now, 0, 1, false) {
+        assert_eq!(again - now, 84 * NS);
+        now = again;
+    }
+    assert_eq!((ring.retries, now), (12, (24 + 12 * 84) * NS));
+    assert_eq!(ring.take(&times, now, 1, false), now + (6 + 1000) * NS);
+    ring.start_accounts();
+    assert_eq!(ring.retries, 0);
+}
+
+/// Seven nodes read a line of one home at once: of four places each is taken.
+#[test]
+fn a_busy_home_refuses_packets_and_serves_all_in_the_end() {
+    let run = |places: u32| {
+        let mut spec = machine(8, ProtocolName::Uncached);
+        spec.incoming_queue = places;
+        let mut engine = Engine::new(&Uncached, spec, placed(8, 8)).expect("a machine");
+        let read = words(&[(0, false); 4]);
+        let mut lists: Vec<&[u64]> = vec![&read; 8];
+        lists[0] = &[];
+        engine.run_phase(&lists).expect("a run");
+        (engine.clock(), engine.messages, engine.ring.retries)
+    };
+    assert_eq!(run(7), run(0), "a queue that is never full");
+    let (some, any) = (run(4), run(0));
+    assert_eq!((some.1, any.2), (any.1, 0));
+    assert!(some.2 > 0 && some.0 >= any.0, "{some:?} and {any:?}");
 }
 
 type List = Vec<(u64, bool)>;
@@ -236,9 +305,15 @@ fn check_run<P: Protocol>(
     protocol: &P,
     name: ProtocolName,
     lists: &[List],
+    places: u32,
 ) -> Result<(), TestCaseError> {
-    #[allow(clippy::cast_possible_truncation, reason = "three nodes")]
-    let mut engine = engine(protocol, name, lists.len() as u8);
+    let spec = MachineSpec {
+        posted_writes: 4 * places,
+        incoming_queue: places,
+        outgoing_queue: places,
+        ..machine(3, name)
+    };
+    let mut engine = Engine::new(protocol, spec, placed(3, 4)).expect("a machine");
     let words: Vec<Vec<u64>> = lists.iter().map(|list| words(list)).collect();
     let slices: Vec<&[u64]> = words.iter().map(Vec::as_slice).collect();
     for _ in 0..2 {
@@ -251,7 +326,7 @@ fn check_run<P: Protocol>(
         let accesses: u64 = account.counts[1..5].iter().sum();
         prop_assert_eq!(accesses, 2 * list.len() as u64, "each access once");
     }
-    let mut again = Engine::new(protocol, machine(3, name), placed(3, 4)).expect("a machine");
+    let mut again = Engine::new(protocol, spec, placed(3, 4)).expect("a machine");
     for _ in 0..2 {
         again.run_phase(&slices).expect("as before");
     }
@@ -267,17 +342,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_program_ends_with_sound_lists_and_all_time_accounted_for(lists in lists(3)) {
-        check_run(&Sci::default(), ProtocolName::Sci, &lists)?;
+    fn any_program_ends_with_sound_lists_and_all_time_accounted_for(
+        lists in lists(3), places in 0_u32..3,
+    ) {
+        check_run(&Sci::default(), ProtocolName::Sci, &lists, places)?;
     }
 
     #[test]
-    fn so_it_does_with_a_directory(lists in lists(3)) {
-        check_run(&Directory::default(), ProtocolName::Directory, &lists)?;
+    fn so_it_does_with_a_directory(lists in lists(3), places in 0_u32..3) {
+        check_run(&Directory::default(), ProtocolName::Directory, &lists, places)?;
     }
 
     #[test]
-    fn so_it_does_without_a_cache(lists in lists(3)) {
-        check_run(&Uncached, ProtocolName::Uncached, &lists)?;
+    fn so_it_does_without_a_cache(lists in lists(3), places in 0_u32..3) {
+        check_run(&Uncached, ProtocolName::Uncached, &lists, places)?;
     }
 }

@@ -28,6 +28,30 @@ fn small() -> Vec<ProgramSpec> {
     .to_vec()
 }
 
+/// The sums tell which words were read, and shares and repeats in whole numbers where they are.
+#[test]
+fn mixed_reads_read_the_words_that_they_should() {
+    for (share, repeats) in [(0.0, 1.0), (0.3, 1.0), (0.5, 2.5), (1.0, 700.0)] {
+        let text = format!(
+            r#"{{"program": "reads", "of": "mixed", "words": 999, "stride": 512,
+                "remote_share": {share:?}, "repeats": {repeats:?}}}"#
+        );
+        for threads in [2, 5] {
+            let program = built(parsed(&text), threads);
+            run_threads(&program);
+            program.verify().expect("sound");
+        }
+    }
+    for wrong in [r#""remote_share": 1.5"#, r#""repeats": 0.5"#] {
+        let spec = parsed(&format!(
+            r#"{{"program": "reads", "of": "mixed", {wrong}}}"#
+        ));
+        assert!(build(spec, 2, 1).is_err_and(|why| why.contains("a share of")));
+    }
+    let alone = build(parsed(r#"{"program": "reads", "of": "mixed"}"#), 1, 1);
+    assert!(alone.is_err_and(|why| why.contains("two or more")));
+}
+
 /// Valid and invalid versions of all programs.
 fn any_spec() -> impl Strategy<Value = ProgramSpec> {
     let storage = prop_oneof![Just(lu::Storage::Contiguous), Just(lu::Storage::Array)];

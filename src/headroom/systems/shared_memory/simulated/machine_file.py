@@ -22,8 +22,9 @@ FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(("cpus", "address_bits", "l1_ways", "l2_ways", "cpu_line_bytes"), int),
     **dict.fromkeys(("main_bytes", "shared_bytes", "l1_bytes", "l2_bytes"), int),
     **dict.fromkeys(("line_bytes", "cache_bytes", "cache_ways", "posted_writes"), int),
+    **dict.fromkeys(("incoming_queue", "outgoing_queue"), int),
     **dict.fromkeys(("on_card", "index_has_home"), bool),
-    **dict.fromkeys(("protocol", "keeps"), str),
+    **dict.fromkeys(("protocol", "keeps", "bus"), str),
 }
 """Type of each parameter of a machine file."""
 
@@ -68,7 +69,7 @@ def setup_json(config: Mapping[str, Value]) -> bytes:
         "protocol": config["protocol"],
         "is_on_card": config["on_card"],
         "cache": cache if has_cache else None,
-        "posted_writes": config["posted_writes"],
+        **{name: config[name] for name in ("posted_writes", "incoming_queue", "outgoing_queue")},
         "times": _times(config),
     }
     processor = {

@@ -98,6 +98,10 @@ METRICS = (
     Metric(name="misses", unit="1", better="low", description="Accesses that left their node"),
     Metric(name="evictions", unit="1", better="low", description="Lines given up for others"),
     Metric(name="messages", unit="1", better="low", description="Messages between nodes"),
+    Metric(
+        name="retries", unit="1", better="low",
+        description="Messages that a full incoming queue refused, and that were sent again",
+    ),
     Metric(name="accesses", unit="1", better="none", description="Accesses of the program"),
     Metric(name="program_bytes", unit="B", better="none", description="Its shared pages"),
     Metric(
@@ -230,6 +234,7 @@ def values(config: Mapping[str, Value], found: Mapping[str, Any]) -> dict[str, f
         "misses": float(sum(counts["remote"])),
         "evictions": float(found["evictions"]),
         "messages": float(found["messages"]),
+        "retries": float(found["retries"]),
         "accesses": float(found["accesses"]),
         "program_bytes": float(found["page_bytes"][0]),
         "most_shared_bytes": most_shared_bytes(config),

@@ -285,3 +285,59 @@ def test_a_study_can_have_its_own_machine_beside_it(tmp_path: Path) -> None:
     known = SharedMachine.load(SharedMachineSetup(machine="mine.toml"), base=tmp_path)
     assert defaults(known)["local_read_s"] == 1e-6
     assert defaults(known)["hit_read_s"] == 9e-7
+
+
+MIXED: Mapping[str, Value] = {
+    "program": "reads", "reads_of": "mixed", "reads_words": 20_000, "placement": "owner",
+    "keeps": "nothing", "work": 0.001, "barrier_s": 0.0,
+}  # fmt: skip
+NEAR: Mapping[str, Value] = {"local_read_s": 1e-8}
+"""The 10 ns of table 1 for shared memory without the card: what the processor's caches answer."""
+
+
+def gain(share: float, repeats: float) -> float:
+    """Return the time without a network cache over the time with it."""
+    words: Mapping[str, Value] = {"reads_remote_share": share, "reads_repeats": repeats}
+    without = values("numa", **MIXED, **words, **NEAR)["run_s"]
+    return without / values("ncc", **MIXED, **words)["run_s"]
+
+
+def stated_gain(share: float, repeats: float) -> float:
+    """Return the same of the read times of table 1, in us, without waiting."""
+    far_cached = 0.9 + (5.38 - 0.9) / repeats
+    return (4.02 * share + 0.01 * (1 - share)) / (far_cached * share + 0.9 * (1 - share))
+
+
+@pytest.mark.parametrize("repeats", [1.0, 2.0, 8.0, 1e6])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.222, 0.5, 1.0])
+def test_mixed_reads_gain_as_the_read_times_of_table_1_say(share: float, repeats: float) -> None:
+    """Oracle: the closed formula; two nodes that do the same take turns and do not wait."""
+    assert gain(share, repeats) == pytest.approx(stated_gain(share, repeats), rel=0.01)
+
+
+def test_the_break_even_without_misses_is_at_0_285_remote_reads_for_each_local_one() -> None:
+    """Oracle: 4.02 R + 0.01 L = 0.9 (R + L)."""
+    ratio = (0.9 - 0.01) / (4.02 - 0.9)
+    assert ratio == pytest.approx(0.285, abs=5e-4)
+    assert gain(0.9 * ratio / (1 + ratio), 1e6) < 1.0 < gain(1.1 * ratio / (1 + ratio), 1e6)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.25, 0.8])
+def test_a_mixture_has_the_share_of_remote_reads_that_it_is_given(share: float) -> None:
+    found = values("numa", **MIXED, reads_remote_share=share)
+    assert found["missed_per_local"] == pytest.approx(share / (1 - share), rel=1e-3)
+    repeated = values("ncc", **MIXED, reads_remote_share=share, reads_repeats=2.5)
+    assert repeated["misses"] == pytest.approx(2 * 20_000 * share / 2.5, rel=1e-3)
+
+
+def test_queues_of_one_packet_slow_many_nodes_down_and_retries_are_counted() -> None:
+    common: Mapping[str, Value] = {
+        "program": "fft", "nodes": 8, "placement": "interleave", "keeps": "nothing",
+        **SMALL["fft"],
+    }  # fmt: skip
+    wide, narrow = (
+        values("numa", **common, incoming_queue=places, outgoing_queue=places) for places in (0, 1)
+    )
+    assert wide["retries"] == 0.0 < narrow["retries"]
+    assert narrow["run_s"] > wide["run_s"]
+    assert narrow["accesses"] == wide["accesses"]

@@ -34,6 +34,8 @@ fn setup(protocol: ProtocolName, keeps: Keeps, placement: PlacementName) -> Setu
                 index_has_home: true,
             }),
             posted_writes: 4,
+            incoming_queue: 0,
+            outgoing_queue: 0,
             times: TimesSpec {
                 instruction_s: 1e-9,
                 near_s: 5e-9,

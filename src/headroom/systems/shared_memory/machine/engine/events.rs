@@ -9,10 +9,7 @@ impl<P: Protocol> Engine<'_, P> {
     pub(super) fn send_all(&mut self, now: Time, from: u8, place: Place) {
         let out = std::mem::take(&mut self.out);
         for &message in &out {
-            let to = match message.to {
-                Agent::Home => place.home,
-                Agent::Cache(node) => node,
-            };
+            let to = node_of(message.to, place);
             let has_data = self.protocol.has_data(&message.body);
             let time = self.ring.send(&self.times, now, from, to, has_data);
             self.messages += 1;
@@ -49,21 +46,32 @@ impl<P: Protocol> Engine<'_, P> {
         let envelope = self.envelopes[slot];
         self.free.push(slot);
         if !envelope.is_taken {
-            let has_data = self.protocol.has_data(&envelope.message.body);
-            let time = self.ring.take(&self.times, now, envelope.to, has_data);
-            self.post(
-                time,
-                Envelope {
-                    is_taken: true,
-                    ..envelope
-                },
-            );
+            self.take(now, envelope);
             return;
         }
         match envelope.message.to {
             Agent::Home => self.step_home(now, &envelope),
             Agent::Cache(_) => self.step_cache(now, &envelope),
         }
+    }
+
+    /// Take a packet that has come, or have it sent again.
+    fn take(&mut self, now: Time, envelope: Envelope<P::Body>) {
+        let Envelope {
+            place, message, to, ..
+        } = envelope;
+        let from = node_of(message.from, place);
+        let has_data = self.protocol.has_data(&message.body);
+        let refused = self.ring.refuse(&self.times, now, from, to, has_data);
+        let is_taken = refused.is_none();
+        let time = refused.unwrap_or_else(|| self.ring.take(&self.times, now, to, has_data));
+        self.post(
+            time,
+            Envelope {
+                is_taken,
+                ..envelope
+            },
+        );
     }
 
     pub(super) fn step_home(&mut self, now: Time, envelope: &Envelope<P::Body>) {
@@ -217,5 +225,13 @@ impl<P: Protocol> Engine<'_, P> {
     pub(super) fn cpus_of(&self, node: u8) -> std::ops::Range<usize> {
         let cpus = usize::from(self.spec.cpus);
         usize::from(node) * cpus..(usize::from(node) + 1) * cpus
+    }
+}
+
+/// Return the node of an agent that works on a line.
+fn node_of(agent: Agent, place: Place) -> u8 {
+    match agent {
+        Agent::Home => place.home,
+        Agent::Cache(node) => node,
     }
 }

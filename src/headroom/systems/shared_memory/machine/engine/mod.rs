@@ -202,7 +202,7 @@ impl<'p, P: Protocol> Engine<'p, P> {
             of_tags: Vec::new(),
             lost_copies: Vec::new(),
             began: 0,
-            ring: Ring::new(spec.nodes),
+            ring: Ring::new(&spec),
             events: BinaryHeap::new(),
             envelopes: Vec::new(),
             free: Vec::new(),
