@@ -273,7 +273,8 @@ fn a_packet_that_finds_the_incoming_queue_full_comes_again_and_again() {
     assert_eq!(ring.retries, 0);
 }
 
-/// Seven nodes read a line of one home at once: of four places each is taken.
+/// Seven nodes read a line of one home at once. A refused request lets answers go first, so the run
+/// need not take longer.
 #[test]
 fn a_busy_home_refuses_packets_and_serves_all_in_the_end() {
     let run = |places: u32| {
@@ -289,7 +290,7 @@ fn a_busy_home_refuses_packets_and_serves_all_in_the_end() {
     assert_eq!(run(7), run(0), "a queue that is never full");
     let (some, any) = (run(4), run(0));
     assert_eq!((some.1, any.2), (any.1, 0));
-    assert!(some.2 > 0 && some.0 >= any.0, "{some:?} and {any:?}");
+    assert!(some.2 > 0 && some.0 != any.0, "{some:?} and {any:?}");
 }
 
 type List = Vec<(u64, bool)>;
