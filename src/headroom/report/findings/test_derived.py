@@ -63,7 +63,10 @@ def test_a_quantity_over_two_numbers_is_drawn_as_a_map_too() -> None:
         for share in shares
     ]
     found = msgspec.structs.replace(SPEED_UP, factors=["nodes", "share"], values=values)
-    factors = [*EXPERIMENT.factors, Factor(name="share", unit="1", is_numeric=True, levels=shares)]
+    factors = [
+        *EXPERIMENT.factors,
+        Factor(name="share", unit="1", is_numeric=True, levels=[*shares]),
+    ]
     two = msgspec.structs.replace(EXPERIMENT, factors=factors, derived=[found])
     (drawn,) = [one for one in derived_figures(two, marks=100) if one.key.endswith("-map")]
     assert sorted(row["value"] for row in drawn.rows or []) == [0.1, 0.2, 0.4, 0.5, 1.0, 2.0]
