@@ -34,8 +34,8 @@ KINDS = {
 MOST_POINTS = 40
 MOST_GROUPS = 8
 """Groups of nodes."""
-MOST_SLICES = 16
-"""Parts of a run."""
+MOST_LANES, MOST_SLICES = 4, 64
+"""Groups of nodes over the run, and parts of the run of all of them."""
 MOST_PARTS = 5
 """Parts of a bar that have a name."""
 LEAST_SHARE = 0.01
@@ -346,13 +346,14 @@ def _over_time(detail: Detail) -> list[Section]:
     lanes = [
         (name, f"node {group}", [row for row in found if int(row["node"]) in members])
         for name, found in rows.items()
-        for group, members in _groups(len({row["node"] for row in found}))
+        for group, members in _groups(len({row["node"] for row in found}), MOST_LANES)
     ]
     labels = _labels([(point, node) for point, node, _ in lanes], len(detail.shown))
+    count = MOST_SLICES // max(len(lanes), 1)
     spans = [
         span
         for label, (_, _, of_lane) in zip(labels, lanes, strict=True)
-        for span in _spans(detail.kinds, label, of_lane)
+        for span in _spans(detail.kinds, label, _slices(of_lane, detail.kinds, count))
     ]
     if not spans:
         return []
@@ -369,9 +370,11 @@ def _over_time(detail: Detail) -> list[Section]:
     ]
 
 
-def _spans(kinds: Sequence[str], lane: str, rows: Sequence[Row]) -> Iterator[Span]:
+def _spans(
+    kinds: Sequence[str], lane: str, slices: Sequence[tuple[float, list[float]]]
+) -> Iterator[Span]:
     start = 0.0
-    for end, spent in _slices(rows, kinds):
+    for end, spent in slices:
         share = (end - start) / (sum(spent) or 1.0)
         for kind, time in zip(kinds, spent, strict=True):
             if time > 0.0:
@@ -381,12 +384,14 @@ def _spans(kinds: Sequence[str], lane: str, rows: Sequence[Row]) -> Iterator[Spa
         start = end
 
 
-def _slices(rows: Sequence[Row], kinds: Sequence[str]) -> list[tuple[float, list[float]]]:
+def _slices(
+    rows: Sequence[Row], kinds: Sequence[str], count: int
+) -> list[tuple[float, list[float]]]:
     """Return the ends (s) of parts of about the same length, and the times in each by kind."""
     ends = [float(row["end s"]) for row in rows]
     merged: dict[int, tuple[float, list[float]]] = {}
     for row, end in zip(rows, ends, strict=True):
-        place = min(int(MOST_SLICES * end / (ends[-1] or 1.0)), MOST_SLICES - 1)
+        place = min(int(count * end / (ends[-1] or 1.0)), count - 1)
         _, before = merged.get(place, (0.0, [0.0] * len(kinds)))
         times = [float(row[kind]) for kind in kinds]
         merged[place] = end, [sum(pair) for pair in zip(before, times, strict=True)]
@@ -451,15 +456,15 @@ def _accesses(rows: Sequence[Row], nodes: range, homes: range) -> float:
     return float(sum(int(rows[node][name]) for node in nodes for name in names))
 
 
-def _groups(count: int) -> Iterator[tuple[str, range]]:
-    """Yield the name and the members of at most `MOST_GROUPS` groups of nodes.
+def _groups(count: int, most: int = MOST_GROUPS) -> Iterator[tuple[str, range]]:
+    """Yield the name and the members of at most `most` groups of nodes.
 
     Examples
     --------
     >>> [name for name, _ in _groups(2)], [name for name, _ in _groups(64)][-1]
     (['0', '1'], '56-63')
     """
-    step = -(-count // MOST_GROUPS)
+    step = -(-count // most)
     for first in range(0, count, max(step, 1)):
         last = min(first + step, count) - 1
         yield (f"{first}" if first == last else f"{first}-{last}"), range(first, last + 1)

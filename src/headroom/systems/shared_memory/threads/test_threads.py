@@ -59,6 +59,8 @@ OTHER: dict[str, Value] = {
     "reads_stride": 512,
 }
 """Another level of each size."""
+OF_A_MIXTURE = ("reads_remote_share", "reads_repeats")
+"""Sizes that change only which words are read: tests of the simulated machine see them."""
 
 
 def threads(
@@ -231,7 +233,7 @@ def test_every_size_reaches_the_compiled_program(name: str) -> None:
 
 
 def test_every_size_is_tried() -> None:
-    assert {"program", *OTHER} == DEFAULTS.keys()
+    assert {"program", *OTHER, *OF_A_MIXTURE} == DEFAULTS.keys()
 
 
 def test_parameters_of_other_programs_do_not_count() -> None:

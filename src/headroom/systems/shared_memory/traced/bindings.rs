@@ -86,6 +86,7 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     set_accounts(&dict, &outcome.accounts)?;
     dict.set_item("utilizations", outcome.utilizations)?;
     dict.set_item("messages", outcome.messages)?;
+    dict.set_item("retries", outcome.retries)?;
     dict.set_item("accesses", outcome.accesses)?;
     dict.set_item("threads", outcome.threads)?;
     dict.set_item("shared", outcome.shared)?;

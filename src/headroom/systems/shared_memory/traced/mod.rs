@@ -96,6 +96,8 @@ pub struct Outcome {
     pub utilizations: [f64; 4],
     /// Messages.
     pub messages: u64,
+    /// Packets that found an incoming queue full and came again.
+    pub retries: u64,
     /// Accesses of the trace.
     pub accesses: u64,
     /// Threads of the trace.
@@ -220,6 +222,7 @@ impl Play<'_> {
             accounts: engine.accounts(),
             utilizations: utilizations(engine),
             messages: engine.messages,
+            retries: engine.ring.retries,
             accesses: player.accesses,
             threads: 0,
             shared: [0; 2],
