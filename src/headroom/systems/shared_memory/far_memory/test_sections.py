@@ -32,8 +32,8 @@ from headroom.systems.shared_memory.hook.sites import Place
 from tests.support.example_results import measured_experiment, study
 
 TITLES = [
-    "What the time is spent on", "Where far accesses come from", "What each node does over the run",
-    "What each node spends its time on", "Whose shared memory each node uses",
+    "Time by kind", "Where far accesses come from", "Each node over the run",
+    "Time of each node", "Whose shared memory each node uses",
     "Memory that writes of others take away",
 ]  # fmt: skip
 NODES, SITES = 64, 10_000

@@ -120,7 +120,7 @@ def time_section(points: Sequence[SectionPoint]) -> list[Section]:
     ]  # fmt: skip
     return [
         StackedBars(
-            title="What the time is spent on",
+            title="Time by kind",
             caption=" ".join(filter(None, sentences)),
             bars=[_label(point, names) for point in shown],
             parts=[KINDS[kind] for kind in kinds],
@@ -362,7 +362,7 @@ def _over_time(detail: Detail) -> list[Section]:
     )
     return [
         Timeline(
-            title="What each node does over the run",
+            title="Each node over the run",
             caption=caption,
             spans=spans,
             states=[KINDS[kind] for kind in detail.kinds],
@@ -409,7 +409,7 @@ def _by_node(detail: Detail) -> list[Section]:
         return []
     return [
         StackedBars(
-            title="What each node spends its time on",
+            title="Time of each node",
             caption=detail.caption("Mean of its processors."),
             bars=_labels(names, len(detail.shown)),
             parts=[KINDS[kind] for kind in detail.kinds],
