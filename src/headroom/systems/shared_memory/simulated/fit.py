@@ -60,7 +60,7 @@ class HostFit:
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
         """Return all parameters that are fitted."""
-        return ("l1_bytes", "l2_bytes", "near_s", *_MEMORY, *_WAY, "work")
+        return ("l1_bytes", "l2_bytes", "near_s", *_MEMORY, *_WAY, *_MEETING, "work")
 
     def fit(self, points: Sequence[SourcePoint], target: Target, options: msgspec.Struct) -> Found:
         """Return the machine, and the work of the program of the points.
@@ -94,7 +94,9 @@ _MEMORY = ("private_s", "local_read_s", "hit_read_s")
 
 Writes to shared memory leave by the store buffer, and most of them announce a line that is there.
 """
-_WAY = ("controller_s", "barrier_s", "lock_s")
+_WAY = ("request_s", "reply_s", "controller_s", "memory_s", "hop_s")
+"""What a read of another processor's line consists of, besides the time on links."""
+_MEETING = ("barrier_s", "lock_s")
 _NOTE = (
     "An access beyond a cache costs what one of several chases at once does; a line of another "
     "processor half a hand-over, and a barrier two of them."
@@ -178,7 +180,10 @@ def _at(curve: Mapping[float, float], size: float) -> float:
 
 
 def _way(points: Sequence[SourcePoint], config: Mapping[str, Value]) -> dict[str, float]:
-    """Return what makes a remote read, a barrier and a lock as long as hand-overs say."""
+    """Return what makes a remote read, a barrier and a lock as long as hand-overs say.
+
+    All parts of the way keep the proportions of the machine file.
+    """
     found = [one.observed["hand_over_s"].value for one in points if "hand_over_s" in one.observed]
     if not found:
         raise FitError(
@@ -186,13 +191,19 @@ def _way(points: Sequence[SourcePoint], config: Mapping[str, Value]) -> dict[str
             cure='name an experiment of memory_probe with kind = "hand_over" in `from`',
         )
     hand_over_s = float(np.median(found))
-    without = _remote_read_s({**config, "controller_s": 0.0})
-    with_one = _remote_read_s({**config, "controller_s": _UNIT_S})
-    visits = (with_one - without) / _UNIT_S
+    transfer_s = hand_over_s / 2.0
+    links_s = _remote_read_s({**config, **dict.fromkeys(_WAY, 0.0)})
+    if transfer_s <= links_s:
+        raise FitError(
+            f"links alone take {links_s:.3g} s of a read, and a hand-over of two transfers "
+            f"{hand_over_s:.3g} s",
+            cure="raise link_bytes_per_s and bus_bytes_per_s of the machine",
+        )
+    factor = (transfer_s - links_s) / (_remote_read_s(config) - links_s)
     return {
-        "controller_s": max(hand_over_s / 2.0 - without, 0.0) / visits,
+        **{name: factor * float(config[name]) for name in _WAY},
         "barrier_s": _BARRIER_HAND_OVERS * hand_over_s,
-        "lock_s": hand_over_s / 2.0,
+        "lock_s": transfer_s,
     }
 
 

@@ -115,6 +115,12 @@ def test_a_remote_read_takes_half_a_hand_over() -> None:
     assert fitted["barrier_s"] == pytest.approx(2 * HAND_OVER_S)
 
 
+def test_a_hand_over_that_the_links_do_not_allow_is_refused() -> None:
+    quick = replace(way(), observed={"hand_over_s": Observed(value=1e-9)})
+    with pytest.raises(FitError, match="links alone take"):
+        HostFit().fit([*chases(), quick, native({"program": "fft"})], target(), HostOptions())
+
+
 def test_a_replicate_keeps_the_sizes_of_the_caches() -> None:
     points = [*chases(), way(), native({"program": "fft"})]
     near = replace(target(), is_replicate=True)
