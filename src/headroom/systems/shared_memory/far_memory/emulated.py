@@ -34,8 +34,6 @@ Both ignore the order by atomic operations.
 Invariant: a run without delays does the same work as the one with delays.
 """
 
-import os
-import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -47,7 +45,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
-from headroom.memory.here import allowed_cpus
+from headroom.memory.here import allowed_cpus, processors_here
 from headroom.systems.shared_memory.far_memory.emulation import (
     code_of_runtime,
     compiled,
@@ -55,7 +53,7 @@ from headroom.systems.shared_memory.far_memory.emulation import (
     settings_of,
 )
 from headroom.systems.shared_memory.far_memory.recording import Program
-from headroom.systems.shared_memory.far_memory.system import FarMemory, FarMemorySetup
+from headroom.systems.shared_memory.far_memory.system import FarMemory, FarMemorySetup, ProgramSetup
 
 PLACEMENTS = ("first_touch", "interleave")
 """Homes that are known when a page is first touched."""
@@ -68,21 +66,11 @@ DISTURBED_SHARE = 0.05
 _KINDS = ("compute_s", "local_s", "hit_s", "remote_s")
 
 
-class FarMemoryEmulatedSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[experiment.system]` of a delayed program: as of `far_memory`."""
+class FarMemoryEmulatedSetup(ProgramSetup, frozen=True, kw_only=True):
+    """`[experiment.system]` of a delayed program."""
 
-    sources: tuple[str, ...] = ()
-    """Files of C and C++ that are compiled with hooks, relative to the study."""
-    program: str = ""
-    """A program that was compiled with hooks, relative to the study."""
-    flags: tuple[str, ...] = ("-O2",)
-    """Flags of the compiler and the linker."""
-    argv: tuple[str, ...] = ()
-    """Arguments of the program, which runs in the folder of the study."""
     machine: Annotated[str, msgspec.Meta(min_length=1)] = "two_socket"
     """Machine file with coherent processor caches: `two_socket`, `cxl_pool`, or a path."""
-    machine_without_cache: str = ""
-    """Machine of the points without a cache; if it is left out, the same without its cache."""
 
 
 _DILATION = Parameter(
@@ -163,8 +151,7 @@ class FarMemoryEmulated:
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return machine and processors: results of others are not reused."""
-        usable = len(allowed_cpus())
-        return f"{platform.node()} {platform.machine()} {usable} of {os.cpu_count()}"
+        return processors_here()
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: the environment has the processors."""

@@ -50,8 +50,8 @@ _TABLES = 2
 _CPP = (".C", ".cc", ".cpp", ".cxx")
 
 
-class FarMemorySetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`[experiment.system]` of a recorded program: `sources` or `program`, and the machine."""
+class ProgramSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys that recorded and delayed programs have in common."""
 
     sources: tuple[str, ...] = ()
     """Files of C and C++ that are compiled with hooks, relative to the study."""
@@ -65,6 +65,11 @@ class FarMemorySetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Machine file: `ncc`, `two_socket`, `cxl_pool`, ..., or the path of another."""
     machine_without_cache: str = ""
     """Machine of the points without a cache; if it is left out, the same without its cache."""
+
+
+class FarMemorySetup(ProgramSetup, frozen=True, kw_only=True):
+    """`[experiment.system]` of a recorded program: `sources` or `program`, and the machine."""
+
     recordings: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
     """Recordings of the program, of which the seed of a replication chooses one."""
 

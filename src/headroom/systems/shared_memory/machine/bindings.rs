@@ -64,7 +64,7 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     dict.set_item(
         "moments",
         moments
-            .map(|one| (one.end_s, one.spent_s.clone()))
+            .map(|one| (one.end_s, &one.spent_s))
             .collect::<Vec<_>>(),
     )?;
     let allocations = outcome.allocations.iter().map(|one| {

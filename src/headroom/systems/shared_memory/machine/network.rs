@@ -105,7 +105,7 @@ impl Ring {
     }
 
     /// Return when a packet that comes at `now` is there again if it has to be sent again: the busy
-    /// echo takes the rest of the ring, the packet its way anew. None if it finds a place.
+    /// echo takes the rest of the ring, the packet its way again. None if it finds a place.
     ///
     /// The echo's time on the links is part of its packet's.
     pub fn refuse(

@@ -4,8 +4,6 @@ Its times begin once all threads have prepared the data. A run whose result devi
 check by other means has a fault.
 """
 
-import os
-import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
-from headroom.memory.here import COUNTERS, allowed_cpus
+from headroom.memory.here import COUNTERS, allowed_cpus, processors_here
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.program_parameters import (
     program_json,
@@ -124,8 +122,7 @@ class SharedThreads:
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return machine and processors: results of others are not reused."""
-        usable = len(allowed_cpus())
-        return f"{platform.node()} {platform.machine()} {usable} of {os.cpu_count()}"
+        return processors_here()
 
     def prepare(self) -> Mapping[str, float | str]:
         """Return nothing: the environment has the processors."""

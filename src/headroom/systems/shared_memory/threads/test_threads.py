@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from headroom.cli.app import app
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
+from headroom.memory import here
 from headroom.memory import native as memory
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.program_parameters import (
@@ -265,7 +266,7 @@ def test_other_compiled_code_is_another_program(monkeypatch: pytest.MonkeyPatch)
 def test_results_with_other_processors_are_not_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     system, config = threads()
     found = system.found_at(config)
-    monkeypatch.setattr(system_module, "allowed_cpus", lambda: list(range(1000)))
+    monkeypatch.setattr(here, "allowed_cpus", lambda: list(range(1000)))
     assert system.found_at(config) != found
 
 

@@ -94,7 +94,7 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     dict.set_item("home_bytes", &outcome.home_bytes)?;
     dict.set_item("sharing", &outcome.sharing)?;
     let moments = outcome.moments.iter();
-    let moments = moments.map(|one| (one.end_s, one.spent_s.clone()));
+    let moments = moments.map(|one| (one.end_s, &one.spent_s));
     dict.set_item("moments", moments.collect::<Vec<_>>())?;
     dict.set_item("groups", &outcome.groups)?;
     let code = outcome.code.iter().map(|one| {
