@@ -4,11 +4,13 @@ Kinds of checks run one after the other. The checks of the second kind run in pa
 because types and Rust do not depend on each other. Each step prints its name, its output and its
 time; in lanes, all at once when it ends. A step whose tool is missing is skipped and prints the
 command that installs the tool. With CI=true it fails instead, and all steps run even after a
-failure. The last lines repeat the skipped steps, the failures, and the summary of pytest.
+failure. A step that runs past its limit hangs: it is ended, and its output so far shown. The last
+lines repeat the skipped steps, the failures, and the summary of pytest.
 """
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -38,6 +40,8 @@ class Step:
     """A command that fails if the tool is missing; empty: it is always there."""
     cure: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    limit_s: float = 1200.0
+    """Time after which it is ended with all that it has started: it hangs."""
 
 
 def tool(name: str, *arguments: str) -> list[str]:
@@ -135,6 +139,8 @@ TESTS = [
             *(sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}"),
             *("--durations=30", *BESIDE),
         ],
+        # pytest itself ends a test that hangs (`faulthandler_timeout`), and names it.
+        limit_s=4800.0,
     ),
 ]
 
@@ -169,20 +175,37 @@ def run(step: Step, *, beside: bool = False) -> Outcome:
     if not beside:
         say(f"== {step.name}")
     started = time.monotonic()
-    done = subprocess.run(
+    code, output = _execute(step, keeps_output=beside)
+    outcome: Outcome = "passed" if code == 0 else "failed"
+    ending = f"   {outcome} in {time.monotonic() - started:.1f} s"
+    if code is None:
+        ending = f"   ended after {step.limit_s:.0f} s: it hangs (failed)"
+    with _printing:
+        say(f"== {step.name}\n{output}{ending}" if beside else ending)
+    return outcome
+
+
+def _execute(step: Step, *, keeps_output: bool) -> tuple[int | None, str]:
+    """Return the exit status of a step, None if it ran past its limit, and its output if kept."""
+    process = subprocess.Popen(
         step.argv,
         cwd=ROOT,
         env={**os.environ, "PYO3_PYTHON": sys.executable, **step.environment},
-        check=False,
         text=True,
-        stdout=subprocess.PIPE if beside else None,
-        stderr=subprocess.STDOUT if beside else None,
+        stdout=subprocess.PIPE if keeps_output else None,
+        stderr=subprocess.STDOUT if keeps_output else None,
+        # Its own group of processes, so that those which it has started end with it.
+        start_new_session=True,
     )
-    outcome: Outcome = "failed" if done.returncode else "passed"
-    ending = f"   {outcome} in {time.monotonic() - started:.1f} s"
-    with _printing:
-        say(f"== {step.name}\n{done.stdout}{ending}" if beside else ending)
-    return outcome
+    try:
+        output, _ = process.communicate(timeout=step.limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0] or ""
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return process.returncode, output or ""
 
 
 def run_lane(steps: Sequence[Step], *, beside: bool) -> dict[str, Outcome]:

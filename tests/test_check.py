@@ -42,13 +42,13 @@ def test_lanes_run_beside_each_other_and_print_each_step_whole(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both lanes have begun before either ends: run one after the other, they would deadlock."""
-    both, run = threading.Barrier(2), subprocess.run
+    both, begin = threading.Barrier(2), subprocess.Popen
 
     def met(*argv: object, **options: object) -> object:
         both.wait()
-        return run(*argv, **options)  # type: ignore[call-overload]  # as it was called
+        return begin(*argv, **options)  # type: ignore[call-overload]  # as it was called
 
-    monkeypatch.setattr(subprocess, "run", met)
+    monkeypatch.setattr(subprocess, "Popen", met)
     run_all([[[printed("x"), printed("z")], [printed("y"), printed("w")]]])
     lines = capsys.readouterr().out.splitlines()
     blocks = [lines[start : start + 4] for start in range(0, 16, 4)]
@@ -56,6 +56,19 @@ def test_lanes_run_beside_each_other_and_print_each_step_whole(
         (f"== {name}", f"{name} 1", f"{name} 2") for name in "xyzw"
     }
     assert all(time.startswith("   passed in ") for *_block, time in blocks)
+
+
+@pytest.mark.usefixtures("at_home")
+def test_a_step_that_hangs_is_ended_with_what_it_started_and_its_output_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The grandchild keeps the output open: without its end, reading would not end either."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    code = "import subprocess; print('so far'); subprocess.run(['sleep', '600'])"
+    hangs = Step(name="h", argv=[sys.executable, "-c", code], limit_s=2.0)
+    assert run_all([[[hangs], [step("a", "")]]]) == {"h": "failed", "a": "passed"}
+    said = capsys.readouterr().out
+    assert "== h\nso far\n   ended after 2 s: it hangs (failed)\n" in said
 
 
 def test_what_nobody_imports_by_name_has_the_tests_of_its_folder() -> None:

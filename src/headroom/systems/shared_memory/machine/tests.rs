@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::account::Spent;
 use super::engine::Engine;
-use super::network::Ring;
+use super::network::{Packet, Ring};
 use super::placement::Placement;
 use super::spec::{CacheSpec, MachineSpec, ProtocolName, Times, TimesSpec};
 use super::word::Recorder;
@@ -260,12 +260,17 @@ fn a_controller_is_blocked_while_the_outgoing_queue_is_full() {
 #[test]
 fn a_packet_that_finds_the_incoming_queue_full_comes_again_and_again() {
     let (mut ring, times) = ring(1, 0, 1000e-9);
-    assert_eq!(ring.refuse(&times, 0, 0, 1, false), None);
+    let packet = Packet {
+        from: 0,
+        to: 1,
+        has_data: false,
+    };
+    assert_eq!(ring.refuse(&times, 0, packet, None), None);
     assert_eq!(ring.take(&times, 0, 1, false), (6 + 1000) * NS);
-    let mut now = 24 * NS;
-    while let Some(again) = ring.refuse(&times, now, 0, 1, false) {
+    let (mut now, mut batch) = (24 * NS, None);
+    while let Some((again, its)) = ring.refuse(&times, now, packet, batch) {
         assert_eq!(again - now, 84 * NS);
-        now = again;
+        (now, batch) = (again, Some(its));
     }
     assert_eq!((ring.retries, now), (12, (24 + 12 * 84) * NS));
     assert_eq!(ring.take(&times, now, 1, false), now + (6 + 1000) * NS);

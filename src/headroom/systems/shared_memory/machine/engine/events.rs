@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::super::network::Packet;
 use super::{Agent, Effect, Engine, Envelope, Message, Place, Protocol, Spent, Time, Waits};
 
 impl<P: Protocol> Engine<'_, P> {
@@ -20,6 +21,7 @@ impl<P: Protocol> Engine<'_, P> {
                     message,
                     to,
                     is_taken: false,
+                    batch: None,
                 },
             );
         }
@@ -60,15 +62,24 @@ impl<P: Protocol> Engine<'_, P> {
         let Envelope {
             place, message, to, ..
         } = envelope;
-        let from = node_of(message.from, place);
-        let has_data = self.protocol.has_data(&message.body);
-        let refused = self.ring.refuse(&self.times, now, from, to, has_data);
+        let packet = Packet {
+            from: node_of(message.from, place),
+            to,
+            has_data: self.protocol.has_data(&message.body),
+        };
+        let refused = self.ring.refuse(&self.times, now, packet, envelope.batch);
         let is_taken = refused.is_none();
-        let time = refused.unwrap_or_else(|| self.ring.take(&self.times, now, to, has_data));
+        let (time, batch) = if let Some((again, batch)) = refused {
+            (again, Some(batch))
+        } else {
+            let end = self.ring.take(&self.times, now, to, packet.has_data);
+            (end, None)
+        };
         self.post(
             time,
             Envelope {
                 is_taken,
+                batch,
                 ..envelope
             },
         );

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::account::{Account, Spent};
 use super::frames::{Frames, Room};
-use super::network::Ring;
+use super::network::{Batch, Ring};
 use super::placement::{PAGE_BITS, Page, Placement};
 use super::server::Time;
 use super::spec::{MachineSpec, Times};
@@ -36,6 +36,8 @@ struct Envelope<B> {
     to: u8,
     /// Whether the receiver's stations have been passed.
     is_taken: bool,
+    /// The batch of refused packets that it belongs to.
+    batch: Option<Batch>,
 }
 
 /// The reason for which a processor waits.
