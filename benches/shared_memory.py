@@ -6,8 +6,8 @@ coherence and time: cachegrind, which runs `benches/peers/blocked_lu.c`, and pyc
 the first references of that program.
 
 The last cases are about the hooks: the references of that program are counted while it runs, or
-its recording in a file is simulated, beside the plain program, the hooked one without a trace, and
-cachegrind.
+simulated while it runs, or its recording in a file is simulated, beside the plain program, the
+hooked one without a trace, and cachegrind.
 
 A rate is references by processor time. A simulation's references are those after the start-up of
 its program, though its time includes that. Cachegrind's are the loads and stores of the compiled
@@ -32,6 +32,8 @@ from benches.peers.caches import children_s, without_pycachesim, without_valgrin
 from headroom.errors import HeadroomError
 from headroom.experiment.protocol.system import Value
 from headroom.systems.shared_memory import native
+from headroom.systems.shared_memory.far_memory.emulated import FarMemoryEmulatedSetup
+from headroom.systems.shared_memory.far_memory.online import FarMemoryOnline
 from headroom.systems.shared_memory.hook import compile_hooked, record
 from headroom.systems.shared_memory.hook.build import RUNTIME, find_compiler
 from headroom.systems.shared_memory.program_parameters import program_json
@@ -49,6 +51,7 @@ NATIVE = "the program itself, one thread"
 CACHEGRIND, PYCACHESIM = "cachegrind, one hierarchy", "pycachesim, one cache"
 HOOKED = "LU 256 x 256 in C, references counted while it runs"
 REPLAYED = f"LU 256 x 256 in C, its recording simulated, {NODES} nodes, ncc"
+ONLINE = "LU 256 x 256 in C, simulated while it runs, 2 nodes, two_socket"
 COUNTED = "Headroom, counting while it runs"
 PLAIN, UNRECORDED = "the program without hooks", "with hooks, without a trace"
 SIZES = ("256", "16")
@@ -194,6 +197,15 @@ def hooked() -> list[Case]:
             cannot=cannot,
         ),
         Case(
+            name=ONLINE,
+            metric=METRIC,
+            unit="1/s",
+            measure="returned",
+            headroom=online_rate,
+            peers=peers,
+            cannot=cannot,
+        ),
+        Case(
             name=REPLAYED,
             metric=METRIC,
             unit="1/s",
@@ -274,6 +286,17 @@ def recorded_rate() -> float:
     before = time.process_time()
     spent_s = children_s(lambda: counts.append(record(argv).accesses.accesses))
     return counts[0] / (spent_s + time.process_time() - before)
+
+
+def online_rate() -> float:
+    """Return the references of LU in C by the processor time (s) of the program simulating them."""
+    program = str(programs()["hooked"])
+    setup = FarMemoryEmulatedSetup(program=program, argv=(*SIZES, str(TIMES)))
+    system = FarMemoryOnline.load(setup, base=Path())
+    config = {one.name: one.default for one in system.parameters() if one.default is not None}
+    counts: list[float] = []
+    spent_s = children_s(lambda: counts.append(system.run(config, seed=1).values["accesses"]))
+    return counts[0] / spent_s
 
 
 def replayed_rate() -> float:

@@ -8,3 +8,4 @@ THREADS = Reference(title="Metrics of a program on threads", has_parameters=True
 EMULATED = Reference(
     example={"program": "./program"}, title="Metrics of a program with delayed accesses"
 )
+ONLINE = Reference(example={"program": "./program"}, title="Metrics of a program simulated online")

@@ -77,7 +77,7 @@ _DILATION = Parameter(
     name="dilation", type="float", unit="1", default=4.0, low=1.0, high=1000.0, source="declared",
     description="Factor of all delays, by which the measured time is divided again",
 )  # fmt: skip
-_METRICS = (
+METRICS = (
     Metric(name="run_s", unit="s", better="low", description="Time of a run, by clocks of threads"),
     Metric(
         name="elapsed_s", unit="s", better="low",
@@ -141,13 +141,16 @@ class FarMemoryEmulated:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
-        return _METRICS
+        return METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the runtime, the program, and the machine of the point."""
+        return f"far_memory_emulated {code_of_runtime()} {self.program_and_machine(config)}"
+
+    def program_and_machine(self, config: Mapping[str, Value]) -> str:
+        """Return the program, and the machine of the point."""
         words = [self.simulated.digest(), self.program.flags, self.program.argv]
-        machine = sorted(self.simulated.whole_machine(config).items())
-        return f"far_memory_emulated {code_of_runtime()} {words} {machine}"
+        return f"{words} {sorted(self.simulated.whole_machine(config).items())}"
 
     def found_at(self, config: Mapping[str, Value]) -> str:  # noqa: ARG002 - the protocol's
         """Return machine and processors: results of others are not reused."""
@@ -172,12 +175,15 @@ class FarMemoryEmulated:
         program = compiled(self.program, self.simulated.digest())
         dilation = float(config["dilation"])
         plain = emulate(self.program, program.path, settings, dilation=0.0)
-        _check_threads(int(plain["threads"]), _processors(machine))
+        threads = int(plain["threads"])
+        check_threads(threads, processors_of(machine))
+        _check_own_processors(threads)
         delayed = emulate(self.program, program.path, settings, dilation=dilation)
-        return _run_of(plain, delayed, processors=_processors(machine), dilation=dilation)
+        return _run_of(plain, delayed, machine, dilation=dilation)
 
 
-def _processors(machine: Mapping[str, Value]) -> int:
+def processors_of(machine: Mapping[str, Value]) -> int:
+    """Return the processors of all nodes."""
     return int(machine["nodes"]) * int(machine["cpus"])
 
 
@@ -185,7 +191,7 @@ def _conditions(machine: Mapping[str, Value]) -> tuple[tuple[bool, str, str], ..
     """Return the conditions of the runtime: whether the machine meets it, reason and hint."""
     others = "use two_socket or cxl_pool, or ask `far_memory`, which simulates all machines"
     few = f"use at most {MOST_NODES} nodes and {MOST_PROCESSORS} processors, or `far_memory`"
-    is_small = int(machine["nodes"]) <= MOST_NODES and _processors(machine) <= MOST_PROCESSORS
+    is_small = int(machine["nodes"]) <= MOST_NODES and processors_of(machine) <= MOST_PROCESSORS
     return (
         (
             machine["keeps"] == "coherent" and not machine["on_card"],
@@ -213,7 +219,7 @@ def _conditions(machine: Mapping[str, Value]) -> tuple[tuple[bool, str, str], ..
             "the sizes of the caches are not whole sets of lines with a power of two of bytes",
             "give multiples of ways times line_bytes",
         ),
-        (is_small, f"{_processors(machine)} processors on {machine['nodes']} nodes", few),
+        (is_small, f"{processors_of(machine)} processors on {machine['nodes']} nodes", few),
         (
             int(machine["posted_writes"]) <= MOST_POSTED,
             f"posted_writes = {machine['posted_writes']}",
@@ -235,15 +241,19 @@ def _has_whole_sets(machine: Mapping[str, Value]) -> bool:
     )
 
 
-def _check_threads(threads: int, processors: int) -> None:
-    """Refuse more threads than processors: two on one would take turns."""
-    usable = len(allowed_cpus())
+def check_threads(threads: int, processors: int) -> None:
+    """Refuse more threads than the machine has processors: two on one would take turns."""
     if threads > processors:
         raise StudyError(
             f"the program has {threads} threads, and the machine {processors} "
             f"processor{'s' if processors > 1 else ''}",
             cure="use more nodes, or fewer threads",
         )
+
+
+def _check_own_processors(threads: int) -> None:
+    """Refuse more threads than this process has processors."""
+    usable = len(allowed_cpus())
     if threads > usable:
         raise StudyError(
             f"the program has {threads} threads, but this process may use {usable} "
@@ -252,16 +262,24 @@ def _check_threads(threads: int, processors: int) -> None:
         )
 
 
+def spent_of(
+    totals: Mapping[str, float], machine: Mapping[str, Value], *, dilation: float = 1.0
+) -> dict[str, float]:
+    """Return the time of a run, undilated, its parts, and its counts."""
+    run_s = totals["run_s"] / dilation
+    spent = {name: totals[name] / processors_of(machine) for name in _KINDS}
+    counts = {name: totals[name] for name in ("misses", "evictions", "accesses", "threads")}
+    return {"run_s": run_s, **spent, "waiting_s": run_s - sum(spent.values()), **counts}
+
+
 def _run_of(
     plain: Mapping[str, float],
     delayed: Mapping[str, float],
+    machine: Mapping[str, Value],
     *,
-    processors: int,
     dilation: float,
 ) -> Run:
     """Return the times of a run with delays, undilated."""
-    run_s = delayed["run_s"] / dilation
-    spent = {name: delayed[name] / processors for name in _KINDS}
     both = plain["elapsed_s"] + delayed["elapsed_s"]
     disturbed = (plain["run_delay_s"] + delayed["run_delay_s"]) / (delayed["threads"] * both)
     remark = (
@@ -270,11 +288,8 @@ def _run_of(
     )
     return Run(
         values={
-            "run_s": run_s,
+            **spent_of(delayed, machine, dilation=dilation),
             "elapsed_s": (delayed["elapsed_s"] - plain["elapsed_s"]) / dilation,
-            **spent,
-            "waiting_s": run_s - sum(spent.values()),
-            **{name: delayed[name] for name in ("misses", "evictions", "accesses", "threads")},
             "hooks_s": plain["elapsed_s"],
             "disturbed_share": disturbed,
         },

@@ -25,7 +25,7 @@ SETTINGS = (
     "nodes", "cpus", "is_interleaved", "line_bytes", "l1_sets", "l1_ways", "l2_sets", "l2_ways",
     "cache_sets", "cache_ways", "posted_writes", "compute_ns", "near_ns", "local_read_ns",
     "local_write_ns", "hit_read_ns", "hit_write_ns", "far_ns", "posted_ns", "barrier_ns", "lock_ns",
-    "dilation",
+    "dilation", "is_virtual",
 )  # fmt: skip
 """Numbers of the runtime in the order of `hook/runtime/emulation.h`."""
 _SETTINGS_VARIABLE = "HEADROOM_FAR"
@@ -133,7 +133,12 @@ def compiled(program: Program, digest: str) -> Compiled:  # noqa: ARG001 - a key
 
 
 def emulate(
-    program: Program, path: Path, settings: Mapping[str, float], *, dilation: float
+    program: Program,
+    path: Path,
+    settings: Mapping[str, float],
+    *,
+    dilation: float,
+    is_virtual: bool = False,
 ) -> dict[str, float]:
     """Run a program with its delays once; return the totals of the runtime.
 
@@ -147,13 +152,15 @@ def emulate(
         As of `settings_of`.
     dilation
         Factor of all delays; 0 for a run without any.
+    is_virtual
+        Whether the clocks of threads advance without waits.
 
     Raises
     ------
     StudyError
         The program does not start, has no hooks, or fails.
     """
-    numbers = {**settings, "dilation": dilation}
+    numbers = {**settings, "dilation": dilation, "is_virtual": float(is_virtual)}
     with tempfile.TemporaryDirectory(prefix="headroom-far-") as name:
         report = Path(name, "report")
         environment = {

@@ -12,7 +12,8 @@ from headroom.experiment.protocol.system import Value
 from headroom.systems.shared_memory.far_memory.emulated import (
     FarMemoryEmulated,
     FarMemoryEmulatedSetup,
-    _check_threads,
+    _check_own_processors,
+    check_threads,
 )
 from headroom.systems.shared_memory.far_memory.emulation import (
     SETTINGS,
@@ -219,9 +220,9 @@ def test_what_cannot_be_emulated_is_refused_with_a_cure(
 
 def test_each_thread_needs_a_processor_there_and_here() -> None:
     with pytest.raises(StudyError, match="has 3 threads, and the machine 2 processors"):
-        _check_threads(3, 2)
+        check_threads(3, 2)
     with pytest.raises(StudyError, match="this process may use"):
-        _check_threads(100_000, 100_000)
+        _check_own_processors(100_000)
 
 
 def test_programs_that_fail_or_have_no_hooks_are_refused(folder: Path) -> None:

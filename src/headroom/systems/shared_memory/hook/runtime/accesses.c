@@ -4,37 +4,37 @@
    tsan_interface.h, whose annotations are here too. */
 #include "recorder.h"
 
-#define ACCESS(name, kind, log2_bytes)                                                             \
+#define ACCESS(name, kind, log2_bytes, is_aligned)                                                 \
     void __tsan_##name(void *address) {                                                            \
-        record_access(address, CODE(kind, log2_bytes), SITE);                                      \
+        record_access(address, CODE(kind, log2_bytes), SITE, is_aligned);                          \
     }
 
 #define ACCESS_WITH_SITE(name, kind, log2_bytes)                                                   \
     void __tsan_##name##_pc(void *address, void *site) {                                           \
-        record_access(address, CODE(kind, log2_bytes), (uintptr_t)site);                           \
+        record_access(address, CODE(kind, log2_bytes), (uintptr_t)site, true);                     \
     }
 
-#define READ_THEN_WRITE(name, log2_bytes)                                                          \
+#define READ_THEN_WRITE(name, log2_bytes, is_aligned)                                              \
     void __tsan_##name(void *address) {                                                            \
-        record_access(address, CODE(READ, log2_bytes), SITE);                                      \
-        record_access(address, CODE(WRITE, log2_bytes), SITE);                                     \
+        record_access(address, CODE(READ, log2_bytes), SITE, is_aligned);                          \
+        record_access(address, CODE(WRITE, log2_bytes), SITE, is_aligned);                         \
     }
 
 #define ALIGNED(bytes, log2_bytes)                                                                 \
-    ACCESS(read##bytes, READ, log2_bytes)                                                          \
-    ACCESS(write##bytes, WRITE, log2_bytes)                                                        \
+    ACCESS(read##bytes, READ, log2_bytes, true)                                                    \
+    ACCESS(write##bytes, WRITE, log2_bytes, true)                                                  \
     ACCESS_WITH_SITE(read##bytes, READ, log2_bytes)                                                \
     ACCESS_WITH_SITE(write##bytes, WRITE, log2_bytes)                                              \
-    ACCESS(volatile_read##bytes, READ, log2_bytes)                                                 \
-    ACCESS(volatile_write##bytes, WRITE, log2_bytes)                                               \
-    READ_THEN_WRITE(read_write##bytes, log2_bytes)
+    ACCESS(volatile_read##bytes, READ, log2_bytes, true)                                           \
+    ACCESS(volatile_write##bytes, WRITE, log2_bytes, true)                                         \
+    READ_THEN_WRITE(read_write##bytes, log2_bytes, true)
 
 #define UNALIGNED(bytes, log2_bytes)                                                               \
-    ACCESS(unaligned_read##bytes, READ, log2_bytes)                                                \
-    ACCESS(unaligned_write##bytes, WRITE, log2_bytes)                                              \
-    ACCESS(unaligned_volatile_read##bytes, READ, log2_bytes)                                       \
-    ACCESS(unaligned_volatile_write##bytes, WRITE, log2_bytes)                                     \
-    READ_THEN_WRITE(unaligned_read_write##bytes, log2_bytes)
+    ACCESS(unaligned_read##bytes, READ, log2_bytes, false)                                         \
+    ACCESS(unaligned_write##bytes, WRITE, log2_bytes, false)                                       \
+    ACCESS(unaligned_volatile_read##bytes, READ, log2_bytes, false)                                \
+    ACCESS(unaligned_volatile_write##bytes, WRITE, log2_bytes, false)                              \
+    READ_THEN_WRITE(unaligned_read_write##bytes, log2_bytes, false)
 
 ALIGNED(1, 0)
 ALIGNED(2, 1)
@@ -48,11 +48,11 @@ UNALIGNED(8, 3)
 UNALIGNED(16, 4)
 
 /* The table of virtual functions of an object, when it is made and when it is used. */
-ACCESS(vptr_read, READ, 3)
+ACCESS(vptr_read, READ, 3, true)
 
 void __tsan_vptr_update(void **address, void *value) {
     (void)value;
-    record_access(address, CODE(WRITE, 3), SITE);
+    record_access(address, CODE(WRITE, 3), SITE, true);
 }
 
 void __tsan_read_range(void *address, size_t bytes) {

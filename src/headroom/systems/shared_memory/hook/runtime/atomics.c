@@ -20,7 +20,7 @@ static inline void begin_operation(const volatile void *address, uint64_t code, 
                                    bool is_releasing) {
     if (is_releasing)
         headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
-    record_access(address, code, site);
+    record_access(address, code, site, true);
 }
 
 static inline void end_operation(bool is_acquiring) {

@@ -35,11 +35,13 @@
 #define END_OF(thread) (START_OF(thread) | 1)
 
 double headroom_setting[SETTINGS];
+__thread struct emulated *headroom_own;
 
 static int report = -1;
 static double ticks_per_ns; /* of the clock that waits read */
 static double ticks_per_delay_ns;
-static __thread struct emulated *self;
+static bool is_virtual;
+static int64_t accesses_between; /* those that are paid together */
 static struct emulated *all[HEADROOM_MOST_PROCESSORS];
 static struct emulated totals;
 static uint64_t threads;
@@ -89,6 +91,9 @@ static void calibrate(void) {
         ;
     ticks_per_ns = (double)(ticks() - first) / (double)(end - start);
     ticks_per_delay_ns = ticks_per_ns * headroom_setting[DILATION];
+    is_virtual = headroom_setting[IS_VIRTUAL] != 0;
+    double between = LEAST_WAIT_NS / headroom_setting[COMPUTE_NS];
+    accesses_between = is_virtual || !(between < 1e9) ? INT64_MAX / 2 : (int64_t)between + 1;
 }
 
 static void parse(const char *text) {
@@ -121,9 +126,15 @@ bool headroom_open_emulation(void) {
     return true;
 }
 
-/* Wait until a time of the counter; return how long, without what the system took away. */
-static double wait_until(struct emulated *own, uint64_t start, uint64_t end) {
-    uint64_t now = start;
+/* Wait; return how long, without what the system took away. The counter is read also if that is
+   nothing, so that a run without delays does this work too. */
+static double wait_for(struct emulated *own, double length) {
+    if (is_virtual)
+        return length;
+    uint64_t start = ticks(), now = start;
+    if (length <= 0)
+        return 0;
+    uint64_t end = start + (uint64_t)length;
     while ((int64_t)(end - now) > 0) {
         relax();
         now = ticks();
@@ -140,19 +151,25 @@ static void note_wait(struct emulated *own, double ticks) {
     own->clock_ticks += ticks;
 }
 
-/* The counter is read also if that is nothing, so that a run
-   without delays does this work too. */
+/* Owe the time of the accesses since the last payment: the short path only counts them. */
+static void owe_accesses(struct emulated *own) {
+    own->accesses += (uint64_t)(accesses_between - own->near->left);
+    own->near->left = accesses_between;
+    double ns = (double)(own->accesses - own->accesses_paid) * headroom_setting[COMPUTE_NS];
+    own->accesses_paid = own->accesses;
+    own->owed_ns[COMPUTE] += ns;
+    own->all_owed_ns += ns;
+}
+
 void headroom_pay(struct emulated *own) {
-    uint64_t start = ticks();
+    owe_accesses(own);
     own->debt_ticks += own->all_owed_ns * ticks_per_delay_ns;
     for (int kind = 0; kind < SPENT_KINDS; kind++) {
         own->spent_ns[kind] += own->owed_ns[kind];
         own->owed_ns[kind] = 0;
     }
     own->all_owed_ns = 0;
-    if (own->debt_ticks <= 0)
-        return;
-    double waited = wait_until(own, start, start + (uint64_t)own->debt_ticks);
+    double waited = wait_for(own, own->debt_ticks);
     note_wait(own, waited);
     own->debt_ticks -= waited;
 }
@@ -162,8 +179,7 @@ static void wait_for_network(struct emulated *own, double end) {
     double left = end - own->clock_ticks;
     if (left <= 0)
         return;
-    uint64_t start = ticks();
-    double waited = wait_until(own, start, start + (uint64_t)left);
+    double waited = wait_for(own, left);
     note_wait(own, waited);
     own->spent_ns[REMOTE] += waited / ticks_per_delay_ns;
 }
@@ -209,10 +225,6 @@ static void drain(struct emulated *own) {
     wait_for_network(own, end);
 }
 
-struct emulated *headroom_emulated_self(void) {
-    return self;
-}
-
 /* Return an object, new if no event named it yet; needs the lock. */
 static struct sync *sync_of(uint64_t object) {
     for (unsigned at = 0; at < MOST_SYNCS; at++) {
@@ -237,6 +249,7 @@ static void post(struct emulated *own, uint64_t object, bool is_barrier) {
 
 /* Continue after another thread; `ns` is the work of that. */
 static void follow(struct emulated *own, uint64_t object, bool is_barrier, double ns) {
+    headroom_pay(own);
     headroom_lock();
     struct sync *sync = sync_of(object);
     double clock = sync->clock[is_barrier ? sync->rounds[own->processor] % 2 : 0];
@@ -249,26 +262,31 @@ void headroom_emulated_event(unsigned kind, uint64_t object) {
     bool has_others = headroom_setting[NODES] * headroom_setting[CPUS] > 1;
     switch (kind) {
     case EVENT_STARTED:
-        post(self, START_OF(object), false);
+        post(headroom_own, START_OF(object), false);
         break;
     case EVENT_JOINED:
-        follow(self, END_OF(object), false, 0);
+        follow(headroom_own, END_OF(object), false, 0);
         break;
     case EVENT_ENTERED:
-        post(self, object, true);
+        post(headroom_own, object, true);
         break;
     case EVENT_LEFT:
-        follow(self, object, true, has_others ? headroom_setting[BARRIER_NS] : 0);
+        follow(headroom_own, object, true, has_others ? headroom_setting[BARRIER_NS] : 0);
         break;
     case EVENT_RELEASED:
-        post(self, object, false);
+        post(headroom_own, object, false);
         break;
     case EVENT_ACQUIRED:
-        follow(self, object, false, headroom_setting[NODES] > 1 ? headroom_setting[LOCK_NS] : 0);
+        follow(headroom_own, object, false,
+               headroom_setting[NODES] > 1 ? headroom_setting[LOCK_NS] : 0);
         break;
     default:
         break;
     }
+}
+
+static size_t fronts_bytes(void) {
+    return (size_t)headroom_setting[L1_SETS] * sizeof(uint64_t);
 }
 
 void headroom_begin_emulated(uint32_t id) {
@@ -280,6 +298,7 @@ void headroom_begin_emulated(uint32_t id) {
         headroom_fail("no memory for the emulation", strerror(ENOMEM));
     *own = (struct emulated){
         .id = id,
+        .fronts = headroom_new_memory(fronts_bytes()),
         .processor = processor,
         .node = processor / (unsigned)headroom_setting[CPUS],
         .first = headroom_new_level((uint64_t)headroom_setting[L1_SETS],
@@ -287,8 +306,11 @@ void headroom_begin_emulated(uint32_t id) {
         .second = headroom_new_level((uint64_t)headroom_setting[L2_SETS],
                                      (uint64_t)headroom_setting[L2_WAYS]),
     };
+    own->near = &headroom_self.near;
+    *own->near = (struct near){
+        .left = accesses_between, .holder = HOLDER(processor), .owner = OWNED_BY(processor)};
     all[processor] = own;
-    self = own;
+    headroom_own = own;
     follow(own, START_OF((uint64_t)id), false, 0);
 }
 
@@ -303,7 +325,8 @@ static uint64_t waited_for_processor(void) {
     return sscanf(text, "%*u %llu", &delay) == 1 ? delay : 0;
 }
 
-static void add(const struct emulated *one) {
+static void add(struct emulated *one) {
+    owe_accesses(one);
     for (int kind = 0; kind < SPENT_KINDS; kind++)
         totals.spent_ns[kind] += one->spent_ns[kind] + one->owed_ns[kind];
     totals.waited_ticks += one->waited_ticks;
@@ -315,18 +338,20 @@ static void add(const struct emulated *one) {
 }
 
 void headroom_end_emulated(void) {
-    struct emulated *own = self;
+    struct emulated *own = headroom_own;
     uint64_t delay = waited_for_processor();
     post(own, END_OF((uint64_t)own->id), false);
     headroom_lock();
     add(own);
     run_delay_ns += delay;
+    own->near->pieces = NULL;
     if (all[own->processor] == own)
         all[own->processor] = NULL;
     headroom_unlock();
-    self = NULL;
+    headroom_own = NULL;
     headroom_free_level(&own->first);
     headroom_free_level(&own->second);
+    munmap(own->fronts, fronts_bytes());
     headroom_plain_free(own);
 }
 
@@ -335,8 +360,13 @@ void headroom_emulated_region(bool begins) {
         region_began = ticks();
         return;
     }
-    if (self != NULL)
-        drain(self);
+    headroom_lock();
+    for (int processor = 0; processor < HEADROOM_MOST_PROCESSORS; processor++)
+        if (all[processor] != NULL)
+            __atomic_store_n(&all[processor]->near->pieces, NULL, __ATOMIC_SEQ_CST);
+    headroom_unlock();
+    if (headroom_own != NULL)
+        drain(headroom_own);
     region_ticks += ticks() - region_began;
 }
 

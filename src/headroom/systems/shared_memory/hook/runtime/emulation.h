@@ -31,11 +31,11 @@ enum setting {
     POSTED_NS,
     BARRIER_NS,
     LOCK_NS,
-    DILATION, /* delays are this much longer; 0: none, the work of the emulation alone */
+    DILATION,   /* delays are this much longer; 0: none, the work of the emulation alone */
+    IS_VIRTUAL, /* 1: the clocks of threads advance without waits */
     SETTINGS
 };
 
-/* A word of a line has a bit for each. */
 #define HEADROOM_MOST_NODES 16
 #define HEADROOM_MOST_PROCESSORS 32
 
@@ -51,6 +51,11 @@ struct level {
 
 /* A thread, the only one of its processor. */
 struct emulated {
+    struct near *near; /* the thread's, in its recorder */
+    struct near_piece near_pieces[NEAR_PIECES];
+    uint64_t *fronts; /* first piece of the line at the front of each set that is near */
+    uint64_t accesses; /* without those on the short path since the last payment */
+    uint64_t accesses_paid;
     uint32_t id;
     unsigned processor;
     unsigned node;
@@ -65,7 +70,6 @@ struct emulated {
     double waited_ticks;
     double clock_ticks; /* all waits up to here, on the longest way through the synchronisation */
     double preempted_ticks;
-    uint64_t accesses;
     uint64_t misses;
     uint64_t evictions;
 };
@@ -107,7 +111,7 @@ static inline void headroom_owe(struct emulated *own, enum spent kind, double ns
 
 /* Begin a write that takes `ns` in the network; the thread continues unless there are too many. */
 INTERNAL void headroom_post_write(struct emulated *own, double ns);
-/* The emulated thread that runs, NULL if it has none or is within the runtime. */
-INTERNAL struct emulated *headroom_emulated_self(void);
+/* The thread that runs, NULL if it is not emulated. */
+extern INTERNAL __thread struct emulated *headroom_own;
 
 #endif

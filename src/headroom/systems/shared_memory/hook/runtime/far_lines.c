@@ -17,13 +17,6 @@
 #define SLOTS (2 * MOST_PAGES)
 /* Numbers of pages from one home to the next; odd, so that their lines share no sets of a cache. */
 #define HOME_STRIDE (MOST_PAGES + 4099)
-/* A word: a bit for each holder, the one that owns the line, and whether it has written it. */
-#define HOLDER(number) ((uint64_t)1 << (number))
-#define HOLDERS (HOLDER(32) - 1)
-#define OWNER_SHIFT 32
-#define OWNED_BY(number) ((uint64_t)((number) + 1) << OWNER_SHIFT)
-#define OWNER(word) ((word) & (uint64_t)0xff << OWNER_SHIFT)
-#define WRITTEN ((uint64_t)1 << 63)
 
 struct line {
     uint64_t processors;
@@ -79,19 +72,18 @@ void headroom_open_lines(void) {
 }
 
 /* Tags are numbers of lines, from 1 on: 0 is an empty way. */
-static uint64_t *set_of(const struct level *level, uint64_t tag) {
+static uint64_t set_of(const struct level *level, uint64_t tag) {
     uint64_t line = tag - 1, mask = level->sets - 1;
-    uint64_t set = LIKELY((level->sets & mask) == 0) ? line & mask : line % level->sets;
-    return level->tags + set * level->ways;
+    return LIKELY((level->sets & mask) == 0) ? line & mask : line % level->sets;
 }
 
 /* Move the line to the front of its set, the last one out for it if it is new: return that one, the
    line itself if it was there. */
-static uint64_t use(const struct level *level, uint64_t tag) {
-    uint64_t *set = set_of(level, tag), moved = tag;
+static uint64_t use_in(const struct level *level, uint64_t set, uint64_t tag) {
+    uint64_t *tags = level->tags + set * level->ways, moved = tag;
     for (uint64_t way = 0; way < level->ways; way++) {
-        uint64_t old = set[way];
-        set[way] = moved;
+        uint64_t old = tags[way];
+        tags[way] = moved;
         moved = old;
         if (moved == tag)
             break;
@@ -99,14 +91,8 @@ static uint64_t use(const struct level *level, uint64_t tag) {
     return moved;
 }
 
-static bool has(const struct level *level, uint64_t tag) {
-    if (level->sets == 0)
-        return false;
-    const uint64_t *set = set_of(level, tag);
-    for (uint64_t way = 0; way < level->ways; way++)
-        if (set[way] == tag)
-            return true;
-    return false;
+static uint64_t use(const struct level *level, uint64_t tag) {
+    return use_in(level, set_of(level, tag), tag);
 }
 
 /* Return the slot of a page, an empty one if it has none yet. */
@@ -282,21 +268,36 @@ static void share(struct line *line, uint64_t bit) {
         ;
 }
 
-/* Bring a line to the first level, if it is not there, and to its front. */
-static void bring(struct emulated *own, struct page *page, struct line *line, uint64_t tag) {
-    uint64_t bit = HOLDER(own->processor);
-    bool is_held = word(&line->processors) & bit;
-    if (!is_held || !has(&own->first, tag)) {
-        if (is_held && has(&own->second, tag)) {
-            headroom_owe(own, COMPUTE, headroom_setting[NEAR_NS]);
-        } else {
-            share(line, bit);
-            leave_processor(own, page, line, false);
-        }
-        if (own->second.sets != 0)
-            use(&own->second, tag);
+/* Bring a line to the front of its set in the first level. */
+static void bring(struct emulated *own, struct page *page, struct line *line, uint64_t tag,
+                  uint64_t set) {
+    bool is_held = word(&line->processors) & own->near->holder;
+    bool was_first = use_in(&own->first, set, tag) == tag;
+    if (is_held && was_first)
+        return;
+    bool was_second = own->second.sets != 0 && use(&own->second, tag) == tag;
+    if (is_held && was_second) {
+        headroom_owe(own, COMPUTE, headroom_setting[NEAR_NS]);
+        return;
     }
-    use(&own->first, tag);
+    share(line, own->near->holder);
+    leave_processor(own, page, line, false);
+}
+
+/* The line is at the front of its set now, and the one that was there no longer. */
+static void note_near(struct emulated *own, uint64_t address, uint64_t set,
+                      const struct line *line) {
+    if (line_bits < PIECE_BITS)
+        return;
+    uint64_t pieces = (uint64_t)1 << (line_bits - PIECE_BITS);
+    uint64_t *front = &own->fronts[set], number = address >> PIECE_BITS;
+    if (*front != (number & -pieces)) {
+        for (uint64_t old = *front; old < *front + pieces; old++)
+            if (own->near_pieces[old % NEAR_PIECES].number == old)
+                own->near_pieces[old % NEAR_PIECES].number = 0;
+        *front = number & -pieces;
+    }
+    own->near_pieces[number % NEAR_PIECES] = (struct near_piece){number, &line->processors};
 }
 
 static void touch(struct emulated *own, uint64_t address, bool is_write) {
@@ -304,20 +305,24 @@ static void touch(struct emulated *own, uint64_t address, bool is_write) {
     uint64_t index = address >> line_bits & (lines_per_page - 1);
     struct line *line = &page->lines[index];
     uint64_t tag = page->frame * lines_per_page + index + 1;
-    uint64_t bit = HOLDER(own->processor), me = OWNED_BY(own->processor);
-    if (*set_of(&own->first, tag) != tag || !(word(&line->processors) & bit))
-        bring(own, page, line, tag);
-    if (is_write && OWNER(word(&line->processors)) != me) {
-        __atomic_store_n(&line->processors, me | bit, __ATOMIC_RELEASE);
+    uint64_t set = set_of(&own->first, tag);
+    bool is_front = own->first.tags[set * own->first.ways] == tag;
+    if (!is_front || !(word(&line->processors) & own->near->holder))
+        bring(own, page, line, tag, set);
+    if (is_write && OWNER(word(&line->processors)) != own->near->owner) {
+        uint64_t mine = own->near->owner | own->near->holder;
+        __atomic_store_n(&line->processors, mine, __ATOMIC_RELEASE);
         leave_processor(own, page, line, true);
     }
+    note_near(own, address, set, line);
 }
 
 void headroom_emulated_access(struct emulated *own, uint64_t address, uint64_t bytes,
                               bool is_write) {
     own->accesses++;
-    headroom_owe(own, COMPUTE, headroom_setting[COMPUTE_NS]);
+    if (own->near->left == 0)
+        headroom_pay(own);
     uint64_t line_bytes = (uint64_t)1 << line_bits;
-    for (uint64_t at = address & -line_bytes; at < address + bytes; at += line_bytes)
+    for (uint64_t at = address; at < address + bytes; at = (at | (line_bytes - 1)) + 1)
         touch(own, at, is_write);
 }

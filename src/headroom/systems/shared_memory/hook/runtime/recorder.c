@@ -139,7 +139,7 @@ static bool is_attached(void) {
     struct recorder *own = &headroom_self;
     if (own->is_busy || !headroom_is_open())
         return false;
-    return own->state == LIVE ||
+    return LIKELY(own->state == LIVE) ||
            (own->state == NOT_ATTACHED && headroom_attach(headroom_new_thread()));
 }
 
@@ -166,14 +166,27 @@ static bool has_room(size_t words) {
     return headroom_is_open();
 }
 
+/* Let the thread take the short path for lines that are near, as long as the region lasts. */
+static void open_short_path(struct recorder *own, struct emulated *emulated) {
+    __atomic_store_n(&own->near.pieces, emulated->near_pieces, __ATOMIC_SEQ_CST);
+    /* Either this sees the end of the region, or the end of the region sees the lines. */
+    if (!__atomic_load_n(&is_region, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&own->near.pieces, NULL, __ATOMIC_RELAXED);
+}
+
 /* Emulate an access, unless a signal handler interrupts the runtime. No limit is set then, so that
-   all accesses take the long path. */
+   all accesses but the near ones take the long path. */
 static void emulate(uintptr_t address, size_t bytes, bool is_write) {
+    struct recorder *own = &headroom_self;
     if (!is_attached())
         return;
-    headroom_self.is_busy = true;
-    headroom_emulated_access(headroom_emulated_self(), plain(address), bytes, is_write);
-    headroom_self.is_busy = false;
+    own->is_busy = true;
+    __atomic_store_n(&own->near.pieces, NULL, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    headroom_emulated_access(headroom_own, plain(address), bytes, is_write);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    open_short_path(own, headroom_own);
+    own->is_busy = false;
 }
 
 static void emulate_event(unsigned kind, uint64_t object) {
@@ -182,12 +195,10 @@ static void emulate_event(unsigned kind, uint64_t object) {
     if (!is_wanted || !is_attached())
         return;
     headroom_self.is_busy = true;
+    __atomic_store_n(&headroom_self.near.pieces, NULL, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     headroom_emulated_event(kind, object);
     headroom_self.is_busy = false;
-}
-
-static bool is_writing(uint64_t code) {
-    return code / SIZES != READ && code / SIZES != ATOMIC_READ;
 }
 
 /* Most calls come from outside the region, or need no more than another site. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "format.h"
+#include "near.h"
 
 #define INTERNAL __attribute__((visibility("hidden")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -25,6 +26,7 @@ enum thread_state { NOT_ATTACHED, LIVE, GONE };
 struct recorder {
     uint64_t *cursor;
     uint64_t *limit; /* NULL while accesses are not recorded; other threads may set it to NULL */
+    struct near near;
     uint64_t site;
     uint64_t entries; /* of functions, since the thread began */
     uint64_t *buffer;
@@ -47,31 +49,47 @@ static inline uint64_t plain(uint64_t address) {
     return address & (((uint64_t)1 << ADDRESS_BITS) - 1);
 }
 
-static inline uint64_t access_word(uint64_t address, uint64_t code, uint64_t step) {
-#ifndef __x86_64__
-    address = plain(address);
+/* The same without work where the upper bits are zero anyway. */
+static inline uint64_t place_of(uint64_t address) {
+#ifdef __x86_64__
+    return address;
+#else
+    return plain(address);
 #endif
-    return step << ADDRESS_BITS | code << CODE_SHIFT | address;
+}
+
+static inline uint64_t access_word(uint64_t address, uint64_t code, uint64_t step) {
+    return step << ADDRESS_BITS | code << CODE_SHIFT | place_of(address);
 }
 
 static inline void move_cursor(uint64_t *to) {
     __atomic_store_n(&headroom_self.cursor, to, __ATOMIC_RELEASE);
 }
 
+static inline bool is_writing(uint64_t code) {
+    return code / SIZES != READ && code / SIZES != ATOMIC_READ;
+}
+
 INTERNAL void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site);
 
+/* `is_aligned`: the bytes are of one line. The check of the limit comes first, for emulations. */
 static inline __attribute__((always_inline)) void record_access(const volatile void *address,
-                                                                uint64_t code, uintptr_t site) {
+                                                                uint64_t code, uintptr_t site,
+                                                                bool is_aligned) {
     uint64_t *cursor = headroom_self.cursor;
-    uint64_t step = site - headroom_self.site + SITE_BIAS;
-    if (LIKELY(step < 2 * SITE_BIAS) &&
-        LIKELY(cursor < __atomic_load_n(&headroom_self.limit, __ATOMIC_RELAXED))) {
-        headroom_self.site = site;
-        *cursor = access_word((uintptr_t)address, code, step);
-        move_cursor(cursor + 1);
-    } else {
-        headroom_slow_access((uintptr_t)address, code, site);
+    if (LIKELY(cursor < __atomic_load_n(&headroom_self.limit, __ATOMIC_RELAXED))) {
+        uint64_t step = site - headroom_self.site + SITE_BIAS;
+        if (LIKELY(step < 2 * SITE_BIAS)) {
+            headroom_self.site = site;
+            *cursor = access_word((uintptr_t)address, code, step);
+            move_cursor(cursor + 1);
+            return;
+        }
+    } else if (is_aligned &&
+               near_access(&headroom_self.near, place_of((uintptr_t)address), is_writing(code))) {
+        return;
     }
+    headroom_slow_access((uintptr_t)address, code, site);
 }
 
 /* An access of any length; `kind` is EVENT_READ_RANGE or EVENT_WRITE_RANGE. */
