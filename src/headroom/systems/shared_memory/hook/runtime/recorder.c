@@ -386,6 +386,7 @@ static void in_child(void) {
     phase = CLOSED;
     is_region = 0;
     disarm(own);
+    own->near.pieces = NULL;
     own->next = NULL;
     recorders = own->state == LIVE ? own : NULL;
     headroom_close_output();
