@@ -78,6 +78,10 @@ CATALOGUE = ("--manifest-path", "src/headroom/systems/catalogue/service/Cargo.to
 """The crate of the catalogue service, which is no member of the workspace."""
 CATALOGUE_BUILD = {"CARGO_TARGET_DIR": str(ROOT / "target" / "catalogue")}
 
+SAME_EXAMPLES = {"PROPTEST_RNG_SEED": "1"}
+"""Properties in Rust are tried with the same examples in continuous integration, as those in Python
+(`conftest.py`); everywhere else with new ones."""
+
 TEXT = [
     Step(name="layout of Python", argv=tool("ruff", "format", "--check", "--quiet", ".")),
     Step(
@@ -190,7 +194,12 @@ def _execute(step: Step, *, keeps_output: bool) -> tuple[int | None, str]:
     process = subprocess.Popen(
         step.argv,
         cwd=ROOT,
-        env={**os.environ, "PYO3_PYTHON": sys.executable, **step.environment},
+        env={
+            **os.environ,
+            "PYO3_PYTHON": sys.executable,
+            **(SAME_EXAMPLES if is_continuous_integration() else {}),
+            **step.environment,
+        },
         text=True,
         stdout=subprocess.PIPE if keeps_output else None,
         stderr=subprocess.STDOUT if keeps_output else None,
