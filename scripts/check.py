@@ -40,7 +40,7 @@ class Step:
     """A command that fails if the tool is missing; empty: it is always there."""
     cure: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    limit_s: float = 1200.0
+    limit_s: float = 1800.0
     """Time after which it is ended with all that it has started: it hangs."""
 
 
