@@ -63,5 +63,7 @@ def bandwidth(
 ) -> dict[str, Any]:
     """Move bytes: `bytes_per_s` of each round, of all threads together, and `huge_bytes`."""
 
-def hand_over(*, cpus: tuple[int, int], rounds: int, round_s: float) -> npt.NDArray[np.float64]:
-    """Return the time (s) of a hand-over of a line between two processors, of each round."""
+def hand_over(
+    *, cpus: tuple[int, int], lines: int, rounds: int, round_s: float
+) -> npt.NDArray[np.float64]:
+    """Return the time (s) of a hand-over of one of `lines` between two processors, by round."""

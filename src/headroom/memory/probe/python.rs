@@ -98,13 +98,14 @@ fn bandwidth<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (*, cpus, rounds, round_s))]
+#[pyo3(signature = (*, cpus, lines, rounds, round_s))]
 fn hand_over(
     py: Python<'_>,
     cpus: (usize, usize),
+    lines: usize,
     rounds: usize,
     round_s: f64,
 ) -> PyResult<Bound<'_, PyAny>> {
-    let found = py.detach(|| super::hand_over::hand_over(cpus, rounds, round_s));
+    let found = py.detach(|| super::hand_over::hand_over(cpus, lines, rounds, round_s));
     floats(py, &found.map_err(PyOSError::new_err)?)
 }

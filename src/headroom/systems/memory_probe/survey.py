@@ -247,7 +247,7 @@ def _move(found: Survey, operation: str, cpus: list[int], largest: int) -> Calla
 
 def _between(found: Survey, pair: tuple[int, int]) -> Callable[[], None]:
     def task() -> None:
-        taken_s = native.hand_over(cpus=pair, rounds=5, round_s=0.002)
+        taken_s = native.hand_over(cpus=pair, lines=1, rounds=5, round_s=0.002)
         found.hand_over.setdefault(pair, Value()).passes.append(_middle(taken_s))
 
     return task

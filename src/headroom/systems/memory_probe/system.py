@@ -60,6 +60,10 @@ def _parameters() -> Iterator[Parameter]:
         description="Chases at once in one thread",
     )  # fmt: skip
     yield Parameter(
+        name="lines", type="int", unit="1", default=1, low=1, high=16, source=_DECLARED,
+        description="Lines that are handed over at once",
+    )  # fmt: skip
+    yield Parameter(
         name="operation", type="str", unit="", default="read", source=_DECLARED,
         choices=("read", "write", "copy", "stream"),
         description="Work of the threads; stream writes past the caches",
@@ -109,7 +113,7 @@ class MemoryProbe:
             text = "Bytes per second of all threads"
             return (Metric(name="bytes_per_s", unit="B/s", better="high", description=text),)
         if kind == "hand_over":
-            text = "Time to hand a line over to another processor"
+            text = "Time to hand a line over to another processor, the time of all by their number"
             return (Metric(name="hand_over_s", unit="s", better="low", description=text),)
         return (
             Metric(
@@ -176,7 +180,9 @@ class MemoryProbe:
                 )  # fmt: skip
                 return Run(values={"bytes_per_s": float(np.median(moved["bytes_per_s"]))})
             cpus = _cpus(config)
-            taken_s = native.hand_over(cpus=(cpus[0], cpus[1]), rounds=rounds, round_s=round_s)
+            taken_s = native.hand_over(
+                cpus=(cpus[0], cpus[1]), lines=int(config["lines"]), rounds=rounds, round_s=round_s
+            )
             return Run(values={"hand_over_s": float(np.median(taken_s))})
         except OSError as error:
             raise EnvironmentUnfitError(str(error), cure=_CURES[str(kind)]) from error
@@ -207,7 +213,7 @@ _FEWEST_PAIRS = 2
 _USED = {
     "chase": ("bytes", "stride_bytes", "pages", "chains", "cpu"),
     "bandwidth": ("bytes", "operation", "threads", "cpu"),
-    "hand_over": ("cpu", "other_cpu"),
+    "hand_over": ("cpu", "other_cpu", "lines"),
 }
 """Parameters that a kind depends on."""
 _CURES = {

@@ -57,6 +57,38 @@ int main(int count, char **given) {
 """
 """Reads, writes, ranges and a lock; threads one after the other, so that runs are equal."""
 
+REGION = """
+#include <headroom.h>
+#include <pthread.h>
+static volatile long word, done;
+static pthread_barrier_t barrier;
+static void *work(void *argument) {
+    word++;
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    for (int round = 0; round < 1000; round++)
+        word++;
+    return argument;
+}
+int main(void) {
+    pthread_t made;
+    pthread_barrier_init(&barrier, 0, 2);
+    headroom_begin();
+    if (pthread_create(&made, 0, work, 0) != 0)
+        return 1;
+    pthread_barrier_wait(&barrier);
+    for (int round = 0; round < 500; round++)
+        word++;
+    headroom_end();
+    pthread_barrier_wait(&barrier);
+    for (int round = 0; round < 1000; round++)
+        word++;
+    pthread_join(made, 0);
+    return 0;
+}
+"""
+"""Both threads have the word near when the region ends."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -106,6 +138,14 @@ def test_the_simulator_has_the_same_answer(folder: Path, machine: str) -> None:
         assert online[name] == pytest.approx(expected[name], rel=1e-3), name
     for name in ("run_s", "remote_s", "local_s", "compute_s"):
         assert online[name] == pytest.approx(expected[name], rel=0.02), name
+
+
+def test_accesses_behind_the_region_do_not_count(folder: Path) -> None:
+    (folder / "region.c").write_text(REGION, encoding="utf-8")
+    setup = FarMemoryEmulatedSetup(sources=("region.c",), machine="cxl_pool")
+    found = run_of(FarMemoryOnline.load(setup, base=folder)).values
+    # A read and a write of each round, and what starting a thread and the barrier take.
+    assert 2 * 501 <= found["accesses"] <= 2 * 501 + 20
 
 
 def test_a_program_that_fails_or_has_too_many_threads_is_refused(folder: Path) -> None:

@@ -49,7 +49,8 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """`[experiment.fit.options]` of the method `shared_memory.host`."""
 
     chains: Annotated[int, msgspec.Meta(ge=1, le=16)] = 8
-    """Chases at once whose time stands for an access of a program, which does not wait for each."""
+    """Chases at once, and lines handed over at once, whose time stands for an access of a program,
+    which does not wait for each."""
 
 
 class HostFit:
@@ -76,7 +77,7 @@ class HostFit:
         caches = _caches(chases, target)
         config = {**target.config, **_sizes(run), **caches, "nodes": 1}
         beyond = _beyond(chases, config, wanted.chains)
-        way = _way(points, {**config, **beyond})
+        way = _way(points, {**config, **beyond}, wanted.chains)
         work = _work(run, config, beyond)
         found = {**caches, **beyond, **way, "work": work}
         parameters = tuple(_parameter(name, value, target) for name, value in found.items())
@@ -98,8 +99,8 @@ _WAY = ("request_s", "reply_s", "controller_s", "memory_s", "hop_s")
 """What a read of another processor's line consists of, besides the time on links."""
 _MEETING = ("barrier_s", "lock_s")
 _NOTE = (
-    "An access beyond a cache costs what one of several chases at once does; a line of another "
-    "processor half a hand-over, and a barrier two of them."
+    "An access beyond a cache costs what one of several chases at once does, a line of another "
+    "processor half a hand-over of several at once, and a barrier two hand-overs of one line."
 )
 
 
@@ -179,31 +180,45 @@ def _at(curve: Mapping[float, float], size: float) -> float:
     return float(np.interp(math.log(size), np.log(sizes), times))
 
 
-def _way(points: Sequence[SourcePoint], config: Mapping[str, Value]) -> dict[str, float]:
-    """Return what makes a remote read, a barrier and a lock as long as hand-overs say.
-
-    All parts of the way keep the proportions of the machine file.
-    """
-    found = [one.observed["hand_over_s"].value for one in points if "hand_over_s" in one.observed]
+def _hand_over_s(points: Sequence[SourcePoint], lines: int) -> float:
+    """Return the time (s) of a hand-over of one of several lines at once."""
+    found = [
+        one.observed["hand_over_s"].value
+        for one in points
+        if "hand_over_s" in one.observed and one.config.get("lines", 1) == lines
+    ]
     if not found:
         raise FitError(
-            "no line was handed over between processors",
-            cure='name an experiment of memory_probe with kind = "hand_over" in `from`',
+            f"no {lines} lines at once were handed over between processors",
+            cure='name an experiment of memory_probe with kind = "hand_over" and '
+            f"lines = [1, {lines}] in `from`",
         )
-    hand_over_s = float(np.median(found))
-    transfer_s = hand_over_s / 2.0
+    return float(np.median(found))
+
+
+def _way(
+    points: Sequence[SourcePoint], config: Mapping[str, Value], chains: int
+) -> dict[str, float]:
+    """Return what makes a remote read, a barrier and a lock as long as hand-overs say.
+
+    A program does not wait for each of its remote reads, but for a lock and at a barrier. All parts
+    of the way keep the proportions of the machine file.
+    """
+    hand_over_s = _hand_over_s(points, 1)
+    many_s = _hand_over_s(points, chains)
+    transfer_s = many_s / 2.0
     links_s = _remote_read_s({**config, **dict.fromkeys(_WAY, 0.0)})
     if transfer_s <= links_s:
         raise FitError(
             f"links alone take {links_s:.3g} s of a read, and a hand-over of two transfers "
-            f"{hand_over_s:.3g} s",
+            f"{many_s:.3g} s",
             cure="raise link_bytes_per_s and bus_bytes_per_s of the machine",
         )
     factor = (transfer_s - links_s) / (_remote_read_s(config) - links_s)
     return {
         **{name: factor * float(config[name]) for name in _WAY},
         "barrier_s": _BARRIER_HAND_OVERS * hand_over_s,
-        "lock_s": transfer_s,
+        "lock_s": hand_over_s / 2.0,
     }
 
 

@@ -14,7 +14,8 @@ from headroom.systems.shared_memory.simulated.fit import HostFit, HostOptions
 from headroom.systems.shared_memory.simulated.system import SharedMachine, SharedMachineSetup
 
 FIRST, SECOND = 1 << 15, 1 << 19
-NEAR_S, FAR_S, HAND_OVER_S, WORK = 1e-9, 6e-9, 120e-9, 0.5
+NEAR_S, FAR_S, WORK = 1e-9, 6e-9, 0.5
+HAND_OVER_S, MANY_S = 120e-9, 60e-9
 SIZES = [1 << bits for bits in range(13, 25)]
 HOST = SharedMachine.load(SharedMachineSetup(machine="host"), base=Path())
 Config: TypeAlias = dict[str, Value]
@@ -54,8 +55,12 @@ def chases(sizes: Sequence[int] = SIZES) -> list[SourcePoint]:
     return found
 
 
-def way() -> SourcePoint:
-    return point("way", probed(kind="hand_over"), {"hand_over_s": HAND_OVER_S})
+def way(many_s: float = MANY_S) -> list[SourcePoint]:
+    """Return the hand-over of one line, and of eight at once."""
+    return [
+        point("way", probed(kind="hand_over", lines=lines), {"hand_over_s": taken_s})
+        for lines, taken_s in ((1, HAND_OVER_S), (8, many_s))
+    ]
 
 
 def target() -> Target:
@@ -93,7 +98,7 @@ def values(found: Found) -> dict[str, float]:
     ids=lambda program: str(program["program"]),
 )
 def test_a_known_machine_is_found_again(program: Config) -> None:
-    found = HostFit().fit([*chases(), way(), native(program)], target(), HostOptions())
+    found = HostFit().fit([*chases(), *way(), native(program)], target(), HostOptions())
     fitted = values(found)
     assert (fitted["l1_bytes"], fitted["l2_bytes"]) == (FIRST, SECOND)
     assert fitted["near_s"] == pytest.approx(NEAR_S)
@@ -104,25 +109,25 @@ def test_a_known_machine_is_found_again(program: Config) -> None:
     assert residual.fitted == pytest.approx(residual.observed, rel=0.02)
 
 
-def test_a_remote_read_takes_half_a_hand_over() -> None:
+def test_a_remote_read_takes_half_a_hand_over_of_several_lines_and_a_barrier_two_of_one() -> None:
     program: Config = {"program": "fft"}
-    fitted = values(HostFit().fit([*chases(), way(), native(program)], target(), HostOptions()))
+    fitted = values(HostFit().fit([*chases(), *way(), native(program)], target(), HostOptions()))
     reads: Config = {"program": "reads", "reads_of": "remote", "reads_words": 100}
     config = {**target().config, **fitted, **reads, "nodes": 2, "placement": "owner"}
     config |= {"l1_bytes": FIRST, "l2_bytes": SECOND}
     run = HOST.run(config, seed=1)
-    assert run.values["remote_s"] * 2 / 100 == pytest.approx(HAND_OVER_S / 2, rel=0.02)
+    assert run.values["remote_s"] * 2 / 100 == pytest.approx(MANY_S / 2, rel=0.02)
     assert fitted["barrier_s"] == pytest.approx(2 * HAND_OVER_S)
+    assert fitted["lock_s"] == pytest.approx(HAND_OVER_S / 2)
 
 
 def test_a_hand_over_that_the_links_do_not_allow_is_refused() -> None:
-    quick = replace(way(), observed={"hand_over_s": Observed(value=1e-9)})
     with pytest.raises(FitError, match="links alone take"):
-        HostFit().fit([*chases(), quick, native({"program": "fft"})], target(), HostOptions())
+        HostFit().fit([*chases(), *way(1e-9), native({"program": "fft"})], target(), HostOptions())
 
 
 def test_a_replicate_keeps_the_sizes_of_the_caches() -> None:
-    points = [*chases(), way(), native({"program": "fft"})]
+    points = [*chases(), *way(), native({"program": "fft"})]
     near = replace(target(), is_replicate=True)
     near = replace(near, config={**near.config, "l1_bytes": 65_536, "l2_bytes": 1 << 20})
     found = values(HostFit().fit(points, near, HostOptions()))
@@ -130,7 +135,7 @@ def test_a_replicate_keeps_the_sizes_of_the_caches() -> None:
 
 
 def without(kind: Callable[[SourcePoint], bool]) -> list[SourcePoint]:
-    points = [*chases(), way(), native({"program": "fft"})]
+    points = [*chases(), *way(), native({"program": "fft"})]
     return [one for one in points if not kind(one)]
 
 
@@ -138,11 +143,12 @@ def without(kind: Callable[[SourcePoint], bool]) -> list[SourcePoint]:
     ("points", "message", "cure"),
     [
         (without(lambda one: one.experiment == "native"), "0 runs of a program", "by ="),
-        (without(lambda one: one.experiment == "way"), "no line was handed over", "hand_over"),
+        (without(lambda one: one.experiment == "way"), "no 1 lines at once", "hand_over"),
+        (without(lambda one: one.config.get("lines") == 8), "no 8 lines at once", "lines = "),
         (without(lambda one: one.config.get("chains") == 8), "8 chases at once", "chains = "),
         (without(lambda one: one.experiment == "probe"), "0 sizes of a chase", "measure"),
     ],
-    ids=["no program", "no way", "one chain", "no probe"],
+    ids=["no program", "no way", "one line", "one chain", "no probe"],
 )
 def test_what_is_missing_is_said(points: list[SourcePoint], message: str, cure: str) -> None:
     with pytest.raises(FitError, match=message) as refused:
@@ -154,4 +160,4 @@ def test_a_run_shorter_than_its_memory_allows_is_refused() -> None:
     run = native({"program": "fft"})
     short = replace(run, observed={"run_s": Observed(value=1e-9)})
     with pytest.raises(FitError, match="memory alone takes"):
-        HostFit().fit([*chases(), way(), short], target(), HostOptions())
+        HostFit().fit([*chases(), *way(), short], target(), HostOptions())
