@@ -174,11 +174,11 @@ class FarMemoryEmulated:
         settings = settings_of(machine)
         program = compiled(self.program, self.simulated.digest())
         dilation = float(config["dilation"])
-        plain = emulate(self.program, program.path, settings, dilation=0.0)
+        plain = emulate(self.program, program, settings, dilation=0.0)
         threads = int(plain["threads"])
         check_threads(threads, processors_of(machine))
         _check_own_processors(threads)
-        delayed = emulate(self.program, program.path, settings, dilation=dilation)
+        delayed = emulate(self.program, program, settings, dilation=dilation)
         return _run_of(plain, delayed, machine, dilation=dilation)
 
 

@@ -6,7 +6,6 @@ access of another node is a message there and one back, through stations that ar
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import weakref
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
@@ -109,9 +109,21 @@ def code_of_runtime() -> str:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Compiled:
-    """A program with hooks; what was compiled for it goes with it."""
+    """A program with hooks: a file, or one that has no name any more and goes with its process."""
 
     path: Path
+    descriptor: int | None = None
+
+    def run(self, program: Program, environment: Mapping[str, str]) -> CompletedProcess[str]:
+        """Run it to its end."""
+        is_open = self.descriptor is not None
+        return subprocess.run(
+            [str(self.path), *program.argv],
+            executable=f"/proc/self/fd/{self.descriptor}" if is_open else None,
+            pass_fds=() if self.descriptor is None else (self.descriptor,),
+            cwd=program.folder, env=environment, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=2)
@@ -125,16 +137,18 @@ def compiled(program: Program, digest: str) -> Compiled:  # noqa: ARG001 - a key
     """
     if program.program is not None:
         return Compiled(program.program)
-    folder = tempfile.mkdtemp(prefix="headroom-far-")
-    made = Compiled(Path(folder, "program"))
-    weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
-    compile_hooked(program.sources, output=made.path, flags=program.flags)
+    with tempfile.TemporaryDirectory(prefix="headroom-far-") as folder:
+        path = Path(folder, "program")
+        compile_hooked(program.sources, output=path, flags=program.flags)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    made = Compiled(path, descriptor)
+    weakref.finalize(made, os.close, descriptor)
     return made
 
 
 def emulate(
     program: Program,
-    path: Path,
+    made: Compiled,
     settings: Mapping[str, float],
     *,
     dilation: float,
@@ -146,7 +160,7 @@ def emulate(
     ----------
     program
         Its arguments and its folder.
-    path
+    made
         The program with hooks.
     settings
         As of `settings_of`.
@@ -169,20 +183,17 @@ def emulate(
             _REPORT_VARIABLE: str(report),
         }
         try:
-            done = subprocess.run(
-                [str(path), *program.argv], cwd=program.folder, env=environment, check=False,
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            )  # fmt: skip
+            done = made.run(program, environment)
         except OSError as error:
             raise StudyError(
-                f"{path.name} does not start: {error.strerror}",
+                f"{made.path.name} does not start: {error.strerror}",
                 cure="give the path of a program that compile_hooked built",
             ) from error
-        check_exit(path, done.returncode, done.stderr)
+        check_exit(made.path, done.returncode, done.stderr)
         text = report.read_text(encoding="ascii") if report.exists() else ""
     if not text:
         raise NotHookedError(
-            f"{path.name} was not delayed",
+            f"{made.path.name} was not delayed",
             cure="link it with the runtime of the hooks, and let it end by itself",
         )
     found: dict[str, float] = json.loads(text)

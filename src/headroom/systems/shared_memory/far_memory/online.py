@@ -82,7 +82,7 @@ class FarMemoryOnline:
         machine = simulated.whole_machine(config)
         program = compiled(simulated.program, simulated.digest())
         found = emulate(
-            simulated.program, program.path, settings_of(machine), dilation=1.0, is_virtual=True
+            simulated.program, program, settings_of(machine), dilation=1.0, is_virtual=True
         )
         check_threads(int(found["threads"]), processors_of(machine))
         return Run(values={**spent_of(found, machine), "hooks_s": found["elapsed_s"]})

@@ -140,9 +140,9 @@ def test_far_lines_take_their_number_times_the_far_time(
 def test_threads_really_wait_and_without_delays_access_the_same(folder: Path) -> None:
     system = system_of(folder)
     settings = settings_of(system.simulated.whole_machine(point_of(system)))
-    path = compiled(system.program, system.simulated.digest()).path
+    made = compiled(system.program, system.simulated.digest())
     plain, delayed = (
-        emulate(system.program, path, settings, dilation=dilation) for dilation in (0.0, 2.0)
+        emulate(system.program, made, settings, dilation=dilation) for dilation in (0.0, 2.0)
     )
     assert (plain["run_s"], plain["waited_s"]) == (0.0, 0.0)
     for name in ("misses", "accesses", "threads", "remote_s", "hit_s", "local_s"):
