@@ -3,7 +3,7 @@
 `far_memory` records a program and simulates the recording, which needs a file of all accesses and
 takes about 100 times as long as the program. Here nothing is recorded: the hooks pass each access
 through the caches of the simulated machine, and each thread has a clock that advances by what the
-access would take there. Where threads wait for each other, clocks do too. That takes 10 to 25 times
+access would take there. Where threads wait for each other, clocks do too. That takes about 13 times
 as long as the program, and gives totals without places.
 
 It uses the runtime of `far_memory_emulated` without its waits. So real threads decide who has a
