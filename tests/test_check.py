@@ -65,10 +65,10 @@ def test_a_step_that_hangs_is_ended_with_what_it_started_and_its_output_shown(
     """The grandchild keeps the output open: without its end, reading would not end either."""
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     code = "import subprocess; print('so far'); subprocess.run(['sleep', '600'])"
-    hangs = Step(name="h", argv=[sys.executable, "-c", code], limit_s=2.0)
+    hangs = Step(name="h", argv=[sys.executable, "-c", code], limit_s=6.0)
     assert run_all([[[hangs], [step("a", "")]]]) == {"h": "failed", "a": "passed"}
     said = capsys.readouterr().out
-    assert "== h\nso far\n   ended after 2 s: it hangs (failed)\n" in said
+    assert "== h\nso far\n   ended after 6 s: it hangs (failed)\n" in said
 
 
 def test_what_nobody_imports_by_name_has_the_tests_of_its_folder() -> None:
