@@ -189,7 +189,7 @@ def _hand_over_s(points: Sequence[SourcePoint], lines: int) -> float:
     ]
     if not found:
         raise FitError(
-            f"no {lines} lines at once were handed over between processors",
+            f"no hand-over between processors with lines = {lines} was measured",
             cure='name an experiment of memory_probe with kind = "hand_over" and '
             f"lines = [1, {lines}] in `from`",
         )

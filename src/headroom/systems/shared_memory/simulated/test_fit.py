@@ -143,8 +143,16 @@ def without(kind: Callable[[SourcePoint], bool]) -> list[SourcePoint]:
     ("points", "message", "cure"),
     [
         (without(lambda one: one.experiment == "native"), "0 runs of a program", "by ="),
-        (without(lambda one: one.experiment == "way"), "no 1 lines at once", "hand_over"),
-        (without(lambda one: one.config.get("lines") == 8), "no 8 lines at once", "lines = "),
+        (
+            without(lambda one: one.experiment == "way"),
+            "hand-over between processors with lines = 1",
+            "hand_over",
+        ),
+        (
+            without(lambda one: one.config.get("lines") == 8),
+            "hand-over between processors with lines = 8",
+            "lines = ",
+        ),
         (without(lambda one: one.config.get("chains") == 8), "8 chases at once", "chains = "),
         (without(lambda one: one.experiment == "probe"), "0 sizes of a chase", "measure"),
     ],
