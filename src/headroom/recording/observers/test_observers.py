@@ -28,6 +28,7 @@ def burn(of_s, clock=time.thread_time):
 def used():
     children = getrusage(RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
+print("started", flush=True)
 input()
 before = used()
 burn(0.6)
@@ -54,6 +55,9 @@ def worker() -> Iterator["subprocess.Popen[str]"]:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         ) as process,
     ):  # fmt: skip
+        # What its start costs is no part of its work.
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
         yield process
         process.kill()
 

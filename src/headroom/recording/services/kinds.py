@@ -175,7 +175,8 @@ _DEBIAN = {
     "HAProxy": "haproxy",
     "MariaDB": "mariadb-server-core and mariadb-client-core",
 }
-_PLAIN_MARIADB = ("--no-defaults", "--datadir={folder}/data")
+# A server that starts removes the temporary tables of all servers that share its folder for them.
+_PLAIN_MARIADB = ("--no-defaults", "--datadir={folder}/data", "--tmpdir={folder}")
 
 
 def _user_of_mariadb() -> list[str]:

@@ -5,6 +5,7 @@ database log one operation, and replaces the entry's name and GUID by the load's
 """
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -20,12 +21,18 @@ _NUMBER = re.compile(r"\$(\d+)")
 _GUID = re.compile(r"(?<=')[0-9a-f]{32}(?=')")
 _OWN = ("alter system", "select pg_reload_conf")
 _LATER = re.compile(r"^(begin|start transaction|commit)\b", re.IGNORECASE)
+_TRIES = 100
+_PAUSE_S = 0.05
+"""Operations by which the log must show their statements, and the time between two of them."""
 
 
 def statements_of(
-    connection: Connection, log: Path, operate: Callable[[], object], *, new_prefix: str
+    connection: Connection, log: Path, operate: Callable[[str], object], *, new_prefix: str
 ) -> list[str]:
     """Return the statements of one operation, without those that begin and end a transaction.
+
+    The sessions of a database learn of a setting some time after it was made, each by itself. So
+    the operation is repeated until two in a row leave the same statements.
 
     Parameters
     ----------
@@ -34,34 +41,44 @@ def statements_of(
     log
         Its log.
     operate
-        Carries the operation out by way of the catalogue.
+        Carries the operation out by way of the catalogue; it gets the beginning of the name of an
+        entry that it inserts, which is new each time.
     new_prefix
-        Beginning of the name of an inserted entry.
+        With what those beginnings begin.
 
     Raises
     ------
     EnvironmentUnfitError
-        The log shows no statement that names the entry.
+        The log shows no statement that names the entry, or never the same statements twice.
     """
     connection.rows("alter system set log_statement = 'all'")
     connection.rows("select pg_reload_conf()")
+    before: list[str] = []
     try:
-        begun = log.stat().st_size
-        operate()
-        with log.open("rb") as file:
-            file.seek(begun)
-            text = file.read().decode(errors="replace")
+        for number in range(_TRIES):
+            begun = log.stat().st_size
+            operate(f"{new_prefix}{number}-")
+            with log.open("rb") as file:
+                file.seek(begun)
+                found = _of_entry(file.read().decode(errors="replace"), new_prefix)
+            if found and found == before:
+                return found
+            before = found
+            time.sleep(_PAUSE_S)
     finally:
         connection.rows("alter system reset log_statement")
         connection.rows("select pg_reload_conf()")
+    raise EnvironmentUnfitError(
+        "the database's log does not show the catalogue's statements",
+        cure="take a PostgreSQL that logs `execute` with its parameters",
+    )
+
+
+def _of_entry(text: str, new_prefix: str) -> list[str]:
+    """Return the statements of a log that may be repeated; empty if none names the entry."""
     found = [general(one, new_prefix) for one in logged(text)]
     kept = [one for one in found if not _LATER.match(one) and not one.startswith(_OWN)]
-    if not any("{name}" in one for one in kept):
-        raise EnvironmentUnfitError(
-            "the database's log does not show the catalogue's statements",
-            cure="take a PostgreSQL that logs `execute` with its parameters",
-        )
-    return kept
+    return kept if any("{name}" in one for one in kept) else []
 
 
 def logged(text: str) -> list[str]:

@@ -104,8 +104,7 @@ class Measuring:
         with _connected(words) as connection:
             found = {}
             for operation in _OPERATIONS:
-                job = probe_job(address=address, operation=operation, new_prefix=_PROBE)
-                operate = partial(_load, [job])
+                operate = partial(_operate, address, operation)
                 found[operation] = statements_of(connection, log, operate, new_prefix=_PROBE)
             commit_count(connection)
         with _connected(words, DATABASE) as connection:
@@ -227,6 +226,10 @@ class Measuring:
 def _load(jobs: list[dict[str, Any]]) -> dict[str, Any]:
     with LoadPrograms([str(companion(LOAD)), "--wait", "-"], jobs) as programs:
         return programs.run()
+
+
+def _operate(address: str, operation: str, new_prefix: str) -> None:
+    _load([probe_job(address=address, operation=operation, new_prefix=new_prefix)])
 
 
 @contextmanager

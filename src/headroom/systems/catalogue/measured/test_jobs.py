@@ -1,11 +1,16 @@
 """Jobs: every client of every process is another one, and the database's log gives the SQL."""
 
+from contextlib import nullcontext
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
+from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.system import Value
-from headroom.systems.catalogue.measured.direct import general, logged
+from headroom.recording.observers.postgres import Connection
+from headroom.systems.catalogue.measured import direct
+from headroom.systems.catalogue.measured.direct import general, logged, statements_of
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs
 from headroom.systems.catalogue.measured.parameters import PARAMETERS, line_names
 
@@ -102,3 +107,55 @@ def test_ten_thousand_clients_share_two_lines() -> None:
     targets = [job["target"] for job in jobs(clients=10_000, processes=2, rtt_s=0.3)]
     addresses = [target["address"] for target in targets if isinstance(target, dict)]
     assert addresses == ["127.0.0.1:1", "127.0.0.1:2"]
+
+
+class Settings(Connection):
+    """Connected to nothing."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def rows(self, query: str) -> list[list[str]]:
+        """Remember what the database is told."""
+        self.told.append(query)
+        return []
+
+
+INSERT = "LOG:  execute s1: INSERT VALUES ('{0}0-0')\n"
+LINKED = "LOG:  execute s2: UPDATE dir SET last = '{0}0-0'\n"
+
+
+@pytest.mark.parametrize(
+    ("operations", "statements"),
+    [
+        pytest.param(
+            ["", "", LINKED, INSERT + LINKED, INSERT + LINKED],
+            ["INSERT VALUES ('{name}')", "UPDATE dir SET last = '{name}'"],
+            id="sessions learn of the setting one after the other",
+        ),
+        pytest.param(["", "LOG:  statement: COMMIT\n"], None, id="no entry is named"),
+        pytest.param([LINKED, INSERT], None, id="others come each time"),
+    ],
+)
+def test_the_log_counts_once_all_sessions_write_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    operations: list[str],
+    statements: list[str] | None,
+) -> None:
+    monkeypatch.setattr(direct, "_PAUSE_S", 0.0)
+    log = tmp_path / "log"
+    log.write_text(INSERT.format("probe-before-"))
+    coming = cycle(operations)
+    names: list[str] = []
+
+    def operate(prefix: str) -> None:
+        names.append(prefix)
+        with log.open("a") as file:
+            file.write(next(coming).format(prefix))
+
+    settings = Settings()
+    with pytest.raises(EnvironmentUnfitError) if statements is None else nullcontext():
+        assert statements_of(settings, log, operate, new_prefix="probe-") == statements
+    assert len({*names}) == len(names), "no entry is inserted twice"
+    assert settings.told[-2:] == ["alter system reset log_statement", "select pg_reload_conf()"]

@@ -56,7 +56,9 @@ fn start() -> Option<Server> {
         "--user={}",
         std::env::var("USER").unwrap_or_else(|_| "root".to_owned())
     );
-    let words = ["--no-defaults", &data, &user, "--skip-test-db"];
+    // A server that starts removes the temporary tables of all servers that share its folder for them.
+    let temporary = format!("--tmpdir={}", folder.display());
+    let words = ["--no-defaults", &data, &user, &temporary, "--skip-test-db"];
     let mut argv = vec![install.display().to_string()];
     argv.extend(words.map(str::to_owned));
     argv.push("--auth-root-authentication-method=normal".to_owned());
@@ -68,6 +70,7 @@ fn start() -> Option<Server> {
             "--no-defaults",
             &data,
             &user,
+            &temporary,
             &socket,
             "--bind-address=127.0.0.1",
         ];
