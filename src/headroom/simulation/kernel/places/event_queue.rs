@@ -19,6 +19,7 @@
 
 use std::hint::select_unpredictable;
 
+use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::time::SimTime;
 
 /// Bits of an entry that hold the leaf; the sequence number has the other 40 of the low half.
@@ -36,6 +37,15 @@ const FIRST_LEAVES: usize = 2;
 
 /// Both halves of no event: later than every event.
 const NOTHING: u64 = u64::MAX;
+
+/// Levels of a large tree that the processor's first cache does not hold.
+const FETCHED_LEVELS: u32 = 2;
+/// How many events come before the one that is fetched.
+const EVENTS_AHEAD: u32 = 64;
+/// Events that were fetched last.
+const FETCHED: usize = 8;
+/// How many events lie between the fetch of one and the uses of what was fetched.
+const STAGES: [usize; 4] = [2, 4, 6, 7];
 
 /// Who continues with an event, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +68,11 @@ pub struct EventQueue {
     vacant: Vec<u32>,
     /// Leaf of the event taken last, if nothing has replaced it, or [`NO_LEAF`].
     taken: u32,
+    /// Leaf of the event taken before, in a large model.
+    before: u32,
+    /// Leaves that were fetched, and which of them was last.
+    fetched: [u32; FETCHED],
+    turn: usize,
     scheduled_count: u64,
 }
 
@@ -81,6 +96,9 @@ impl Default for EventQueue {
             resumes: Vec::new(),
             vacant: Vec::new(),
             taken: NO_LEAF,
+            before: 0,
+            fetched: [0; FETCHED],
+            turn: 0,
             scheduled_count: 0,
         }
     }
@@ -149,20 +167,29 @@ impl EventQueue {
         (self.climb)(&mut self.tree, leaf, NOTHING, NOTHING);
     }
 
-    /// Iterate over who continues soon after the event just taken, in no order.
+    /// Let the cache fetch an event before which about [`EVENTS_AHEAD`] come, and the beginning of
+    /// its way to the root; return who continues with four fetched before, the last one first.
     ///
-    /// They lost against it last on the way to the root; the next event is mostly one of them.
-    #[inline]
-    pub fn soon(&self) -> impl Iterator<Item = Resume> {
-        let nodes = &self.tree.nodes;
+    /// At the leaf of the event before, which was the first of all, comes a later one now. So the
+    /// first event in its part of the leaves, one of [`EVENTS_AHEAD`], has just become so, and was
+    /// not fetched yet.
+    #[inline(always)]
+    pub fn look_ahead(&mut self) -> [Resume; 4] {
         let leaf_count = self.tree.leaf_count();
-        let own = leaf_count + leaf_of(nodes[1].1) as usize;
-        // The ancestors of its leaf right below the root and below that: nodes 2 to 3 and 4 to 7.
         let depth = leaf_count.ilog2();
-        let levels = depth.saturating_sub(2)..depth;
-        levels.rev().filter_map(move |level| {
-            let low = nodes[(own >> level) ^ 1].1;
-            (low != NOTHING).then(|| self.resumes[leaf_of(low) as usize])
+        let part = depth.saturating_sub(EVENTS_AHEAD.ilog2());
+        let before = std::mem::replace(&mut self.before, self.taken);
+        let low = self.tree.nodes[(leaf_count + before as usize) >> part].1;
+        let leaf = if low == NOTHING { 0 } else { leaf_of(low) };
+        cache::fetch(&self.resumes[leaf as usize]);
+        for level in 0..FETCHED_LEVELS {
+            cache::fetch(&self.tree.nodes[(leaf_count + leaf as usize) >> level]);
+        }
+        self.turn = (self.turn + 1) % FETCHED;
+        self.fetched[self.turn] = leaf;
+        STAGES.map(|before| {
+            let leaf = self.fetched[(self.turn + FETCHED - before) % FETCHED];
+            self.resumes[leaf as usize]
         })
     }
 
@@ -207,7 +234,8 @@ impl Tree {
     /// Double the leaves.
     fn grow(&mut self) {
         let count = self.leaf_count();
-        let mut wider = vec![(NOTHING, NOTHING); 4 * count];
+        let mut wider = cache::roomy(4 * count);
+        wider.resize(4 * count, (NOTHING, NOTHING));
         wider[2 * count..3 * count].copy_from_slice(&self.nodes[count..]);
         for node in (1..2 * count).rev() {
             wider[node] = earlier(wider[2 * node], wider[2 * node + 1]);
@@ -235,14 +263,18 @@ fn climb_in(leaf_count: usize) -> Climb {
         14 => climb::<16384, 32768>,
         15 => climb::<32768, 65536>,
         16 => climb::<65536, 131_072>,
+        17 => climb::<131_072, 262_144>,
+        18 => climb::<262_144, 524_288>,
+        19 => climb::<524_288, 1_048_576>,
+        20 => climb::<1_048_576, 2_097_152>,
         _ => climb_far,
     }
 }
 
 /// Climb in a tree of `LEAVES` leaves, and `NODES` nodes, twice as many.
 ///
-/// A function of its own, with a number of levels that the compiler knows: otherwise it turns the
-/// selections back into branches, of which a third are predicted wrongly.
+/// A function of its own, with loops of a few levels that the compiler unrolls: otherwise it turns
+/// the selections back into branches, of which a third are predicted wrongly.
 #[inline(never)]
 fn climb<const LEAVES: usize, const NODES: usize>(
     tree: &mut Tree,
@@ -254,10 +286,17 @@ fn climb<const LEAVES: usize, const NODES: usize>(
         unreachable!("a tree of {LEAVES} leaves has {NODES} nodes");
     };
     let mut node = LEAVES | (leaf as usize & (LEAVES - 1));
-    for _ in 0..LEAVES.ilog2() {
+    let mut step = || {
         nodes[node] = (time, low);
         (time, low) = earlier((time, low), nodes[node ^ 1]);
         node >>= 1;
+    };
+    let levels = const { LEAVES.ilog2() };
+    for _ in 0..levels / 2 {
+        step();
+    }
+    for _ in 0..levels - levels / 2 {
+        step();
     }
     nodes[1] = (time, low);
 }
@@ -300,8 +339,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
+    use rand::RngExt;
 
     use super::*;
+    use crate::simulation::kernel::random::stream;
 
     /// What a test does with a queue.
     #[derive(Clone, Copy, Debug)]
@@ -368,16 +409,29 @@ mod tests {
     }
 
     #[test]
-    fn the_event_after_the_current_one_is_among_those_that_come_soon() {
-        for after in 1..4 {
-            let mut queue = EventQueue::default();
-            for job in 0..4 {
-                let time = if job == after { 1 } else { 2 * u64::from(job) };
-                queue.schedule(SimTime::from_ticks(time), who(job));
-            }
-            assert_eq!(queue.take(), Some((SimTime::ZERO, who(0))));
-            assert!(queue.soon().any(|one| one == who(after)));
+    fn most_events_of_a_large_model_are_fetched_before_they_are_taken() {
+        const JOBS: u32 = 1000;
+        let mut stream = stream::open(1, 2);
+        let mut delay = || stream.random_range(1..1_000_000);
+        let mut queue = EventQueue::default();
+        let mut is_fetched = [false; JOBS as usize];
+        let (mut fetched, mut taken) = (0, 0);
+        for job in 0..JOBS {
+            queue.schedule(SimTime::from_ticks(delay()), who(job));
         }
+        for event in 0..20_000 {
+            let (now, next) = queue.take().expect("each event is followed by another one");
+            if event > JOBS {
+                taken += 1;
+                fetched += u32::from(is_fetched[next.job as usize]);
+            }
+            is_fetched[next.job as usize] = false;
+            let [.., last] = queue.look_ahead();
+            is_fetched[last.job as usize] = true;
+            queue.schedule(now.after(delay()).expect("far below the range"), next);
+        }
+        // The others came within the few events that a fetch takes.
+        assert!(fetched > taken * 8 / 10, "{fetched} of {taken}");
     }
 
     #[test]

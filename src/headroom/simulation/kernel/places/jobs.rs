@@ -17,6 +17,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::places::event_queue::{JOB_LIMIT, NO_LEAF};
 use crate::simulation::kernel::time::SimTime;
 
@@ -204,6 +205,16 @@ impl Jobs {
             attributes: Vec::new(),
             initial,
         }
+    }
+
+    /// Make room for `count` jobs, or as many as there may be.
+    pub fn make_room(&mut self, count: usize) {
+        let count = count.min(JOB_LIMIT as usize);
+        let mut slots = cache::roomy(count);
+        slots.append(&mut self.slots);
+        self.slots = slots;
+        self.vacancies.extras.reserve_exact(count);
+        self.stacks.values.reserve_exact(count * self.stacks.stride);
     }
 
     /// Start a job at position `at`; None if there are too many.
@@ -514,6 +525,12 @@ impl Fifo {
     #[inline]
     pub const fn first(&self) -> Option<u32> {
         if self.len == 0 { None } else { Some(self.head) }
+    }
+
+    /// Return the last job.
+    #[inline]
+    pub const fn last(&self) -> Option<u32> {
+        if self.len == 0 { None } else { Some(self.tail) }
     }
 
     /// Append `job`.

@@ -14,13 +14,62 @@ pub const EXACT: u32 = 128;
 /// Bins for each factor of two beyond.
 const BINS_PER_OCTAVE: u32 = EXACT / 2;
 
-/// Time (ticks) by bin; bins beyond the end are empty.
-pub type Times = Vec<u64>;
+/// Time (ticks) by bin of all rows of stations, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    ticks: Vec<u64>,
+    /// Where each row ends; its bins beyond are empty.
+    ends: Vec<usize>,
+}
+
+impl Times {
+    /// Add the bins of a station, in two parts, to the last row, which has not ended.
+    pub fn add(&mut self, near: &[u64], far: &[u64]) {
+        let first = self.ends.last().copied().unwrap_or(0);
+        let held = self.ticks.len() - first;
+        if held == 0 {
+            self.ticks.extend_from_slice(near);
+            self.ticks.extend_from_slice(far);
+            return;
+        }
+        if held < near.len() + far.len() {
+            self.ticks.resize(first + near.len() + far.len(), 0);
+        }
+        let bins = self.ticks[first..].iter_mut();
+        for (ticks, more) in bins.zip(near.iter().chain(far)) {
+            *ticks += more;
+        }
+    }
+
+    /// End the last row.
+    pub fn end_row(&mut self) {
+        let first = self.ends.last().copied().unwrap_or(0);
+        // In a large model, most stations never have as many jobs as there are bins.
+        let used = self.ticks[first..].iter().rposition(|&ticks| ticks > 0);
+        self.ticks.truncate(first + used.map_or(0, |last| last + 1));
+        self.ends.push(self.ticks.len());
+    }
+
+    fn row(&self, row: usize) -> &[u64] {
+        let first = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.ticks[first..self.ends[row]]
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let mut sum = Self::default();
+        for row in 0..self.ends.len() {
+            sum.add(self.row(row), &[]);
+            sum.add(other.row(row), &[]);
+            sum.end_row();
+        }
+        sum
+    }
+}
 
 /// The closed segments of all rows of stations.
 #[derive(Clone, Debug)]
 pub struct Segments {
-    closed: Vec<(SimTime, Vec<Times>)>,
+    closed: Vec<(SimTime, Times)>,
     width: u64,
     next: u64,
 }
@@ -53,7 +102,8 @@ impl Segments {
     }
 
     /// Close the current segment, which has spent `times` at the stations.
-    pub fn close(&mut self, now: SimTime, completion_count: u64, times: Vec<Times>) {
+    pub fn close(&mut self, now: SimTime, completion_count: u64, mut times: Times) {
+        times.ticks.shrink_to_fit();
         self.closed.push((now, times));
         if self.closed.len() == SEGMENT_LIMIT {
             self.closed = self.closed.chunks(2).map(joined).collect();
@@ -69,9 +119,9 @@ impl Segments {
 
     /// Return the bins in use in `row`.
     pub fn bins(&self, row: usize) -> Bins {
-        let rows = || self.closed.iter().map(|segment| &segment.1[row]);
-        let longest = rows().map(Vec::len).max().unwrap_or(0);
-        let ticks_of = |times: &Times, bin: usize| times.get(bin).copied().unwrap_or(0);
+        let rows = || self.closed.iter().map(|segment| segment.1.row(row));
+        let longest = rows().map(<[u64]>::len).max().unwrap_or(0);
+        let ticks_of = |times: &[u64], bin: usize| times.get(bin).copied().unwrap_or(0);
         let used: Vec<usize> = (0..longest)
             .filter(|&bin| rows().any(|times| ticks_of(times, bin) > 0))
             .collect();
@@ -85,25 +135,11 @@ impl Segments {
     }
 }
 
-fn joined(pair: &[(SimTime, Vec<Times>)]) -> (SimTime, Vec<Times>) {
-    let sum = pair[1..].iter().fold(pair[0].1.clone(), |sum, (_, more)| {
-        sum.into_iter()
-            .zip(more)
-            .map(|(own, other)| plus(own, other))
-            .collect()
-    });
-    (pair[pair.len() - 1].0, sum)
-}
-
-/// Return both times together.
-pub fn plus(mut own: Times, other: &Times) -> Times {
-    if own.len() < other.len() {
-        own.resize(other.len(), 0);
+fn joined(pair: &[(SimTime, Times)]) -> (SimTime, Times) {
+    match pair {
+        [(_, one), (end, other)] => (*end, one.plus(other)),
+        _ => pair[0].clone(),
     }
-    for (ticks, more) in own.iter_mut().zip(other) {
-        *ticks += more;
-    }
-    own
 }
 
 /// Return the bin of a number of jobs.
@@ -147,16 +183,33 @@ mod tests {
     }
 
     #[test]
+    fn a_row_sums_its_stations_and_ends_with_its_last_time() {
+        let mut times = Times::default();
+        times.add(&[1, 2], &[0]);
+        times.add(&[10, 20], &[30, 0]);
+        times.end_row();
+        times.add(&[0, 0], &[0]);
+        times.end_row();
+        times.add(&[5], &[]);
+        times.end_row();
+        assert_eq!(
+            [0, 1, 2].map(|row| times.row(row)),
+            [&[11, 22, 30][..], &[], &[5]]
+        );
+    }
+
+    #[test]
     fn joined_segments_keep_the_time() {
         let mut segments = Segments::new(1);
         let mut completion_count = 0;
         for segment in 1..=100_u64 {
             completion_count = segments.next();
-            segments.close(
-                SimTime::from_ticks(segment),
-                completion_count,
-                vec![vec![1, segment]],
-            );
+            segments.close(SimTime::from_ticks(segment), completion_count, {
+                let mut times = Times::default();
+                times.add(&[1, segment], &[]);
+                times.end_row();
+                times
+            });
         }
         let bins = segments.bins(0);
         assert_eq!(bins.low, [0, 1]);

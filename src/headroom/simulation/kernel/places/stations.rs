@@ -13,6 +13,8 @@
 )]
 
 use std::collections::BTreeMap;
+use std::iter::repeat;
+use std::ops::AddAssign;
 
 use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Phase, Slots};
@@ -27,6 +29,9 @@ use crate::simulation::kernel::time::SimTime;
 
 /// Numbers of jobs present whose times lie in the station itself.
 const NEAR: usize = 16;
+
+/// Ticks for which products with [`EXACT`] stay below 2^64.
+const SHORT: u64 = u64::MAX / EXACT as u64;
 
 /// Servers with one line, in four cache lines: all that a plain visit touches.
 #[derive(Clone, Debug)]
@@ -59,7 +64,8 @@ struct Rest {
     /// Time (ticks) by bin of the numbers of jobs present from [`NEAR`] on.
     far: Vec<u64>,
     other_classes: Box<[Visits]>,
-    rarer: Box<[RarerVisits]>,
+    /// By class, up to the last one that has any.
+    rarer: Vec<RarerVisits>,
     totals: StationTotals,
 }
 
@@ -180,7 +186,7 @@ impl Station {
             rest: Box::new(Rest {
                 far: Vec::new(),
                 other_classes: vec![Visits::default(); class_count - 1].into(),
-                rarer: vec![RarerVisits::default(); class_count].into(),
+                rarer: Vec::new(),
                 totals: StationTotals::default(),
             }),
             first_class: Visits::default(),
@@ -188,12 +194,30 @@ impl Station {
         }
     }
 
-    /// Let the cache fetch what a plain visit touches.
-    #[inline]
+    /// Let the cache fetch what every plain visit touches.
+    #[inline(always)]
     pub fn fetch(&self) {
         cache::fetch(self);
         cache::fetch(&self.first_class);
-        cache::fetch(&self.near);
+    }
+
+    /// Let it fetch what the next one touches, as many jobs as are present, once all that is there.
+    #[inline(always)]
+    pub fn fetch_times(&self) {
+        match self.near.get(self.present as usize) {
+            Some(bin) => cache::fetch(bin),
+            None => cache::fetch(&self.rest.far),
+        }
+    }
+
+    /// Let it fetch what [`Self::fetch_times`] only led to.
+    #[inline(always)]
+    pub fn fetch_far_times(&self) {
+        if self.present as usize >= NEAR
+            && let Some(bin) = self.rest.far.get(self.present as usize - NEAR)
+        {
+            cache::fetch(bin);
+        }
     }
 
     /// Return the visits of `class`.
@@ -204,19 +228,27 @@ impl Station {
 
     /// Return the rarer statistics of visits of `class`.
     pub fn rarer(&mut self, class: u32) -> &mut RarerVisits {
-        &mut self.rest.rarer[class as usize]
+        let (rarer, class) = (&mut self.rest.rarer, class as usize);
+        if rarer.len() <= class {
+            rarer.resize(class + 1, RarerVisits::NONE);
+        }
+        &mut rarer[class]
     }
 
     /// Iterate over the totals at `now` of the visits of each class, in order.
     pub fn all_visits_at(&self, now: SimTime) -> impl Iterator<Item = VisitTotals> {
         std::iter::once(&self.first_class)
             .chain(&self.rest.other_classes)
-            .zip(&self.rest.rarer)
+            .zip(self.rest.rarer.iter().chain(repeat(&RarerVisits::NONE)))
             .map(move |(visits, rarer)| visits.totals_at(rarer, now))
     }
 
     /// Return the totals at `now` of the visits of all classes together.
     pub fn visits_at(&self, now: SimTime) -> VisitTotals {
+        if self.rest.other_classes.is_empty() {
+            let rarer = self.rest.rarer.first().unwrap_or(&RarerVisits::NONE);
+            return self.first_class.totals_at(rarer, now);
+        }
         self.all_visits_at(now)
             .fold(VisitTotals::default(), |sum, one| sum.plus(&one))
     }
@@ -274,6 +306,15 @@ impl Station {
     pub fn first_fifo(&self) -> Option<u32> {
         match &self.line {
             Line::Fifo(queue) => queue.first(),
+            _ => None,
+        }
+    }
+
+    /// Return who is last in line at such a station.
+    #[inline(always)]
+    pub fn last_fifo(&self) -> Option<u32> {
+        match &self.line {
+            Line::Fifo(queue) => queue.last(),
             _ => None,
         }
     }
@@ -562,45 +603,32 @@ impl Station {
             Some(special) if special.is_bounded => special.held_area,
             Some(_) => return,
         };
-        // From the largest number down, so that additions do: the time spent with n jobs or more
-        // counts once for the nth job and, if there is a server for it, once for the server.
-        let (mut busy_area, mut jobs_area) = (0_u128, 0_u128);
-        let mut so_far = 0;
-        let mut count = |present: usize, ticks: u64| {
-            so_far += ticks;
-            jobs_area += u128::from(so_far);
-            if present <= self.servers as usize {
-                busy_area += u128::from(so_far);
-            }
+        let near = &self.near[..NEAR.min(self.jobs_max as usize + 1)];
+        let far = &self.rest.far[..self.rest.far.len().min(EXACT as usize - NEAR)];
+        let (busy_area, jobs_area) = if self.changed.ticks() < SHORT {
+            let (busy, jobs) = occupied::<u64>(near, far, self.servers);
+            (u128::from(busy), u128::from(jobs))
+        } else {
+            occupied::<u128>(near, far, self.servers)
         };
-        let far = self.rest.far.iter().take(EXACT as usize - NEAR);
-        far.enumerate()
-            .rev()
-            .for_each(|(bin, &ticks)| count(NEAR + bin, ticks));
-        (1..NEAR).rev().for_each(|bin| count(bin, self.near[bin]));
         totals.busy_area += busy_area - held_area;
         totals.blocked_area += held_area;
         totals.jobs_area += jobs_area;
         totals.queue_area += jobs_area - busy_area;
     }
 
-    /// Return the time for each number of jobs present in the segment that ends at `now`.
-    pub fn take_occupancy(&mut self, now: SimTime) -> Times {
+    /// Add the time for each number of jobs present in the segment that ends at `now` to `times`.
+    pub fn take_occupancy(&mut self, now: SimTime, times: &mut Times) {
         self.advance(now);
         let mut totals = self.rest.totals;
         self.settle(&mut totals);
         self.rest.totals = totals;
-        let mut times = [self.near.as_slice(), &self.rest.far].concat();
-        // In a large model, most stations never have as many jobs as there are bins.
-        let used = times.iter().rposition(|&ticks| ticks > 0);
-        times.truncate(used.map_or(0, |last| last + 1));
-        times.shrink_to_fit();
+        times.add(&self.near, &self.rest.far);
         self.near.fill(0);
         self.rest.far.fill(0);
         if let Some(special) = &mut self.special {
             special.held_area = 0;
         }
-        times
     }
 
     /// More jobs are present than ever.
@@ -612,6 +640,30 @@ impl Station {
             self.rest.far.resize(far_count, 0);
         }
     }
+}
+
+/// Return the integrals of the numbers of `servers` taken and of jobs present, from the time for each
+/// number of jobs.
+fn occupied<T: Default + Copy + AddAssign + From<u64>>(
+    near: &[u64],
+    far: &[u64],
+    servers: u32,
+) -> (T, T) {
+    // From the largest number down, so that additions do: the time spent with n jobs or more counts
+    // once for the nth job and, if there is a server for it, once for the server.
+    let (mut busy_area, mut jobs_area, mut so_far) = (T::default(), T::default(), 0);
+    let mut count = |present: usize, ticks: u64| {
+        so_far += ticks;
+        jobs_area += so_far.into();
+        if present <= servers as usize {
+            busy_area += so_far.into();
+        }
+    };
+    let far = far.iter().enumerate().rev();
+    far.for_each(|(bin, &ticks)| count(NEAR + bin, ticks));
+    let near = near.iter().enumerate().skip(1).rev();
+    near.for_each(|(bin, &ticks)| count(bin, ticks));
+    (busy_area, jobs_area)
 }
 
 impl Special {
@@ -700,4 +752,39 @@ fn fifo(line: &mut Line) -> &mut Fifo {
 #[inline]
 pub fn area(count: u32, ticks: u64) -> u128 {
     u128::from(count) * u128::from(ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Oracle: the sums of number times time, as they are defined.
+        #[test]
+        fn areas_follow_from_the_times_in_both_widths(
+            near in prop::collection::vec(0_u64..1 << 50, NEAR),
+            far in prop::collection::vec(0_u64..1 << 50, 0..EXACT as usize - NEAR),
+            servers in 1_u32..40,
+        ) {
+            let area = |limit: u64| -> u128 {
+                let times = (0..).zip(near.iter().chain(&far));
+                times.map(|(n, &ticks): (u64, _)| u128::from(n.min(limit)) * u128::from(ticks)).sum()
+            };
+            let expected = (area(servers.into()), area(u64::MAX));
+            prop_assert_eq!(occupied::<u128>(&near, &far, servers), expected);
+            let (busy, jobs) = occupied::<u64>(&near, &far, servers);
+            prop_assert_eq!((busy.into(), jobs.into()), expected);
+        }
+    }
+
+    #[test]
+    fn a_run_is_short_until_its_areas_may_need_more_bits() {
+        let last = EXACT as usize - NEAR - 1;
+        let mut far = vec![0; last + 1];
+        far[last] = SHORT;
+        let (_, jobs) = occupied::<u64>(&[0; NEAR], &far, 1);
+        assert_eq!(u128::from(jobs), u128::from(EXACT - 1) * u128::from(SHORT));
+    }
 }

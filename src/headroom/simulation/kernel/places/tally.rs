@@ -56,7 +56,7 @@ pub struct Visits {
 }
 
 /// Rarer statistics of the visits of one class to one station.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RarerVisits {
     abandon_count: u64,
     abandon_sum: u128,
@@ -157,6 +157,15 @@ impl Visits {
 }
 
 impl RarerVisits {
+    /// What most stations have of them.
+    pub const NONE: Self = Self {
+        abandon_count: 0,
+        abandon_sum: 0,
+        left_count: 0,
+        left_sum: 0,
+        blocked_sum: 0,
+    };
+
     /// A job that entered at `entered` leaves, not served to the end.
     pub fn abandon(&mut self, now: SimTime, entered: SimTime) {
         self.abandon_count += 1;

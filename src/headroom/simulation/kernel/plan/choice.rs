@@ -1,14 +1,25 @@
 //! Choice of the next step of a job: random, by condition, round robin, shortest queue, by value.
 
+#![allow(
+    clippy::inline_always,
+    reason = "the plain path is one function in the end: a call costs more than what it calls"
+)]
+
 use rand::RngExt;
 
 use crate::simulation::kernel::plan::compile::UNKNOWN;
 use crate::simulation::kernel::plan::expression::Code;
-use crate::simulation::kernel::random::alias::AliasTable;
+use crate::simulation::kernel::random::alias::{AliasTable, Point};
 use crate::simulation::kernel::random::stream::{self, Stream};
 
 /// Cases from which on it pays to prepare the way to the next one.
 const MANY: usize = 256;
+/// Cases that are drawn before they are taken, if there are many.
+const AHEAD: usize = 16;
+/// The last ones of them, of which it is not known yet what they are.
+const UNKNOWN_DRAWS: usize = 4;
+/// The others.
+pub const KNOWN_AHEAD: usize = AHEAD - UNKNOWN_DRAWS - 1;
 
 /// A choice as compiled.
 #[derive(Clone, Debug)]
@@ -64,40 +75,119 @@ pub struct Choice {
     /// The case that comes next, if cases are drawn by probability: it is drawn while nothing
     /// waits for it.
     ahead: u32,
+    /// Instead, if there are many.
+    far_ahead: Option<Box<FarAhead>>,
+}
+
+/// The next cases of a choice among so many that each needs data which no cache holds.
+///
+/// They are drawn in the order in which they are taken, so this changes no result.
+#[derive(Clone, Debug)]
+struct FarAhead {
+    /// Where the table was hit, by the number of the draw.
+    points: [Point; AHEAD],
+    /// Positions of the cases, by the number of the draw.
+    targets: [u32; AHEAD],
+    /// Draws.
+    count: usize,
+}
+
+impl FarAhead {
+    /// Take the next case, and draw one.
+    #[inline]
+    fn next(&mut self, table: &AliasTable, targets: &[u32], stream: &mut Stream) -> u32 {
+        let point = table.throw(stream);
+        table.fetch(point);
+        self.points[self.count % AHEAD] = point;
+        self.count += 1;
+        // The oldest of those whose data had the time to come.
+        let found = self.count.wrapping_sub(UNKNOWN_DRAWS) % AHEAD;
+        self.targets[found] = targets[table.index_at(self.points[found]) as usize];
+        self.targets[self.count % AHEAD]
+    }
 }
 
 impl Choice {
     /// Open the choice for a run with `seed`.
     pub fn new(plan: &ChoicePlan, seed: u64) -> Self {
         let mut stream = stream::open(seed, plan.key);
-        let ahead = match &plan.rule {
-            Rule::Probability(table) => plan.targets[table.draw(&mut stream) as usize],
-            _ => UNKNOWN,
-        };
+        let mut ahead = UNKNOWN;
+        let mut far_ahead = None;
+        match &plan.rule {
+            Rule::Probability(table) if plan.targets.len() >= MANY => {
+                let mut far = FarAhead {
+                    points: [Point::default(); AHEAD],
+                    targets: [UNKNOWN; AHEAD],
+                    count: 0,
+                };
+                for _ in 1..AHEAD {
+                    far.next(table, &plan.targets, &mut stream);
+                }
+                far_ahead = Some(Box::new(far));
+            }
+            Rule::Probability(table) => {
+                ahead = plan.targets[table.draw(&mut stream) as usize];
+            }
+            _ => {}
+        }
         Self {
             targets: plan.targets.clone(),
             rule: plan.rule.clone(),
             stream,
             turn: 0,
             ahead,
+            far_ahead,
         }
     }
 
-    /// Return the case that comes next, if there are so many that preparing the way is worthwhile.
+    /// Return whether there are so many cases that preparing the way to them is worthwhile.
     #[inline]
-    pub fn ahead(&self) -> Option<u32> {
-        (self.targets.len() >= MANY).then_some(self.ahead)
+    pub const fn is_far_ahead(&self) -> bool {
+        self.far_ahead.is_some()
+    }
+
+    /// Return the case that is taken `draws` (1 to [`KNOWN_AHEAD`]) after the last one, if there are
+    /// so many that preparing the way is worthwhile.
+    #[inline]
+    pub fn coming(&self, draws: usize) -> Option<u32> {
+        let far = self.far_ahead.as_ref()?;
+        Some(far.targets[(far.count + draws) % AHEAD])
     }
 
     /// Draw a case by probability; None if the choice follows another rule.
     #[inline]
     pub fn draw(&mut self) -> Option<u32> {
+        if self.is_far_ahead() {
+            Some(self.draw_far_ahead())
+        } else {
+            self.draw_ahead()
+        }
+    }
+
+    /// Draw a case by probability if there are few; None if the choice follows another rule.
+    #[inline(always)]
+    pub fn draw_ahead(&mut self) -> Option<u32> {
         match &self.rule {
             Rule::Probability(table) => {
                 let drawn = self.targets[table.draw(&mut self.stream) as usize];
                 Some(std::mem::replace(&mut self.ahead, drawn))
             }
             _ => None,
+        }
+    }
+
+    /// Draw a case by probability where [`Self::is_far_ahead`].
+    ///
+    /// # Panics
+    ///
+    /// Panics elsewhere: a bug.
+    #[inline(never)]
+    pub fn draw_far_ahead(&mut self) -> u32 {
+        match (&self.rule, &mut self.far_ahead) {
+            (Rule::Probability(table), Some(far)) => {
+                far.next(table, &self.targets, &mut self.stream)
+            }
+            _ => unreachable!("the choice is among few cases"),
         }
     }
 
@@ -204,6 +294,37 @@ mod tests {
 
     fn stations() -> Vec<Target> {
         (0..3).map(Target::Station).collect()
+    }
+
+    #[test]
+    fn cases_come_as_they_are_drawn_and_are_known_before_if_there_are_many() {
+        for count in [2, MANY - 1, MANY, 3 * MANY] {
+            let weights: Vec<f64> = (0..count).map(|case| 1.0 + (case % 7) as f64).collect();
+            let table = AliasTable::new(&weights);
+            let targets: Vec<u32> = (100..).take(count).collect();
+            let mut stream = stream::open(1, 3);
+            let drawn: Vec<u32> = std::iter::repeat_with(|| table.draw(&mut stream))
+                .map(|case| targets[case as usize])
+                .take(1000)
+                .collect();
+            let mut one = Choice::new(
+                &ChoicePlan {
+                    targets,
+                    rule: Rule::Probability(table),
+                    key: 3,
+                },
+                1,
+            );
+            assert_eq!(one.is_far_ahead(), count >= MANY);
+            for (place, &expected) in drawn.iter().enumerate() {
+                assert_eq!(one.draw(), Some(expected));
+                for ahead in 1..=KNOWN_AHEAD {
+                    let coming = drawn.get(place + ahead).copied();
+                    let known = coming.filter(|_| count >= MANY);
+                    assert!(coming.is_none() || one.coming(ahead) == known);
+                }
+            }
+        }
     }
 
     #[test]

@@ -549,6 +549,14 @@ pub struct ClassPlan {
     pub priority: f64,
 }
 
+impl ClassPlan {
+    /// Return how many jobs there are at time zero.
+    pub fn start_count(&self) -> usize {
+        let placed = self.placed.iter().map(|one| one.1 as usize);
+        self.starting as usize + self.initial as usize + placed.sum::<usize>()
+    }
+}
+
 /// An arrival process as compiled.
 #[derive(Clone, Debug)]
 pub struct ProcessPlan {

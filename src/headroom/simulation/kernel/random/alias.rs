@@ -5,6 +5,7 @@
 
 use rand::Rng;
 
+use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::random::stream::Stream;
 
 /// A table from which an index is drawn with one random number.
@@ -18,6 +19,13 @@ pub struct AliasTable {
 struct Cell {
     threshold: u64,
     alias: u32,
+}
+
+/// A place in a cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Point {
+    cell: u32,
+    fraction: u64,
 }
 
 impl AliasTable {
@@ -59,14 +67,32 @@ impl AliasTable {
     /// Draw an index.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u32 {
+        self.index_at(self.throw(stream))
+    }
+
+    /// Draw a point of the table.
+    #[inline]
+    pub fn throw(&self, stream: &mut Stream) -> Point {
         let product = u128::from(stream.next_u64()) * self.cells.len() as u128;
-        let (own, fraction) = high_and_low(product);
-        let cell = self.cells[own as usize];
-        if fraction < cell.threshold {
-            own
+        let (cell, fraction) = high_and_low(product);
+        Point { cell, fraction }
+    }
+
+    /// Return the index at `point`.
+    #[inline]
+    pub fn index_at(&self, point: Point) -> u32 {
+        let cell = self.cells[point.cell as usize];
+        if point.fraction < cell.threshold {
+            point.cell
         } else {
             cell.alias
         }
+    }
+
+    /// Let the cache fetch what [`Self::index_at`] needs.
+    #[inline]
+    pub fn fetch(&self, point: Point) {
+        cache::fetch(&self.cells[point.cell as usize]);
     }
 }
 

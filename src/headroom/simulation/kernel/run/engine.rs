@@ -11,9 +11,10 @@
 use std::collections::VecDeque;
 
 use crate::simulation::kernel::error::{Place, SimulationError};
+use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::places::event_queue::{EVENT_LIMIT, EventQueue, JOB_LIMIT, Resume};
 use crate::simulation::kernel::places::jobs::{Jobs, NO_EVENT, Phase, Role};
-use crate::simulation::kernel::places::occupancy::{self, Segments};
+use crate::simulation::kernel::places::occupancy::{Segments, Times};
 use crate::simulation::kernel::places::pools::Pool;
 use crate::simulation::kernel::places::stations::Station;
 use crate::simulation::kernel::places::tally::{Grid, Requests};
@@ -22,7 +23,7 @@ use crate::simulation::kernel::plan::calls::Calls;
 use crate::simulation::kernel::plan::choice::Choice;
 use crate::simulation::kernel::plan::fuse::fuse;
 use crate::simulation::kernel::plan::mechanism::Mechanism;
-use crate::simulation::kernel::plan::program::{Instruction, Plan, Source};
+use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Plan, Source};
 use crate::simulation::kernel::random::stream;
 use crate::simulation::kernel::run::deadlock::{self, Deadlock};
 use crate::simulation::kernel::run::invariants;
@@ -224,11 +225,14 @@ impl<'plan> Engine<'plan> {
     ) -> Self {
         let class_count = plan.classes.len();
         let scale = snapshot_scale(plan);
-        let mut stations: Vec<Station> = plan
-            .stations
-            .iter()
-            .map(|s| Station::new(s, seed, class_count))
-            .collect();
+        let mut stations = cache::roomy(plan.stations.len());
+        stations.extend(
+            plan.stations
+                .iter()
+                .map(|one| Station::new(one, seed, class_count)),
+        );
+        let mut sources = cache::roomy(plan.sources.len());
+        sources.extend(plan.sources.iter().map(|one| Source::new(one, seed)));
         let mut has_bounded = false;
         for step in steps {
             if let Instruction::UseBounded { station, .. } = *step {
@@ -253,7 +257,7 @@ impl<'plan> Engine<'plan> {
             },
             events: EventQueue::default(),
             ready: VecDeque::new(),
-            sources: plan.sources.iter().map(|s| Source::new(s, seed)).collect(),
+            sources,
             choices: plan.choices.iter().map(|c| Choice::new(c, seed)).collect(),
             arrivals: plan
                 .processes
@@ -299,6 +303,8 @@ impl<'plan> Engine<'plan> {
         for &entry in &plan.controllers {
             self.start_job(entry, 0, Role::Clock)?;
         }
+        let counts = plan.classes.iter().map(ClassPlan::start_count);
+        self.state.jobs.make_room(counts.sum());
         for (index, class) in (0..).zip(&plan.classes) {
             self.start_class(index, class)?;
         }
@@ -391,13 +397,13 @@ impl<'plan> Engine<'plan> {
 
     fn close_segment(&mut self) {
         let State { stations, now, .. } = &mut self.state;
-        let times = self.plan.station_rows.iter().map(|members| {
-            members
-                .map(|index| stations[index].take_occupancy(*now))
-                .reduce(|own, other| occupancy::plus(own, &other))
-                .unwrap_or_default()
-        });
-        let times = times.collect();
+        let mut times = Times::default();
+        for members in self.plan.station_rows.iter() {
+            for index in members {
+                stations[index].take_occupancy(*now, &mut times);
+            }
+            times.end_row();
+        }
         self.segments
             .close(*now, self.state.completion_count, times);
     }

@@ -276,12 +276,13 @@ impl Plain<'_> {
                 }
                 Instruction::Choose { choice } => {
                     let chosen = &mut self.choices[choice as usize];
-                    let Some(target) = chosen.draw() else {
+                    if chosen.is_far_ahead() {
+                        at = self.choose_among_many(choice);
+                        continue;
+                    }
+                    let Some(target) = chosen.draw_ahead() else {
                         return Ok(Walk::At(job, at));
                     };
-                    if let Some(ahead) = chosen.ahead() {
-                        self.fetch(ahead);
-                    }
                     at = target;
                 }
                 Instruction::Jump { to } => at = to,
@@ -347,30 +348,72 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Let the cache fetch the data of a visit whose step is at `at`.
-    #[inline]
-    fn fetch(&self, at: u32) {
-        if let Instruction::UseFifo {
-            station, source, ..
-        } = self.steps[at as usize]
-        {
-            self.stations[station as usize].fetch();
-            cache::fetch(&self.sources[source as usize]);
+    /// Return the station and the source of randomness of the visit at `at`, if it is plain.
+    #[inline(always)]
+    fn visited(&self, at: u32) -> Option<(&Station, &Source)> {
+        match self.steps[at as usize] {
+            Instruction::UseFifo {
+                station, source, ..
+            } => Some((
+                &self.stations[station as usize],
+                &self.sources[source as usize],
+            )),
+            _ => None,
         }
     }
 
-    /// Let the cache fetch what the next events need.
+    /// Let the cache fetch what coming events need, one thing after the other: each when that which
+    /// leads to it had the time to come.
     #[inline]
-    pub(in crate::simulation::kernel) fn look_ahead(&self) {
-        for who in self.events.soon() {
-            cache::fetch(&self.slots[who.job]);
-            self.fetch(who.at);
-            if let Instruction::UseFifo { station, .. } = self.steps[who.at as usize]
-                && let Some(first) = self.stations[station as usize].first_fifo()
-            {
-                cache::fetch(&self.slots[first]);
+    pub(in crate::simulation::kernel) fn look_ahead(&mut self) {
+        let [later, soon, next, first] = self.events.look_ahead();
+        cache::fetch(&self.slots[later.job]);
+        cache::fetch(&self.steps[later.at as usize]);
+        if let Some((station, source)) = self.visited(soon.at) {
+            station.fetch();
+            cache::fetch(source);
+        }
+        if let Some((station, _)) = self.visited(next.at) {
+            station.fetch_times();
+            if let Some(job) = station.first_fifo() {
+                cache::fetch(&self.slots[job]);
             }
         }
+        if let Some((station, _)) = self.visited(first.at) {
+            station.fetch_far_times();
+        }
+    }
+
+    /// Draw where a job goes on at `choice`, which is far ahead, and let the cache fetch what the next
+    /// ones need.
+    #[inline(never)]
+    fn choose_among_many(&mut self, choice: u32) -> u32 {
+        let chosen = &mut self.choices[choice as usize];
+        let target = chosen.draw_far_ahead();
+        let chosen = &self.choices[choice as usize];
+        if let Some(at) = chosen.coming(10) {
+            cache::fetch(&self.steps[at as usize]);
+        }
+        if let Some(at) = chosen.coming(7)
+            && let Some((station, source)) = self.visited(at)
+        {
+            station.fetch();
+            cache::fetch(source);
+        }
+        if let Some(at) = chosen.coming(4)
+            && let Some((station, _)) = self.visited(at)
+        {
+            station.fetch_times();
+            if let Some(last) = station.last_fifo() {
+                cache::fetch(&self.slots[last]);
+            }
+        }
+        if let Some(at) = chosen.coming(2)
+            && let Some((station, _)) = self.visited(at)
+        {
+            station.fetch_far_times();
+        }
+        target
     }
 
     /// Let the program at `entry` be walked, and then from `back` on.

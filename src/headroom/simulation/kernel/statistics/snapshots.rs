@@ -31,6 +31,9 @@ impl Row {
     pub fn extend<const COUNT: usize>(&mut self, cells: [u128; COUNT]) {
         let first = self.low.len();
         self.low.extend(cells.map(|cell| cell as u64));
+        if cells.iter().fold(0, |all, cell| all | cell) >> 64 == 0 {
+            return;
+        }
         for (place, cell) in (first..).zip(cells) {
             let high = (cell >> 64) as u64;
             if high > 0 {
