@@ -36,12 +36,18 @@ def measured(system: CatalogueSystem, **levels: Value) -> Run:
 def test_pairs_connections_and_commits_are_those_of_the_case(
     system: CatalogueSystem, case: int, pairs: int, operation: str
 ) -> None:
-    values = measured(system, case=case, operation=operation, clients=4).values
+    run = measured(system, case=case, operation=operation, clients=4)
+    values = run.values
     assert values["message_pairs_per_op"] == pairs
     assert values["connections_per_op"] == (1.0 if case <= 2 else 0.0)
     assert values["error_count"] == 0.0
-    # A login by a known certificate asks nothing; some operations end after the count.
-    assert 1.0 <= values["commits_per_op"] <= 1.25
+    # The last operation of a client may end after the count. A new connection of the catalogue sets
+    # itself up in two transactions, and looks the certificate up in one; a login by a known
+    # certificate asks nothing.
+    (histogram,) = run.histograms
+    operations = int(histogram.counts.sum())
+    further = round(values["commits_per_op"] * operations) - operations
+    assert 0 <= further <= 4 * (1 if case == 4 else 4)
 
 
 def test_the_processes_of_all_services_are_observed(system: CatalogueSystem) -> None:
