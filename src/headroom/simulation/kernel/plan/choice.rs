@@ -9,7 +9,7 @@ use rand::RngExt;
 
 use crate::simulation::kernel::plan::compile::UNKNOWN;
 use crate::simulation::kernel::plan::expression::Code;
-use crate::simulation::kernel::random::alias::{AliasTable, Point};
+use crate::simulation::kernel::random::alias::{AliasTable, Cell, Point};
 use crate::simulation::kernel::random::stream::{self, Stream};
 
 /// Cases from which on it pays to prepare the way to the next one.
@@ -97,7 +97,6 @@ impl FarAhead {
     #[inline]
     fn next(&mut self, table: &AliasTable, targets: &[u32], stream: &mut Stream) -> u32 {
         let point = table.throw(stream);
-        table.fetch(point);
         self.points[self.count % AHEAD] = point;
         self.count += 1;
         // The oldest of those whose data had the time to come.
@@ -144,6 +143,17 @@ impl Choice {
     #[inline]
     pub const fn is_far_ahead(&self) -> bool {
         self.far_ahead.is_some()
+    }
+
+    /// Return the cell of the last draw, which is not read yet, if there are so many cases.
+    #[inline]
+    pub fn unread(&self) -> Option<&Cell> {
+        match (&self.rule, &self.far_ahead) {
+            (Rule::Probability(table), Some(far)) => {
+                Some(table.cell_at(far.points[(far.count - 1) % AHEAD]))
+            }
+            _ => None,
+        }
     }
 
     /// Return the case that is taken `draws` (1 to [`KNOWN_AHEAD`]) after the last one, if there are

@@ -5,7 +5,6 @@
 
 use rand::Rng;
 
-use crate::simulation::kernel::places::cache;
 use crate::simulation::kernel::random::stream::Stream;
 
 /// A table from which an index is drawn with one random number.
@@ -16,7 +15,7 @@ pub struct AliasTable {
 
 /// Keep the cell's own index below `threshold`, take `alias` otherwise.
 #[derive(Clone, Copy, Debug)]
-struct Cell {
+pub struct Cell {
     threshold: u64,
     alias: u32,
 }
@@ -89,10 +88,10 @@ impl AliasTable {
         }
     }
 
-    /// Let the cache fetch what [`Self::index_at`] needs.
+    /// Return the cell that [`Self::index_at`] reads.
     #[inline]
-    pub fn fetch(&self, point: Point) {
-        cache::fetch(&self.cells[point.cell as usize]);
+    pub fn cell_at(&self, point: Point) -> &Cell {
+        &self.cells[point.cell as usize]
     }
 }
 

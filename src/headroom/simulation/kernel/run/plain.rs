@@ -391,6 +391,9 @@ impl Plain<'_> {
         let chosen = &mut self.choices[choice as usize];
         let target = chosen.draw_far_ahead();
         let chosen = &self.choices[choice as usize];
+        if let Some(cell) = chosen.unread() {
+            cache::fetch(cell);
+        }
         if let Some(at) = chosen.coming(10) {
             cache::fetch(&self.steps[at as usize]);
         }
