@@ -18,7 +18,7 @@ use crate::simulation::kernel::places::jobs::{
     Job, NO_EVENT, Phase, Role, Slots, Stacks, Vacancies,
 };
 use crate::simulation::kernel::places::stations::Station;
-use crate::simulation::kernel::plan::choice::Choice;
+use crate::simulation::kernel::plan::choice::{Choice, KNOWN_AHEAD};
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Source};
 use crate::simulation::kernel::run::engine::{
     Engine, Failure, STEPS_AT_ONE_INSTANT, State, refuse_standstill,
@@ -52,6 +52,11 @@ pub(in crate::simulation::kernel) enum Pause {
     /// An event has ended after which statistics or rare conditions are due.
     Look,
 }
+
+/// How many draws ahead the step of a case among many is fetched, its station, the times at that
+/// station and the last in line, and rarer times: each when that which leads to it is there.
+const DRAWS_AHEAD: [usize; 4] = [10, 7, 4, 2];
+const _: () = assert!(DRAWS_AHEAD[0] <= KNOWN_AHEAD);
 
 /// The parts of a run that plain steps touch.
 pub(in crate::simulation::kernel) struct Plain<'run> {
@@ -384,26 +389,27 @@ impl Plain<'_> {
         }
     }
 
-    /// Draw where a job goes on at `choice`, which is far ahead, and let the cache fetch what the next
-    /// ones need.
+    /// Draw where a job goes on at `choice`, which is among many cases, and let the cache fetch what
+    /// the next jobs there need.
     #[inline(never)]
     fn choose_among_many(&mut self, choice: u32) -> u32 {
         let chosen = &mut self.choices[choice as usize];
         let target = chosen.draw_far_ahead();
+        let [step, station, times, far_times] = DRAWS_AHEAD;
         let chosen = &self.choices[choice as usize];
         if let Some(cell) = chosen.unread() {
             cache::fetch(cell);
         }
-        if let Some(at) = chosen.coming(10) {
+        if let Some(at) = chosen.coming(step) {
             cache::fetch(&self.steps[at as usize]);
         }
-        if let Some(at) = chosen.coming(7)
+        if let Some(at) = chosen.coming(station)
             && let Some((station, source)) = self.visited(at)
         {
             station.fetch();
             cache::fetch(source);
         }
-        if let Some(at) = chosen.coming(4)
+        if let Some(at) = chosen.coming(times)
             && let Some((station, _)) = self.visited(at)
         {
             station.fetch_times();
@@ -411,7 +417,7 @@ impl Plain<'_> {
                 cache::fetch(&self.slots[last]);
             }
         }
-        if let Some(at) = chosen.coming(2)
+        if let Some(at) = chosen.coming(far_times)
             && let Some((station, _)) = self.visited(at)
         {
             station.fetch_far_times();

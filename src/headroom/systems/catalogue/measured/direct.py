@@ -44,7 +44,7 @@ def statements_of(
         Carries the operation out by way of the catalogue; it gets the beginning of the name of an
         entry that it inserts, which is new each time.
     new_prefix
-        With what those beginnings begin.
+        What all those beginnings have in common.
 
     Raises
     ------
