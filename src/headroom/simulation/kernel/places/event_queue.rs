@@ -167,11 +167,11 @@ impl EventQueue {
         (self.climb)(&mut self.tree, leaf, NOTHING, NOTHING);
     }
 
-    /// Let the cache fetch an event before which about [`EVENTS_AHEAD`] come, and the beginning of
+    /// Let the cache fetch an event before which about `EVENTS_AHEAD` come, and the beginning of
     /// its way to the root; return who continues with four fetched before, the last one first.
     ///
     /// At the leaf of the event before, which was the first of all, comes a later one now. So the
-    /// first event in its part of the leaves, one of [`EVENTS_AHEAD`], has just become so, and was
+    /// first event in its part of the leaves, one of `EVENTS_AHEAD`, has just become so, and was
     /// not fetched yet.
     #[inline(always)]
     pub fn look_ahead(&mut self) -> [Resume; 4] {
