@@ -210,6 +210,11 @@ def _conditions(machine: Mapping[str, Value]) -> tuple[tuple[bool, str, str], ..
             "give both the same value",
         ),
         (
+            int(machine["l2_bytes"]) > 0 or int(machine["l3_bytes"]) == 0,
+            "the third level takes what leaves the second, and there is none",
+            "give l2_bytes a size, or use l3_bytes = 0",
+        ),
+        (
             int(machine["nodes"]) > 1,
             "on a machine of one node no memory is far",
             "use nodes = 2 or more",

@@ -23,9 +23,9 @@ from headroom.systems.shared_memory.hook.build import RUNTIME, NotHookedError, c
 
 SETTINGS = (
     "nodes", "cpus", "is_interleaved", "line_bytes", "l1_sets", "l1_ways", "l2_sets", "l2_ways",
-    "cache_sets", "cache_ways", "posted_writes", "compute_ns", "near_ns", "local_read_ns",
-    "local_write_ns", "hit_read_ns", "hit_write_ns", "far_ns", "posted_ns", "barrier_ns", "lock_ns",
-    "dilation", "is_virtual",
+    "l3_sets", "l3_ways", "cache_sets", "cache_ways", "posted_writes", "compute_ns", "near_ns",
+    "last_ns", "local_read_ns", "local_write_ns", "hit_read_ns", "hit_write_ns", "far_ns",
+    "posted_ns", "barrier_ns", "lock_ns", "dilation", "is_virtual",
 )  # fmt: skip
 """Numbers of the runtime in the order of `hook/runtime/emulation.h`."""
 _SETTINGS_VARIABLE = "HEADROOM_FAR"
@@ -80,9 +80,12 @@ def settings_of(machine: Mapping[str, Value]) -> dict[str, float]:
     def sets(level: str) -> float:
         return float(machine[f"{level}_bytes"]) // (line * float(machine[f"{level}_ways"]))
 
-    same = ("nodes", "cpus", "line_bytes", "l1_ways", "l2_ways", "cache_ways", "posted_writes")
+    same = (
+        "nodes", "cpus", "line_bytes", "l1_ways", "l2_ways", "l3_ways", "cache_ways",
+        "posted_writes",
+    )  # fmt: skip
     times = (
-        "near", "local_read", "local_write", "hit_read", "hit_write", "barrier", "lock"
+        "near", "last", "local_read", "local_write", "hit_read", "hit_write", "barrier", "lock"
     )  # fmt: skip
     instruction_s = float(machine["instruction_s"])
     return {
@@ -91,6 +94,7 @@ def settings_of(machine: Mapping[str, Value]) -> dict[str, float]:
         "is_interleaved": float(machine["placement"] == "interleave"),
         "l1_sets": sets("l1"),
         "l2_sets": sets("l2"),
+        "l3_sets": sets("l3"),
         "cache_sets": sets("cache") if has_cache else 0.0,
         "compute_ns": instruction_s * float(machine["instructions_per_access"]) * 1e9,
         "posted_ns": float(machine["posted_write_s"]) * 1e9,

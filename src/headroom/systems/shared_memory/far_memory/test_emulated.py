@@ -30,8 +30,8 @@ from headroom.systems.shared_memory.hook.build import (
     compile_hooked,
 )
 
-LINES, TURNS = 65_536, 2
-"""Lines (64 B) of the first program, twice as many as the second level of a processor has."""
+LINES, TURNS = 131_072, 2
+"""Lines (64 B) of the first program, twice as many as the caches of a processor have."""
 READS = f"""
 #include <pthread.h>
 enum {{ LINES = {LINES}, LINES_PER_PAGE = 64, TURNS = {TURNS} }};
@@ -108,6 +108,18 @@ def run_of(system: FarMemoryEmulated, **config: Value) -> Run:
     point = point_of(system, **config)
     system.check_point(point)
     return system.run(point, seed=1)
+
+
+def test_a_third_level_answers_what_has_left_the_second(folder: Path) -> None:
+    """It has room for all lines: each comes back from it in the second turn."""
+    system = system_of(folder)
+    without = run_of(system, l3_bytes=0).values
+    found = run_of(system, l3_bytes=16 * 1024 * 1024).values
+    assert (without["misses"], found["misses"]) == (LINES, LINES)
+    assert (without["hit_s"] > 0, found["hit_s"]) == (True, 0)
+    last_s = float(system.simulated.whole_machine(point_of(system))["last_s"])
+    more_s = 2 * (found["compute_s"] - without["compute_s"])
+    assert more_s == pytest.approx(LINES * last_s, rel=1e-6)
 
 
 def test_the_runtime_takes_the_numbers_in_the_order_of_its_header() -> None:
@@ -208,6 +220,7 @@ def test_the_simulator_has_the_same_answer(folder: Path, *, cache: bool) -> None
         ("cxl_pool", {"nodes": 32}, "32 processors on 32 nodes"),
         ("cxl_pool", {"nodes": 1}, "no memory is far"),
         ("cxl_pool", {"l1_bytes": 50_000}, "whole sets"),
+        ("cxl_pool", {"l2_bytes": 0}, "takes what leaves the second"),
     ],
 )
 def test_what_cannot_be_emulated_is_refused_with_a_cure(

@@ -124,12 +124,13 @@ def test_clocks_advance_by_what_threads_would_wait(folder: Path, config: dict[st
     assert online["run_s"] == pytest.approx(delayed["run_s"], rel=0.02)
 
 
+@pytest.mark.parametrize("l3_bytes", [0, 65_536])
 @pytest.mark.parametrize("machine", ["two_socket", "cxl_pool"])
-def test_the_simulator_has_the_same_answer(folder: Path, machine: str) -> None:
+def test_the_simulator_has_the_same_answer(folder: Path, machine: str, l3_bytes: int) -> None:
     """Caches so small that each level, the other node and the own memory all have work."""
     argv = ("2",)
     small: dict[str, Value] = {
-        "l1_bytes": 4096, "l1_ways": 8, "l2_bytes": 65_536, "l2_ways": 8
+        "l1_bytes": 4096, "l1_ways": 8, "l2_bytes": 65_536, "l2_ways": 8, "l3_bytes": l3_bytes
     }  # fmt: skip
     online = run_of(FarMemoryOnline.load(setup_of(machine, *argv), base=folder), **small).values
     setup = FarMemorySetup(sources=("mixed.c",), machine=machine, argv=argv)

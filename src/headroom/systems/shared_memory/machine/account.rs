@@ -31,6 +31,8 @@ pub struct Account {
     pub counts: [u64; KINDS],
     /// Accesses that the second level of the processor's caches answered.
     pub near: u64,
+    /// Accesses that their third level answered.
+    pub last: u64,
     /// Accesses of shared memory whose home is another node, wherever they were answered.
     pub to_others: u64,
     /// Lines that were given up for others.
@@ -49,6 +51,7 @@ impl Account {
     pub fn first_level_misses(&self) -> u64 {
         let beyond = [Spent::Private, Spent::Local, Spent::Hit, Spent::Remote];
         self.near
+            + self.last
             + beyond
                 .iter()
                 .map(|&kind| self.counts[kind as usize])

@@ -25,7 +25,7 @@ pub enum Keeps {
     Coherent,
 }
 
-/// Caches of each processor: a first level, and a second one if it has bytes.
+/// Caches of each processor: a first level, and a second and a third one if they have bytes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorSpec {
@@ -39,6 +39,11 @@ pub struct ProcessorSpec {
     pub l2_bytes: u64,
     /// Ways of the second level.
     pub l2_ways: u32,
+    /// Size (B) of the processor's part of the last level, which takes what leaves the second one;
+    /// 0 without it.
+    pub l3_bytes: u64,
+    /// Ways of it.
+    pub l3_ways: u32,
     /// Lines of shared memory that they keep.
     pub keeps: Keeps,
 }
@@ -56,9 +61,20 @@ impl ProcessorSpec {
                 self.line_bytes
             ));
         }
-        let levels = [("first", self.l1_bytes, self.l1_ways)];
-        let second = (self.l2_bytes > 0).then_some(("second", self.l2_bytes, self.l2_ways));
-        for (level, bytes, ways) in levels.into_iter().chain(second) {
+        if self.l3_bytes > 0 && self.l2_bytes == 0 {
+            return Err(
+                "a third level without a second one, whose lines it would take: describe the \
+                 second level, or give l3_bytes = 0"
+                    .into(),
+            );
+        }
+        let levels = [
+            ("first", self.l1_bytes, self.l1_ways),
+            ("second", self.l2_bytes, self.l2_ways),
+            ("third", self.l3_bytes, self.l3_ways),
+        ];
+        let is_there = |level: &(&str, u64, u32)| level.0 == "first" || level.1 > 0;
+        for (level, bytes, ways) in levels.into_iter().filter(is_there) {
             let sets = bytes / self.line_bytes / u64::from(ways.max(1));
             let whole = sets * self.line_bytes * u64::from(ways) == bytes;
             if ways == 0 || !whole || !sets.is_power_of_two() {
@@ -136,17 +152,13 @@ impl Level {
         (old != EMPTY).then_some(old)
     }
 
-    /// Remove a line; return whether it was there.
-    fn remove(&mut self, line: u64) -> bool {
+    /// Remove a line; return its entry if it was there.
+    fn remove(&mut self, line: u64) -> Option<u64> {
         let set = self.set(line);
-        let found = set.iter().position(|entry| entry >> FLAG_BITS == line);
-        if let Some(way) = found {
-            set[way..].rotate_left(1);
-            if let Some(last) = set.last_mut() {
-                *last = EMPTY;
-            }
-        }
-        found.is_some()
+        let way = set.iter().position(|entry| entry >> FLAG_BITS == line)?;
+        let entry = std::mem::replace(&mut set[way], EMPTY);
+        set[way..].rotate_left(1);
+        Some(entry)
     }
 }
 
@@ -162,6 +174,8 @@ pub struct Processor<'p> {
     line_bits: u32,
     first: Level,
     second: Option<Level>,
+    /// What has left the second one.
+    third: Option<Level>,
     recorder: Recorder,
     /// Shared lines written in this phase.
     written: Vec<u64>,
@@ -178,8 +192,8 @@ impl<'p> Processor<'p> {
     /// Return a processor of a node with empty caches.
     pub fn new(spec: &ProcessorSpec, placement: &'p Placement, node: u8, is_on_card: bool) -> Self {
         let is_own_safe = spec.keeps == Keeps::UntilBarrier && !is_on_card;
-        let second =
-            (spec.l2_bytes > 0).then(|| Level::new(spec.l2_bytes, spec.l2_ways, spec.line_bytes));
+        let further =
+            |bytes, ways| (bytes > 0).then(|| Level::new(bytes, ways, spec.line_bytes));
         Self {
             placement,
             node,
@@ -187,7 +201,8 @@ impl<'p> Processor<'p> {
             keeps: spec.keeps,
             line_bits: spec.line_bytes.trailing_zeros(),
             first: Level::new(spec.l1_bytes, spec.l1_ways, spec.line_bytes),
-            second,
+            second: further(spec.l2_bytes, spec.l2_ways),
+            third: further(spec.l3_bytes, spec.l3_ways),
             recorder: Recorder::default(),
             written: Vec::new(),
             fetched: Vec::new(),
@@ -269,29 +284,65 @@ impl<'p> Processor<'p> {
             self.recorder.near();
             entry |= *known & DIRTY;
         } else {
-            self.fill(line, is_shared);
+            match self.third.as_mut().and_then(|level| level.remove(line)) {
+                Some(known) => {
+                    self.recorder.last();
+                    entry |= known & DIRTY;
+                }
+                None => self.fill(line, is_shared),
+            }
             if let Some(old) = self.second.as_mut().and_then(|level| level.insert(entry)) {
-                self.drop_entry(old);
+                self.leave_second(old);
             }
         }
         if let Some(old) = self.first.insert(entry)
             && old & DIRTY != 0
         {
-            match self
-                .second
-                .as_mut()
-                .and_then(|level| level.find(old >> FLAG_BITS))
-            {
-                Some(known) => *known |= DIRTY,
-                None => self.drop_entry(old),
-            }
+            self.leave_first(old);
         }
+    }
+
+    /// A line that was written leaves the first level.
+    fn leave_first(&mut self, old: u64) {
+        let line = old >> FLAG_BITS;
+        let second = self.second.as_mut().and_then(|level| level.find(line));
+        let known = match second {
+            Some(known) => Some(known),
+            None => self.third.as_mut().and_then(|level| level.peek(line)),
+        };
+        match known {
+            Some(known) => *known |= DIRTY,
+            None => self.drop_entry(old),
+        }
+    }
+
+    /// A line leaves the second level, for the third if there is one.
+    fn leave_second(&mut self, old: u64) {
+        let dropped = match &mut self.third {
+            Some(third) => third.insert(old),
+            None => Some(old),
+        };
+        if let Some(dropped) = dropped {
+            self.drop_entry(dropped);
+        }
+    }
+
+    fn levels(&self) -> impl Iterator<Item = &Level> {
+        std::iter::once(&self.first)
+            .chain(&self.second)
+            .chain(&self.third)
+    }
+
+    fn levels_mut(&mut self) -> impl Iterator<Item = &mut Level> {
+        std::iter::once(&mut self.first)
+            .chain(&mut self.second)
+            .chain(&mut self.third)
     }
 
     /// Return whether a look at all entries is as cheap as one at the lines fetched.
     fn has_fetched_many(&self) -> bool {
-        let second = self.second.as_ref().map_or(0, |level| level.entries.len());
-        self.fetched.len() >= self.first.entries.len() + second
+        let entries: usize = self.levels().map(|level| level.entries.len()).sum();
+        self.fetched.len() >= entries
     }
 
     fn fill(&mut self, line: u64, is_shared: bool) {
@@ -340,14 +391,13 @@ impl<'p> Processor<'p> {
     /// Write shared lines back, and drop them.
     fn flush(&mut self) {
         if self.has_fetched_many() {
-            let levels = std::iter::once(&self.first).chain(&self.second);
-            let entries = levels.flat_map(|level| &level.entries);
+            let entries = self.levels().flat_map(|level| &level.entries);
             let shared = entries.filter(|entry| **entry != EMPTY && **entry & SHARED != 0);
             self.fetched = shared.map(|entry| entry >> FLAG_BITS).collect();
         }
         let mut dirty = Vec::new();
-        for &line in &self.fetched {
-            for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+        for line in std::mem::take(&mut self.fetched) {
+            for level in self.levels_mut() {
                 let Some(entry) = level.peek(line) else {
                     continue;
                 };
@@ -357,7 +407,6 @@ impl<'p> Processor<'p> {
                 *entry = EMPTY;
             }
         }
-        self.fetched.clear();
         dirty.sort_unstable();
         dirty.dedup();
         for line in dirty {
@@ -376,7 +425,7 @@ impl<'p> Processor<'p> {
 
     /// Keep a line, but announce its next write.
     pub fn clean_line(&mut self, line: u64) {
-        for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
+        for level in self.levels_mut() {
             if let Some(entry) = level.peek(line) {
                 *entry &= !DIRTY;
             }
@@ -386,8 +435,8 @@ impl<'p> Processor<'p> {
     /// Drop a line that another processor writes; return whether it was there.
     pub fn drop_line(&mut self, line: u64) -> bool {
         let mut was_there = false;
-        for level in std::iter::once(&mut self.first).chain(self.second.as_mut()) {
-            was_there |= level.remove(line);
+        for level in self.levels_mut() {
+            was_there |= level.remove(line).is_some();
         }
         was_there
     }
@@ -474,6 +523,8 @@ mod tests {
             l1_ways: 2,
             l2_bytes: 512,
             l2_ways: 4,
+            l3_bytes: 0,
+            l3_ways: 1,
             keeps,
         }
     }
@@ -488,6 +539,21 @@ mod tests {
         accesses.collect()
     }
 
+    #[test]
+    fn a_third_level_needs_a_second_one() {
+        let with = |l2_bytes, l3_bytes| ProcessorSpec {
+            l2_bytes,
+            l3_bytes,
+            ..spec(Keeps::Coherent)
+        };
+        assert_eq!(with(512, 1024).check(), Ok(()));
+        assert_eq!(with(0, 0).check(), Ok(()));
+        let error = with(0, 1024).check().expect_err("no level before");
+        assert!(error.contains("l3_bytes = 0"), "{error}");
+        let error = with(512, 96).check().expect_err("three sets");
+        assert!(error.contains("a third level of 96 B"), "{error}");
+    }
+
     proptest! {
         /// A phase of few lines ends by a look at these, one of many by a look at all entries.
         #[test]
@@ -497,9 +563,11 @@ mod tests {
                 1..4,
             ),
             pages in 1_u64..4,
+            l3_bytes in prop::sample::select(vec![0_u64, 256, 1024]),
         ) {
             let placement = Placement::new(2, [Some(0), Some(1), None, Some(1)]);
-            let mut processor = Processor::new(&spec(Keeps::UntilBarrier), &placement, 0, true);
+            let spec = ProcessorSpec { l3_bytes, l3_ways: 2, ..spec(Keeps::UntilBarrier) };
+            let mut processor = Processor::new(&spec, &placement, 0, true);
             for accesses in phases {
                 let (mut used, mut written) = (BTreeSet::new(), BTreeSet::new());
                 for (word, is_write) in accesses {
@@ -515,12 +583,56 @@ mod tests {
                 let (words, _) = processor.end_phase();
                 prop_assert_eq!(lines(&words, false), used);
                 prop_assert_eq!(lines(&words, true), written);
-                let levels = [Some(&processor.first), processor.second.as_ref()];
-                for level in levels.into_iter().flatten() {
+                for level in processor.levels() {
                     let mut entries = level.entries.iter();
                     prop_assert!(entries.all(|entry| *entry == EMPTY || entry & SHARED == 0));
                 }
             }
+        }
+
+        /// Levels of one set each, the first of one line: a level answers the accesses whose number
+        /// of other lines since the last one is below its lines and those of the levels before.
+        /// (Reads: what is written back counts as used.)
+        #[test]
+        fn a_third_level_adds_its_lines_to_those_of_the_second(
+            lines in prop::collection::vec(0_u64..24, 1..400),
+            second in 1_u32..8,
+            third in prop::sample::select(vec![0_u32, 1, 2, 5, 8]),
+        ) {
+            let placement = Placement::new(1, [None]);
+            let spec = ProcessorSpec {
+                l1_bytes: LINE,
+                l1_ways: 1,
+                l2_bytes: u64::from(second) * LINE,
+                l2_ways: second,
+                l3_bytes: u64::from(third) * LINE,
+                l3_ways: third,
+                ..spec(Keeps::Coherent)
+            };
+            let mut processor = Processor::new(&spec, &placement, 0, false);
+            let (mut stack, mut expected) = (Vec::new(), [0_u64; 3]);
+            for &line in &lines {
+                processor.access(line * LINE, 8, false);
+                let distance = stack.iter().position(|one| *one == line);
+                match distance {
+                    Some(0) => {}
+                    Some(other) if other < second as usize => expected[0] += 1,
+                    Some(other) if other < (second + third) as usize => expected[1] += 1,
+                    _ => expected[2] += 1,
+                }
+                stack.retain(|one| *one != line);
+                stack.insert(0, line);
+            }
+            let mut found = [0_u64; 3];
+            for word in processor.end_phase().0 {
+                match Action::of(word) {
+                    Action::Near(count) => found[0] += count,
+                    Action::Last(count) => found[1] += count,
+                    Action::Private(count) => found[2] += count,
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(found, expected);
         }
     }
 }

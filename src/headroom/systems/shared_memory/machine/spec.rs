@@ -42,6 +42,8 @@ pub struct TimesSpec {
     pub instruction_s: f64,
     /// An access that the second level of the processor's caches answers.
     pub near_s: f64,
+    /// An access that their third level answers.
+    pub last_s: f64,
     /// An access of private memory.
     pub private_s: f64,
     /// A read of shared memory whose home is this node.
@@ -116,6 +118,7 @@ pub const PACKET_BYTES: u64 = 64;
 pub struct Times {
     pub instruction: Time,
     pub near: Time,
+    pub last: Time,
     pub private: Time,
     pub local: [Time; 2],
     pub hit: [Time; 2],
@@ -200,6 +203,7 @@ impl MachineSpec {
         Times {
             instruction: picoseconds(of.instruction_s),
             near: picoseconds(of.near_s),
+            last: picoseconds(of.last_s),
             private: picoseconds(of.private_s),
             local: [picoseconds(of.local_read_s), picoseconds(of.local_write_s)],
             hit: [picoseconds(of.hit_read_s), picoseconds(of.hit_write_s)],

@@ -33,6 +33,7 @@ fn machine(nodes: u8, protocol: ProtocolName) -> MachineSpec {
         times: TimesSpec {
             instruction_s: 1e-9,
             near_s: 5e-9,
+            last_s: 0.0,
             private_s: 10e-9,
             local_read_s: 900e-9,
             local_write_s: 800e-9,

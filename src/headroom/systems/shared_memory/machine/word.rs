@@ -3,7 +3,7 @@
 //! | bits | access | else |
 //! | --- | --- | --- |
 //! | 62, 63 | 0 read, 1 write | 2 |
-//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock, 3 near, 4 private, 5 post, 6 to 8 await |
+//! | 56 to 61 | bytes - 1 | 0 compute, 1 lock, 2 unlock, 3 near, 4 private, 5 post, 6 to 8 await, 9 last |
 //! | 48 to 55 | instructions before | |
 //! | 0 to 47 | address | instructions, the lock's number, accesses, or posts (20 to 47) and signal |
 
@@ -55,6 +55,8 @@ pub enum Action {
     Unlock(u64),
     /// Accesses that the second level of the processor's caches answers.
     Near(u64),
+    /// Accesses that its part of the last level answers.
+    Last(u64),
     /// Accesses of private memory.
     Private(u64),
     /// Gives a signal, after all its node's posted writes.
@@ -90,6 +92,7 @@ impl Action {
             (_, 3) => Self::Near(value),
             (_, 4) => Self::Private(value),
             (_, 5) => Self::Post(value as u32),
+            (_, 9) => Self::Last(value),
             (_, what) => Self::Await {
                 signal: value as u32 & (SIGNALS_END - 1),
                 posts: (value >> SIGNAL_BITS) as u32,
@@ -109,8 +112,10 @@ pub struct Recorder {
     words: Vec<u64>,
     /// Instructions since the last word.
     instructions: u64,
-    /// Accesses since then that need no address: see [`Action::Near`] and [`Action::Private`].
+    /// Accesses since then that need no address: see [`Action::Near`], [`Action::Last`] and
+    /// [`Action::Private`].
     near: u64,
+    last: u64,
     private: u64,
 }
 
@@ -140,6 +145,12 @@ impl Recorder {
     #[inline]
     pub fn near(&mut self) {
         self.near += 1;
+    }
+
+    /// Note an access that the processor's part of the last level answers.
+    #[inline]
+    pub fn last(&mut self) {
+        self.last += 1;
     }
 
     /// Note an access of private memory.
@@ -192,6 +203,7 @@ impl Recorder {
         let counts = [
             (0, &mut self.instructions),
             (3, &mut self.near),
+            (9, &mut self.last),
             (4, &mut self.private),
         ];
         for (what, count) in counts {
@@ -225,6 +237,7 @@ mod tests {
             (0..1000_u64).prop_map(Action::Lock),
             (0..1000_u64).prop_map(Action::Unlock),
             Just(Action::Near(1)),
+            Just(Action::Last(1)),
             Just(Action::Private(1)),
             (0..super::SIGNALS_END).prop_map(Action::Post),
             (0..super::SIGNALS_END, 0..=super::MOST_POSTS, 0..3_usize).prop_map(
@@ -237,16 +250,17 @@ mod tests {
         ]
     }
 
-    /// Returns the actions with an address or a lock, and the sums of instructions, near and private
-    /// accesses.
-    fn summary(actions: impl Iterator<Item = Action>) -> (Vec<Action>, [u64; 3]) {
-        let mut total = [0; 3];
+    /// Returns the actions with an address or a lock, and the sums of instructions and of near,
+    /// private and last accesses.
+    fn summary(actions: impl Iterator<Item = Action>) -> (Vec<Action>, [u64; 4]) {
+        let mut total = [0; 4];
         let mut rest = Vec::new();
         for action in actions {
             match action {
                 Action::Compute(count) => total[0] += count,
                 Action::Near(count) => total[1] += count,
                 Action::Private(count) => total[2] += count,
+                Action::Last(count) => total[3] += count,
                 Action::Access {
                     address,
                     bytes,
@@ -280,6 +294,7 @@ mod tests {
                     Action::Lock(lock) => recorder.lock(lock),
                     Action::Unlock(lock) => recorder.unlock(lock),
                     Action::Near(_) => recorder.near(),
+                    Action::Last(_) => recorder.last(),
                     Action::Private(_) => recorder.private(),
                     Action::Post(signal) => recorder.post(signal),
                     Action::Await { signal, posts, sync } => recorder.wait(signal, posts, sync),

@@ -12,15 +12,18 @@ from headroom.experiment.protocol.system import Parameter, Value
 MACHINES = Path(__file__).parent / "machines"
 """Folder of the machines that come with Headroom."""
 TIMES = (
-    "instruction_s", "near_s", "private_s", "local_read_s", "local_write_s", "hit_read_s",
-    "hit_write_s", "request_s", "reply_s", "posted_write_s", "controller_s", "memory_s",
-    "crossing_s", "hop_s", "link_bytes_per_s", "bus_bytes_per_s", "barrier_s", "lock_s",
+    "instruction_s", "near_s", "last_s", "private_s", "local_read_s", "local_write_s",
+    "hit_read_s", "hit_write_s", "request_s", "reply_s", "posted_write_s", "controller_s",
+    "memory_s", "crossing_s", "hop_s", "link_bytes_per_s", "bus_bytes_per_s", "barrier_s",
+    "lock_s",
 )  # fmt: skip
 """Times and rates."""
+_LEVELS = ("l1_bytes", "l1_ways", "l2_bytes", "l2_ways", "l3_bytes", "l3_ways")
 FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(TIMES, float),
-    **dict.fromkeys(("cpus", "address_bits", "l1_ways", "l2_ways", "cpu_line_bytes"), int),
-    **dict.fromkeys(("main_bytes", "shared_bytes", "l1_bytes", "l2_bytes"), int),
+    **dict.fromkeys(("cpus", "address_bits", "cpu_line_bytes"), int),
+    **dict.fromkeys(("main_bytes", "shared_bytes"), int),
+    **dict.fromkeys(_LEVELS, int),
     **dict.fromkeys(("line_bytes", "cache_bytes", "cache_ways", "posted_writes"), int),
     **dict.fromkeys(("incoming_queue", "outgoing_queue"), int),
     **dict.fromkeys(("on_card", "index_has_home"), bool),
@@ -74,7 +77,7 @@ def setup_json(config: Mapping[str, Value]) -> bytes:
     }
     processor = {
         "line_bytes": config["cpu_line_bytes"],
-        **{name: config[name] for name in ("l1_bytes", "l1_ways", "l2_bytes", "l2_ways", "keeps")},
+        **{name: config[name] for name in (*_LEVELS, "keeps")},
     }
     return msgspec.json.encode(
         {

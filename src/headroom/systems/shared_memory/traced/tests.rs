@@ -39,6 +39,7 @@ fn setup(protocol: ProtocolName, keeps: Keeps, placement: PlacementName) -> Setu
             times: TimesSpec {
                 instruction_s: 1e-9,
                 near_s: 5e-9,
+                last_s: 0.0,
                 private_s: 90e-9,
                 local_read_s: 90e-9,
                 local_write_s: 90e-9,
@@ -63,6 +64,8 @@ fn setup(protocol: ProtocolName, keeps: Keeps, placement: PlacementName) -> Setu
             l1_ways: 2,
             l2_bytes: 4096,
             l2_ways: 4,
+            l3_bytes: 0,
+            l3_ways: 1,
             keeps,
         },
         placement,

@@ -305,6 +305,8 @@ void headroom_begin_emulated(uint32_t id) {
                                     (uint64_t)headroom_setting[L1_WAYS]),
         .second = headroom_new_level((uint64_t)headroom_setting[L2_SETS],
                                      (uint64_t)headroom_setting[L2_WAYS]),
+        .third = headroom_new_level((uint64_t)headroom_setting[L3_SETS],
+                                    (uint64_t)headroom_setting[L3_WAYS]),
     };
     own->near = &headroom_self.near;
     *own->near = (struct near){
@@ -351,6 +353,7 @@ void headroom_end_emulated(void) {
     headroom_own = NULL;
     headroom_free_level(&own->first);
     headroom_free_level(&own->second);
+    headroom_free_level(&own->third);
     munmap(own->fronts, fronts_bytes());
     headroom_plain_free(own);
 }

@@ -18,11 +18,14 @@ enum setting {
     L1_WAYS,
     L2_SETS, /* 0: no second level */
     L2_WAYS,
+    L3_SETS, /* what leaves the second level; 0: nothing */
+    L3_WAYS,
     CACHE_SETS, /* of the cache of far lines of a node; 0: none */
     CACHE_WAYS,
     POSTED_WRITES,
     COMPUTE_NS, /* of an access, with its instructions */
     NEAR_NS,
+    LAST_NS,
     LOCAL_READ_NS,
     LOCAL_WRITE_NS,
     HIT_READ_NS,
@@ -61,6 +64,7 @@ struct emulated {
     unsigned node;
     struct level first;
     struct level second;
+    struct level third; /* lines that have left the second */
     uint64_t page_number; /* of `page`, the last one used */
     struct page *page;
     double owed_ns[SPENT_KINDS]; /* not yet waited for */

@@ -95,6 +95,18 @@ static uint64_t use(const struct level *level, uint64_t tag) {
     return use_in(level, set_of(level, tag), tag);
 }
 
+/* Take the line out of its set; false if it is not there. */
+static bool take_out(const struct level *level, uint64_t tag) {
+    uint64_t *tags = level->tags + set_of(level, tag) * level->ways, way = 0;
+    while (way < level->ways && tags[way] != tag)
+        way++;
+    if (way == level->ways)
+        return false;
+    memmove(tags + way, tags + way + 1, (level->ways - way - 1) * sizeof *tags);
+    tags[level->ways - 1] = 0;
+    return true;
+}
+
 /* Return the slot of a page, an empty one if it has none yet. */
 static struct page **slot_of(uint64_t number) {
     uint64_t at = number * 0x9e3779b97f4a7c15u >> 32;
@@ -275,9 +287,17 @@ static void bring(struct emulated *own, struct page *page, struct line *line, ui
     bool was_first = use_in(&own->first, set, tag) == tag;
     if (is_held && was_first)
         return;
-    bool was_second = own->second.sets != 0 && use(&own->second, tag) == tag;
-    if (is_held && was_second) {
+    uint64_t left = own->second.sets != 0 ? use(&own->second, tag) : 0;
+    if (is_held && left == tag) {
         headroom_owe(own, COMPUTE, headroom_setting[NEAR_NS]);
+        return;
+    }
+    /* The second level gave a line up for this one: the third takes it. */
+    bool was_third = own->third.sets != 0 && left != tag && take_out(&own->third, tag);
+    if (own->third.sets != 0 && left != tag && left != 0)
+        use(&own->third, left);
+    if (is_held && was_third) {
+        headroom_owe(own, COMPUTE, headroom_setting[LAST_NS]);
         return;
     }
     share(line, own->near->holder);

@@ -111,6 +111,13 @@ impl<L> Cpu<L> {
         self.account.times[kind as usize] += time;
         self.account.counts[kind as usize] += count;
     }
+
+    /// Spend time in further levels of the own caches: the processor's own work, as the first is.
+    #[inline]
+    fn spend_in_caches(&mut self, time: Time) {
+        self.clock += time;
+        self.account.times[Spent::Compute as usize] += time;
+    }
 }
 
 /// A machine in action.
@@ -344,11 +351,12 @@ impl<'p, P: Protocol> Engine<'p, P> {
                     cpu.spend(Spent::Compute, count, self.times.instruction);
                 }
                 Action::Near(count) => {
-                    // The processor's own work, as the first level is.
-                    let time = count * self.times.near;
-                    cpu.clock += time;
-                    cpu.account.times[Spent::Compute as usize] += time;
+                    cpu.spend_in_caches(count * self.times.near);
                     cpu.account.near += count;
+                }
+                Action::Last(count) => {
+                    cpu.spend_in_caches(count * self.times.last);
+                    cpu.account.last += count;
                 }
                 Action::Private(count) => cpu.spend(Spent::Private, count, self.times.private),
                 Action::Lock(lock) => {
