@@ -6,11 +6,15 @@
 
 use serde::Deserialize;
 
+use super::recency::Recency;
+
 /// A way without a line.
-const EMPTY: u64 = u64::MAX;
+pub(super) const EMPTY: u64 = u64::MAX;
 const DIRTY: u64 = 1;
 const PREFETCHED: u64 = 2;
-const FLAG_BITS: u32 = 2;
+pub(super) const FLAG_BITS: u32 = 2;
+/// Ways from which on one set is a list with an index, see [`Recency`].
+const MANY_WAYS: u32 = 24;
 
 /// Who is displaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -60,6 +64,8 @@ pub struct Cache {
     replacement: Replacement,
     /// Line and flags of each way, set by set; for LRU and FIFO the youngest first.
     entries: Vec<u64>,
+    /// The ways instead, if they are one set of many, for LRU.
+    recency: Option<Recency>,
     /// Bits of the trees, set by set.
     trees: Vec<u64>,
     random: u64,
@@ -81,6 +87,7 @@ impl Cache {
                 "tree_plru needs a power of two of ways, at most 64, not {ways}"
             ));
         }
+        let is_list = replacement == Replacement::Lru && set_count == 1 && ways >= MANY_WAYS;
         let entry_count = usize::try_from(set_count * u64::from(ways))
             .map_err(|_| "the cache is too large".to_owned())?;
         Ok(Self {
@@ -88,7 +95,8 @@ impl Cache {
             set_count,
             mask: set_count.is_power_of_two().then(|| set_count - 1),
             replacement,
-            entries: vec![EMPTY; entry_count],
+            entries: vec![EMPTY; if is_list { 0 } else { entry_count }],
+            recency: is_list.then(|| Recency::new(ways)),
             trees: if is_tree {
                 vec![0; entry_count / ways as usize]
             } else {
@@ -100,7 +108,7 @@ impl Cache {
 
     /// Return the number of lines that fit.
     pub fn line_count(&self) -> u64 {
-        self.entries.len() as u64
+        self.set_count * self.ways as u64
     }
 
     #[inline]
@@ -118,6 +126,12 @@ impl Cache {
     /// Use `line`; with `is_write` it becomes dirty.
     #[inline]
     pub fn look_up(&mut self, line: u64, is_write: bool) -> Found {
+        if let Some(recency) = &mut self.recency {
+            return match recency.look_up(line) {
+                Some(entry) => found(std::mem::replace(entry, used(*entry, is_write))),
+                None => Found::Miss,
+            };
+        }
         let set = self.set_of(line);
         let first = set * self.ways;
         let ways = &mut self.entries[first..first + self.ways];
@@ -125,28 +139,24 @@ impl Cache {
             return Found::Miss;
         };
         let before = ways[way];
-        let entry = (before & !PREFETCHED) | u64::from(is_write);
+        let entry = used(before, is_write);
         match self.replacement {
-            Replacement::Lru => {
-                ways.copy_within(0..way, 1);
-                ways[0] = entry;
-            }
+            Replacement::Lru => push(&mut ways[..=way], entry),
             Replacement::TreePlru => {
                 ways[way] = entry;
                 point_away(&mut self.trees[set], self.ways, way);
             }
             Replacement::Fifo | Replacement::Random => ways[way] = entry,
         }
-        if before & PREFETCHED == 0 {
-            Found::Hit
-        } else {
-            Found::Prefetched
-        }
+        found(before)
     }
 
     /// Return whether `line` is here, without using it.
     #[inline]
     pub fn holds(&self, line: u64) -> bool {
+        if let Some(recency) = &self.recency {
+            return recency.holds(line);
+        }
         let first = self.set_of(line) * self.ways;
         let ways = &self.entries[first..first + self.ways];
         ways.iter().any(|entry| entry >> FLAG_BITS == line)
@@ -156,16 +166,18 @@ impl Cache {
     #[inline]
     pub fn insert(&mut self, line: u64, is_dirty: bool, is_prefetch: bool) -> Option<Evicted> {
         debug_assert!(!self.holds(line), "line {line} is here already");
-        let set = self.set_of(line);
-        let first = set * self.ways;
         let flags = u64::from(is_dirty) * DIRTY + u64::from(is_prefetch) * PREFETCHED;
         let entry = line << FLAG_BITS | flags;
+        if let Some(recency) = &mut self.recency {
+            return evicted(recency.insert(entry));
+        }
+        let set = self.set_of(line);
+        let first = set * self.ways;
         let way = match self.replacement {
             Replacement::Lru | Replacement::Fifo => {
                 let ways = &mut self.entries[first..first + self.ways];
                 let last = ways[self.ways - 1];
-                ways.copy_within(0..self.ways - 1, 1);
-                ways[0] = entry;
+                push(ways, entry);
                 return evicted(last);
             }
             Replacement::TreePlru => self.empty_way(first).unwrap_or_else(|| self.pointed(set)),
@@ -179,6 +191,9 @@ impl Cache {
 
     /// Take `line` out; return it if it was here.
     pub fn remove(&mut self, line: u64) -> Option<Evicted> {
+        if let Some(recency) = &mut self.recency {
+            return evicted(recency.remove(line)?);
+        }
         let first = self.set_of(line) * self.ways;
         let ways = &mut self.entries[first..first + self.ways];
         let way = ways.iter().position(|entry| entry >> FLAG_BITS == line)?;
@@ -220,6 +235,30 @@ impl Cache {
     }
 }
 
+/// Put an entry before the others, of which the last one goes.
+#[inline]
+fn push(ways: &mut [u64], entry: u64) {
+    // Sets are short: a call that moves memory would cost more than this.
+    let mut moved = entry;
+    for way in ways {
+        std::mem::swap(way, &mut moved);
+    }
+}
+
+/// Return an entry after a use.
+const fn used(entry: u64, is_write: bool) -> u64 {
+    (entry & !PREFETCHED) | is_write as u64
+}
+
+/// Return what a use found, from the entry before it.
+const fn found(entry: u64) -> Found {
+    if entry & PREFETCHED == 0 {
+        Found::Hit
+    } else {
+        Found::Prefetched
+    }
+}
+
 fn evicted(entry: u64) -> Option<Evicted> {
     (entry != EMPTY).then_some(Evicted {
         line: entry >> FLAG_BITS,
@@ -240,6 +279,8 @@ fn point_away(tree: &mut u64, ways: usize, way: usize) {
 
 #[cfg(test)]
 mod tests {
+    use rand::RngExt;
+
     use super::*;
 
     fn misses(cache: &mut Cache, lines: &[u64]) -> usize {
@@ -314,6 +355,37 @@ mod tests {
             assert!(gone.is_dirty && !cache.holds(0) && cache.holds(2) && cache.holds(1));
             assert_eq!(cache.remove(0), None);
             assert_eq!(cache.insert(4, false, false), None);
+        }
+    }
+
+    /// The definition, against a list of the same ways.
+    #[test]
+    fn a_set_of_many_ways_does_what_a_list_does() {
+        let mut random = crate::simulation::kernel::random::stream::open(1, 2);
+        for ways in [MANY_WAYS, 48] {
+            let mut many = Cache::new(1, ways, Replacement::Lru).expect("sound");
+            assert!(many.recency.is_some());
+            let mut plain = Cache {
+                entries: vec![EMPTY; ways as usize],
+                recency: None,
+                ..many.clone()
+            };
+            for _ in 0..20_000 {
+                let line = random.random_range(0..u64::from(ways) * 3 / 2);
+                match random.random_range(0..8) {
+                    0 => assert_eq!(many.remove(line), plain.remove(line)),
+                    chosen => {
+                        let is_write = chosen == 1;
+                        let result = many.look_up(line, is_write);
+                        assert_eq!(result, plain.look_up(line, is_write));
+                        if result == Found::Miss {
+                            let gone = many.insert(line, is_write, chosen == 2);
+                            assert_eq!(gone, plain.insert(line, is_write, chosen == 2));
+                        }
+                    }
+                }
+                assert_eq!(many.holds(line), plain.holds(line));
+            }
         }
     }
 

@@ -5,4 +5,5 @@ pub mod counts;
 pub mod hierarchy;
 pub mod machine;
 pub mod prefetch;
+mod recency;
 pub mod tlb;
