@@ -36,6 +36,8 @@ class Draft:
     title: tuple[Span, ...]
     caption: str
     experiment: str
+    is_section: bool = False
+    """Whether a system adds it: the answer to a question of its layer."""
 
 
 def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> Iterator[Draft]:
@@ -58,7 +60,7 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
         result, answer.experiment or (answer.figure.experiment if answer.figure else "")
     )
     with_sections = [one for one in result.experiments if one.sections]
-    for experiment in with_sections:
+    for experiment in sorted(with_sections, key=lambda one: one.name != answer.experiment):
         title = f"{experiment.title.rstrip('.')}." if len(with_sections) > 1 else ""
         for place, section in enumerate(experiment.sections):
             figure = fallback(partial(section_of, section), lambda _: None)
@@ -69,6 +71,7 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
                     title=(Span(section.title),),
                     caption=" ".join(filter(None, [title, section.caption])),
                     experiment=experiment.name,
+                    is_section=True,
                 )
 
 

@@ -166,8 +166,16 @@ def _without_repetition(
             title=(Span(draft.question),) if _text(draft.title) in said else draft.title,
             caption="" if draft.caption in captions else draft.caption,
         )
-        for draft in drafts[:MOST_PANELS]
+        for draft in _those_that_fit(drafts)
     ]
+
+
+def _those_that_fit(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the figures for which there is room; a half of it is for those that systems add."""
+    added = [draft for draft in drafts if draft.is_section]
+    others = [draft for draft in drafts if not draft.is_section]
+    room = max(MOST_PANELS - len(added), MOST_PANELS // 2)
+    return [*others[:room], *added][:MOST_PANELS]
 
 
 def _text(title: Sequence[Span]) -> str:

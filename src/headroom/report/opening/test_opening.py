@@ -1,5 +1,7 @@
 """The figures of the first screen are those of the results, and of nothing else."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
@@ -19,9 +21,11 @@ from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.figures.inputs import Bars, Curve, Rows, Squares, TradeOff
 from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
+from headroom.report.opening.drafts import drafts_of
 from headroom.report.opening.evidence import telling_factors
 from headroom.report.opening.pictures import pictures_of, small_figure
-from headroom.report.opening.screen import MOST_PANELS, opening_of
+from headroom.report.opening.screen import MOST_PANELS, _those_that_fit, opening_of
+from headroom.report.sentences.answer.answer import words_or_none
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,
@@ -192,6 +196,28 @@ def test_a_first_screen_has_few_figures_each_with_its_finding(shape: str) -> Non
         assert 'aria-label=""' not in panel.wide
     keys = [panel.key for panel in opening.panels]
     assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("asked", "added", "shown"),
+    [
+        (9, 6, "q0 q1 q2 q3 s0 s1 s2 s3"),
+        (9, 2, "q0 q1 q2 q3 q4 q5 s0 s1"),
+        (3, 7, "q0 q1 q2 s0 s1 s2 s3 s4"),
+        (9, 0, "q0 q1 q2 q3 q4 q5 q6 q7"),
+    ],
+)
+def test_a_half_of_the_room_is_for_figures_that_systems_add(
+    asked: int, added: int, shown: str
+) -> None:
+    result = SHAPES["everything"]
+    words = words_or_none(result)
+    assert words
+    draft = next(drafts_of(result, words, []))
+    questions = [replace(draft, key=f"q{number}") for number in range(asked)]
+    sections = [replace(draft, key=f"s{number}", is_section=True) for number in range(added)]
+    found = [one.key for one in _those_that_fit([*questions, *sections])]
+    assert found == shown.split()
 
 
 def test_pictures_are_those_of_the_page_in_their_order() -> None:

@@ -100,7 +100,7 @@ METRICS = (
         description="Time of the run without delays: program, hooks, and emulation",
     ),
     Metric(
-        name="disturbed_share", unit="1", better="low",
+        name="disturbed_share", unit="1", better="none",
         description="Share of a run in which a thread was ready and had no processor",
     ),
 )  # fmt: skip
