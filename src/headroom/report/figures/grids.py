@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from headroom.report.figures.axes import draw_x_axis
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Busy, Cell, Cells, Lanes, SquareRow, Squares
-from headroom.report.figures.placing import Anchor, Box, Words, broken_anywhere
+from headroom.report.figures.placing import MOST_LINES, Anchor, Box, Words, broken_anywhere
 from headroom.report.figures.roles import Role
 from headroom.report.figures.row_figures import draw_key, key_height, write_lines
 
@@ -190,25 +190,40 @@ def _draw_cell(canvas: Canvas, cell: Cell | None, box: Box) -> None:
         canvas.write(word.within(room), middle, box.top + 28.0, "middle")
 
 
+_LANE_PX, _LANE_LABEL_SHARE = 24.0, 0.3
+
+
 def height_of_lanes(lanes: Lanes, width: float) -> float:
     """Return the height (px) of a figure of lanes."""
-    return key_height(lanes.states, width) + 24.0 * len(lanes.lanes) + 48.0
+    return key_height(lanes.states, width) + _lane_px(lanes, width) * len(lanes.lanes) + 48.0
+
+
+def _lane_px(lanes: Lanes, width: float) -> float:
+    """Return the height (px) of each lane: more if the label of one takes several lines."""
+    most = max(len(_lane_lines(lane.label, width)) for lane in lanes.lanes)
+    return _LANE_PX + _LINE_PX * (most - 1)
+
+
+def _lane_lines(label: str, width: float) -> list[str]:
+    return broken_anywhere(label, _LANE_LABEL_SHARE * width, most=MOST_LINES)
 
 
 def draw_lanes(lanes: Lanes, canvas: Canvas) -> None:
     """Draw spans in lanes, with the names of the states above."""
     top = key_height(lanes.states, canvas.width)
     labels = max(Words(text=lane.label).width for lane in lanes.lanes)
-    left = min(labels, 0.3 * canvas.width) + 10.0
+    left = min(labels, _LANE_LABEL_SHARE * canvas.width) + 10.0
     plot = Box(left, top, canvas.width - 8.0, canvas.height - 42.0)
+    tall = _lane_px(lanes, canvas.width)
     draw_key(canvas, lanes.states)
     draw_x_axis(canvas, lanes.x, plot)
     for number, lane in enumerate(lanes.lanes):
-        y = top + 24.0 * number
-        canvas.write(Words(text=lane.label).within(left - 10.0), 0.0, y + 14.0)
+        middle = top + tall * (number + 0.5) - 2.0
+        lines = _lane_lines(lane.label, canvas.width)
+        write_lines(canvas, Words(text=lane.label), lines, (0.0, middle), "start")
         for start, end, state in lane.spans:
             ends = [plot.left + lanes.x.share(at) * (plot.right - plot.left) for at in (start, end)]
-            box = Box(ends[0], y + 2.0, max(ends[1], ends[0] + 0.5), y + 18.0)
+            box = Box(ends[0], middle - 8.0, max(ends[1], ends[0] + 0.5), middle + 8.0)
             _, role, is_faint = lanes.states[state]
             canvas.rect(box, f"f-{role}{' faint' if is_faint else ''}")
 

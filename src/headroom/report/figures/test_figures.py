@@ -31,6 +31,8 @@ from headroom.report.figures.inputs import (
     Curve,
     Dot,
     Figure,
+    Lane,
+    Lanes,
     Line,
     Mark,
     Reference,
@@ -105,7 +107,7 @@ def row_figures(choose: st.DrawFn) -> Figure:
     names = choose(st.lists(NAMES, min_size=1, max_size=8))
     values = [choose(NUMBERS) for _ in names]
     axis = linear_axis(values, choose(NAMES))
-    kind = choose(st.integers(0, 4))
+    kind = choose(st.integers(0, 5))
     if kind == 0:
         bars = tuple(
             Bar(label=name, value=value, text=f"{value:.3g}", role="data", end=name)
@@ -147,6 +149,9 @@ def row_figures(choose: st.DrawFn) -> Figure:
         ("being served", "data", False),
         (choose(NAMES), "limit", True),
     )
+    if kind == 4:
+        lanes = tuple(Lane(label=name, spans=((0.0, 1.0, 0), (1.0, 2.0, 1))) for name in names)
+        return Lanes(x=linear_axis([0.0, 2.0], "time (s)"), states=parts, lanes=lanes)
     stacks = tuple(
         Stack(label=name, parts=(value / 2, value / 2), text=f"{value:.3g}")
         for name, value in zip(names, values, strict=True)
@@ -203,6 +208,17 @@ def test_no_text_is_cut_or_overlaps_another(width: float, figure: Figure) -> Non
         for second in texts[place + 1 :]
         if first[1].overlaps(second[1])
     ] == []
+
+
+def test_the_label_of_a_lane_is_never_cut() -> None:
+    label = "node 1 of a machine without a cache"
+    lanes = Lanes(
+        x=linear_axis([0.0, 2.0], "time (s)"),
+        states=(("busy", "data", False),),
+        lanes=(Lane(label=label, spans=((0.0, 2.0, 0),)), Lane(label="node 2", spans=())),
+    )
+    texts, _ = _boxes(lanes, NARROW_PX)
+    assert " ".join(text for text, _ in texts if text in label) == label
 
 
 @pytest.mark.parametrize("axis_of", [linear_axis, log_axis])
