@@ -279,7 +279,7 @@ fn point_away(tree: &mut u64, ways: usize, way: usize) {
 
 #[cfg(test)]
 mod tests {
-    use rand::RngExt;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -358,33 +358,33 @@ mod tests {
         }
     }
 
-    /// The definition, against a list of the same ways.
-    #[test]
-    fn a_set_of_many_ways_does_what_a_list_does() {
-        let mut random = crate::simulation::kernel::random::stream::open(1, 2);
-        for ways in [MANY_WAYS, 48] {
+    proptest! {
+        /// The definition, against a list of the same ways.
+        #[test]
+        fn a_set_of_many_ways_does_what_a_list_does(
+            ways in prop::sample::select(vec![MANY_WAYS, 48]),
+            deeds in prop::collection::vec((0_u64..60, 0_u32..8), 0..2000),
+        ) {
             let mut many = Cache::new(1, ways, Replacement::Lru).expect("sound");
-            assert!(many.recency.is_some());
+            prop_assert!(many.recency.is_some());
             let mut plain = Cache {
                 entries: vec![EMPTY; ways as usize],
                 recency: None,
                 ..many.clone()
             };
-            for _ in 0..20_000 {
-                let line = random.random_range(0..u64::from(ways) * 3 / 2);
-                match random.random_range(0..8) {
-                    0 => assert_eq!(many.remove(line), plain.remove(line)),
-                    chosen => {
-                        let is_write = chosen == 1;
-                        let result = many.look_up(line, is_write);
-                        assert_eq!(result, plain.look_up(line, is_write));
-                        if result == Found::Miss {
-                            let gone = many.insert(line, is_write, chosen == 2);
-                            assert_eq!(gone, plain.insert(line, is_write, chosen == 2));
-                        }
-                    }
+            for (line, deed) in deeds {
+                if deed == 0 {
+                    prop_assert_eq!(many.remove(line), plain.remove(line));
+                    continue;
                 }
-                assert_eq!(many.holds(line), plain.holds(line));
+                let is_write = deed == 1;
+                let result = many.look_up(line, is_write);
+                prop_assert_eq!(result, plain.look_up(line, is_write));
+                if result == Found::Miss {
+                    let gone = many.insert(line, is_write, deed == 2);
+                    prop_assert_eq!(gone, plain.insert(line, is_write, deed == 2));
+                }
+                prop_assert!(many.holds(line) && plain.holds(line));
             }
         }
     }
