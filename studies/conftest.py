@@ -52,6 +52,7 @@ def quick(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         left = [*Path(disk).iterdir(), *Path(memory).iterdir()]
         assert left == [], done.stderr
     written = copy / "results" / "quick"
+    assert (written / "results.json").exists(), f"{done.stdout}\n{done.stderr}"
     results = json.loads((written / "results.json").read_text("utf-8"))
     page = written / "report.html"
     return QuickRun(code=done.returncode, results=results, said=done.stdout, page=page)

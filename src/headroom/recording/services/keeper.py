@@ -173,11 +173,12 @@ class Keeper:
         for name, text in ready.files.items():
             (place.folder / name).write_text(text, encoding="utf-8")
         for argv in _preparations(table, own):
-            _run(table, argv, os.environ)
+            _run(table, argv, os.environ, "ready.within_s", table.ready.within_s)
         service = start(ready, place, token=self._folder.token, environment=os.environ)
         try:
             for argv in ready.set_up:
-                _run(table, argv, {**os.environ, **ready.env})
+                environment = {**os.environ, **ready.env}
+                _run(table, argv, environment, "set_up_within_s", table.set_up_within_s)
         except BaseException:
             service.stop()
             raise
@@ -308,15 +309,20 @@ def _filled(table: ServiceTable, fill: Fill, words: Mapping[str, str]) -> dict[s
     return {**data, **texts, "ready": ready}
 
 
-def _run(table: ServiceTable, argv: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Run a command of a service to its end, within the time of its start."""
-    limit_s = table.ready.within_s
+def _run(
+    table: ServiceTable,
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    key: str,
+    limit_s: float,
+) -> None:
+    """Run a command of a service to its end, within the limit (s) that a key of its table gives."""
     try:
         done = subprocess.run(
             argv, env=environment, capture_output=True, check=False, text=True, timeout=limit_s
         )
     except subprocess.TimeoutExpired:
-        reason = f"did not end within {limit_s:g} s; give it more by `ready.within_s`"
+        reason = f"did not end within {limit_s:g} s; give it more by `{key}`"
     except OSError as error:
         reason = f"cannot be started: {error.strerror}"
     else:

@@ -81,6 +81,8 @@ class ServiceTable(_Table, frozen=True):
     """How it shows that it is ready."""
     set_up: list[Argv] = []
     """Commands after each start, once it is ready."""
+    set_up_within_s: Seconds = 1800.0
+    """Limit (s) of each command of `set_up`, which may load much data."""
     per: Literal["session", "point"] = "session"
     """`session`: it runs until its texts change or the session ends. `point`: it is started
     again for each replication."""

@@ -400,7 +400,7 @@ def test_a_log_that_grows_too_large_keeps_its_last_part(tmp_path: Path) -> None:
     [
         ({"set_up": [["sh", "-c", "echo no space >&2; exit 3"]]}, "exit code 3:\nno space"),
         ({"set_up": [["no-such-program"]]}, "`no-such-program` cannot be started"),
-        ({"set_up": [["sleep", "1000"]], "ready": {"within_s": 0.5}}, "did not end within 0.5 s"),
+        ({"set_up": [["sleep", "1000"]], "set_up_within_s": 0.5}, "by `set_up_within_s`"),
         ({"ready": {"argv": ["no-such-program"]}}, "cannot be checked by 'no-such-program'"),
         ({"ready": {"argv": ["sleep", "9"], "within_s": 0.2}}, "was not ready within 0.2 s"),
     ],

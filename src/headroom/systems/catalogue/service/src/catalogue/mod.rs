@@ -44,7 +44,7 @@ use crate::security::password::Passwords;
 use crate::security::{Proof, Who};
 use crate::server::{Service, Session};
 use crate::store::sql::Sql;
-use crate::store::{Step, Store};
+use crate::store::{Expect, Step, Store};
 use crate::value::Value;
 use crate::wire::reply::Reply;
 use cache::Cache;
@@ -108,8 +108,12 @@ impl Catalogue {
             settings,
         };
         for shard in 0..catalogue.store.shards() {
-            let steps = vec![Step::new(tree::make_root()), Step::new(people::make(ROOT))];
-            catalogue.store.run(shard, steps).await?;
+            // Without a change there is no lock, which a long transaction of another program may hold.
+            let found = vec![Step::expecting(tree::find_root(), Expect::Something)];
+            if catalogue.store.run(shard, found).await?.failed.is_some() {
+                let steps = vec![Step::new(tree::make_root()), Step::new(people::make(ROOT))];
+                catalogue.store.run(shard, steps).await?;
+            }
         }
         Ok(Arc::new(catalogue))
     }

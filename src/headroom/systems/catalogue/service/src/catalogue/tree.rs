@@ -34,6 +34,13 @@ pub(super) fn make_root() -> Sql {
     sql
 }
 
+/// Return the query that finds a row if there is the root directory and the person who owns it.
+pub(super) fn find_root() -> Sql {
+    let mut sql = Sql::new("SELECT d.id FROM directory AS d JOIN person AS p ON p.name = ");
+    sql.bind(text(ROOT)).text(" WHERE d.id = ").number(ROOT_ID);
+    sql
+}
+
 fn insert_directory() -> Sql {
     let mut sql = Sql::insert_new();
     sql.text("directory (id, path, parent, owner, mode, acl, version, layout)");

@@ -155,23 +155,16 @@ impl Workers {
 
     /// Let a worker serve a client, who keeps its place until the worker is free again.
     async fn serve(self: Arc<Self>, stream: TcpStream, place: Option<OwnedSemaphorePermit>) {
-        let mut worker = loop {
-            let idle = self.idle().pop();
-            let worker = match idle {
-                Some(worker) => worker,
-                None => match self.start().await {
-                    Ok(worker) => worker,
-                    Err(error) => return tracing::error!(%error, "a client is sent away"),
-                },
-            };
-            if worker.pass(&stream).await.is_ok() {
-                break worker;
-            }
-            // It was killed while it was idle.
-            worker.end(self.drain_timeout).await;
+        let mut is_stopping = self.is_stopping.clone();
+        let mut worker = tokio::select! {
+            worker = self.pass(&stream) => match worker {
+                Ok(worker) => worker,
+                Err(error) => return tracing::error!(%error, "a client is sent away"),
+            },
+            // A worker that only starts has promised nothing, and ends with its handle.
+            _ = is_stopping.wait_for(|is_stopping| *is_stopping) => return,
         };
         drop(stream);
-        let mut is_stopping = self.is_stopping.clone();
         let is_free = tokio::select! {
             ready = worker.ready() => ready.is_ok(),
             _ = is_stopping.wait_for(|is_stopping| *is_stopping) => false,
@@ -182,6 +175,22 @@ impl Workers {
             worker.end(self.drain_timeout).await;
         }
         drop(place);
+    }
+
+    /// Pass a client to an idle worker or a new one, and return it.
+    async fn pass(&self, stream: &TcpStream) -> io::Result<Worker> {
+        loop {
+            let idle = self.idle().pop();
+            let worker = match idle {
+                Some(worker) => worker,
+                None => self.start().await?,
+            };
+            if worker.pass(stream).await.is_ok() {
+                return Ok(worker);
+            }
+            // It was killed while it was idle.
+            worker.end(self.drain_timeout).await;
+        }
     }
 
     /// Let new workers read certificates and keys again, if they can be read.

@@ -87,6 +87,20 @@ fn a_client_beyond_the_limit_waits_until_another_leaves() {
 }
 
 #[test]
+fn a_process_starts_beside_an_open_transaction_that_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&configured(folder.path(), 2));
+    let mut writer = server.client();
+    does(
+        &mut writer,
+        &["createdir /d", "transaction", "addentry /d/a"],
+    );
+    assert_eq!(server.client().run("pwd").unwrap(), "0 1\n/\n");
+    assert_eq!(workers(&server).len(), 2);
+    does(&mut writer, &["commit"]);
+}
+
+#[test]
 fn an_open_transaction_may_end_before_the_processes_stop() {
     let folder = tempfile::tempdir().unwrap();
     let config = configured(folder.path(), 2);
