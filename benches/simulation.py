@@ -50,6 +50,7 @@ from benches.peers.workloads import (
 )
 from headroom.simulation import Model, simulate
 from headroom.simulation.checks.check import canonical_json
+from headroom.simulation.language.stations import Discipline
 
 RESULTS = Path(__file__).resolve().parent / "results" / "simulation.json"
 VISITS = "station visits per processor second"
@@ -66,10 +67,30 @@ OF_KEY: dict[str, Callable[[], Model]] = {
     "central-server": own_models.central_server,
     "pipeline": own_models.pipeline,
 }
-INSTRUCTIONS = {"mm1": 700, "mm4": 755, "central-server": 492, "pipeline": 547}
+DISCIPLINES: dict[Discipline, str] = {
+    "priority": "by priority",
+    "priority_preempt": "by priority, preemptive",
+    "lcfs": "last come, first served",
+    "random": "random order",
+    "ps": "processor sharing",
+}
+INSTRUCTIONS = {
+    "mm1": 694,
+    "mm4": 752,
+    "central-server": 490,
+    "pipeline": 552,
+    "priority": 1033,
+    "priority_preempt": 2222,
+    "lcfs": 899,
+    "random": 950,
+    "ps": 2206,
+}
 """Instructions of the kernel for each visit, by rustc 1.95."""
 TOLERATED = 0.02
 """Part of these by which another compiler may differ."""
+
+IN_ORDER = "first come, first served"
+"""What other disciplines are compared with."""
 
 Contender = Callable[[], Run]
 
@@ -79,7 +100,8 @@ def cases() -> list[Case]:
     peers = _peers()
     workloads = (*WORKLOADS, MANY_JOBS)
     speeds = [_speed_case(workload, peers) for workload in workloads if _can_express(workload)]
-    counted = [] if any("" in peer.cannot for peer in peers) else count_cases()
+    is_built = not any("" in peer.cannot for peer in peers)
+    counted = [*count_cases(), *discipline_cases()] if is_built else []
     return [*speeds, parallel_case(), *counted, memory_case(10_000_000), large_memory_case()]
 
 
@@ -200,10 +222,8 @@ def count_cases() -> list[Case]:
 
 
 def _count_cases(workload: Workload, folder: Path) -> list[Case]:
-    model = folder / f"{workload.key}.json"
-    model.write_bytes(canonical_json(OF_KEY[workload.key]()))
     commands: dict[str, Callable[[int], list[str]]] = {
-        "kernel": lambda length: [_path("kernel-run"), str(model), str(length)],
+        "kernel": _kernel_run(OF_KEY[workload.key](), folder / f"{workload.key}.json"),
         "loop": lambda length: [_path("bare-loop"), workload.key, str(length)],
     }
     counted = cache(lambda name: for_each_visit(commands[name], COUNTED_LENGTHS))
@@ -212,7 +232,7 @@ def _count_cases(workload: Workload, folder: Path) -> list[Case]:
             name=workload.title,
             metric=f"{what} for each visit",
             unit="1",
-            headroom=partial(_guarded, workload, counted, attribute),
+            headroom=partial(_guarded, workload.key, workload.title, counted, attribute),
             peers={rust_programs.LOOP: lambda name=attribute: getattr(counted("loop"), name)},  # type: ignore[misc]
             measure="returned",
             better="low",
@@ -227,27 +247,57 @@ def _path(name: str) -> str:
     return str(rust_programs.path_of(name))
 
 
-def _guarded(workload: Workload, counted: Callable[[str], Counts], attribute: str) -> float:
+def _kernel_run(model: Model, file: Path) -> Callable[[int], list[str]]:
+    """Write a model; return the command that simulates it without Python."""
+    file.write_bytes(canonical_json(model))
+    return lambda length: [_path("kernel-run"), str(file), str(length)]
+
+
+def discipline_cases() -> list[Case]:
+    """Return the cases of instructions for each visit to stations of other disciplines."""
+    folder = Path(tempfile.mkdtemp(prefix="headroom-bench-"))
+    commands = {
+        key: _kernel_run(own_models.by_discipline(key), folder / f"{key}.json")
+        for key in ("fcfs", *DISCIPLINES)
+    }
+    counted = cache(lambda name: for_each_visit(commands[name], COUNTED_LENGTHS))
+    return [
+        Case(
+            name=f"{MM1.title}, {words}",
+            metric="instructions for each visit",
+            unit="1",
+            headroom=partial(_guarded, key, words, lambda _, key=key: counted(key), "instructions"),  # type: ignore[misc]
+            peers={IN_ORDER: lambda: counted("fcfs").instructions},
+            measure="returned",
+            better="low",
+            repeats=1,
+            unmeasured=0,
+        )
+        for key, words in DISCIPLINES.items()
+    ]
+
+
+def _guarded(key: str, title: str, counted: Callable[[str], Counts], attribute: str) -> float:
     counts = counted("kernel")
-    check_instructions(workload, counts.instructions)
+    check_instructions(key, title, counts.instructions)
     return float(getattr(counts, attribute))
 
 
-def check_instructions(workload: Workload, instructions: float) -> None:
+def check_instructions(key: str, title: str, instructions: float) -> None:
     """Raise if a visit takes more instructions than it should.
 
     Examples
     --------
-    >>> check_instructions(CENTRAL_SERVER, INSTRUCTIONS["central-server"])
-    >>> check_instructions(CENTRAL_SERVER, 900)
+    >>> check_instructions("mm1", MM1.title, INSTRUCTIONS["mm1"])
+    >>> check_instructions("mm1", MM1.title, 900)
     Traceback (most recent call last):
     ...
-    RuntimeError: central server: 64 jobs, 4 CPUs, 16 disks: 900 instructions for each visit, ...
+    RuntimeError: M/M/1 at a load of 0.8: 900 instructions for each visit, ...
     """
-    known = INSTRUCTIONS[workload.key]
+    known = INSTRUCTIONS[key]
     if instructions > known * (1 + TOLERATED):
         raise RuntimeError(
-            f"{workload.title}: {instructions:.0f} instructions for each visit, known are {known}; "
+            f"{title}: {instructions:.0f} instructions for each visit, known are {known}; "
             "find what the change costs, or raise INSTRUCTIONS in benches/simulation.py and say why"
         )
 
@@ -360,7 +410,7 @@ def threads_and_memory(rows: list[Row]) -> str:
 
 
 def count_table(rows: list[Row]) -> str:
-    """Return the cost of each visit, of Headroom and of the hand-written loop.
+    """Return the cost of each visit, of Headroom and of what it is compared with.
 
     Examples
     --------
@@ -391,7 +441,8 @@ def shown(rows: list[Row]) -> str:
     counts = [row for row in rows if row.unit == "1"]
     others = [row for row in rows if row.metric != VISITS and row.unit != "1"]
     parts = [rows[0].machine, speed_table(speeds)]
-    parts += [count_table(counts)] if counts else []
+    peers = dict.fromkeys(row.peer for row in counts)
+    parts += [count_table([row for row in counts if row.peer == peer]) for peer in peers]
     return "\n\n".join([*parts, threads_and_memory(others)])
 
 

@@ -22,6 +22,7 @@ from benches.peers.workloads import (
     Run,
 )
 from headroom.simulation import Model, SimulationResult, exponential, simulate
+from headroom.simulation.language.stations import Discipline
 
 CAN_BLOCK = "buffer" in inspect.signature(Model.station).parameters
 
@@ -37,6 +38,22 @@ def open_queue(offered: float, servers: int) -> Model:
     visit = model.program("visit")
     visit.use(model.station("station", servers=servers), exponential(1))
     model.open_class("customers", visit, interarrival=exponential(1 / offered))
+    return model
+
+
+def by_discipline(discipline: Discipline) -> Model:
+    """Return M/M/1 with that discipline and two classes, one of which has priority."""
+    model = Model("M/M/1", time_unit="s")
+    station = model.station("station", discipline=discipline)
+    for priority in (0, 1):
+        visit = model.program(f"visit {priority}")
+        visit.use(station, exponential(1))
+        model.open_class(
+            f"customers {priority}",
+            visit,
+            interarrival=exponential(2 / MM1_LOAD),
+            priority=priority,
+        )
     return model
 
 

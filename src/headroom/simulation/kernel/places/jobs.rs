@@ -183,10 +183,18 @@ impl Extra {
 #[derive(Debug)]
 pub struct Jobs {
     slots: Vec<Job>,
-    vacancies: Vacancies,
-    stacks: Stacks,
-    attributes: Vec<f64>,
-    initial: Vec<f64>,
+    rest: Rest,
+}
+
+/// What there is of jobs besides their slots.
+#[derive(Debug)]
+pub struct Rest {
+    /// The vacant slots, and the rarer data of all.
+    pub vacancies: Vacancies,
+    /// The stacks.
+    pub stacks: Stacks,
+    /// The attributes.
+    pub attributes: Attributes,
 }
 
 impl Jobs {
@@ -194,16 +202,20 @@ impl Jobs {
     pub fn new(stride: usize, initial: Vec<f64>) -> Self {
         Self {
             slots: Vec::new(),
-            vacancies: Vacancies {
-                first: NO_JOB,
-                extras: Vec::new(),
+            rest: Rest {
+                vacancies: Vacancies {
+                    first: NO_JOB,
+                    extras: Vec::new(),
+                },
+                stacks: Stacks {
+                    values: Vec::new(),
+                    stride,
+                },
+                attributes: Attributes {
+                    values: Vec::new(),
+                    initial,
+                },
             },
-            stacks: Stacks {
-                values: Vec::new(),
-                stride,
-            },
-            attributes: Vec::new(),
-            initial,
         }
     }
 
@@ -213,69 +225,64 @@ impl Jobs {
         let mut slots = cache::roomy(count);
         slots.append(&mut self.slots);
         self.slots = slots;
-        self.vacancies.extras.reserve_exact(count);
-        self.stacks.values.reserve_exact(count * self.stacks.stride);
+        self.rest.vacancies.extras.reserve_exact(count);
+        self.rest
+            .stacks
+            .values
+            .reserve_exact(count * self.rest.stacks.stride);
     }
 
     /// Start a job at position `at`; None if there are too many.
     pub fn start(&mut self, at: u32, class: u32, role: Role, priority: f64) -> Option<u32> {
         let job = Job::new(at, class, role);
-        let (mut slots, _, vacancies) = self.parts();
-        if let Some(reused) = vacancies.start(&mut slots, job.clone(), priority) {
-            if !self.initial.is_empty() {
-                let range = self.attribute_range(reused);
-                self.attributes[range].copy_from_slice(&self.initial);
-            }
+        let (mut slots, rest) = self.parts();
+        if let Some(reused) = rest.vacancies.start(&mut slots, job.clone(), priority) {
+            rest.attributes.begin(reused);
             return Some(reused);
         }
         let index = u32::try_from(self.slots.len())
             .ok()
             .filter(|&index| index < JOB_LIMIT)?;
         self.slots.push(job);
-        self.vacancies.extras.push(Extra::new(priority));
-        let stacks = &mut self.stacks;
+        self.rest.vacancies.extras.push(Extra::new(priority));
+        let stacks = &mut self.rest.stacks;
         stacks.values.resize(stacks.values.len() + stacks.stride, 0);
-        self.attributes.extend_from_slice(&self.initial);
+        self.rest.attributes.make_room();
         Some(index)
     }
 
     /// End a job and recycle its slot.
     pub fn end(&mut self, job: u32) {
-        let (mut slots, _, vacancies) = self.parts();
-        vacancies.end(&mut slots, job);
+        let (mut slots, rest) = self.parts();
+        rest.vacancies.end(&mut slots, job);
     }
 
-    /// Borrow the slots, the stacks and the vacancies.
+    /// Borrow the slots, and the rest.
     #[inline(always)]
-    pub fn parts(&mut self) -> (Slots<'_>, &mut Stacks, &mut Vacancies) {
-        (
-            Slots(&mut self.slots),
-            &mut self.stacks,
-            &mut self.vacancies,
-        )
+    pub fn parts(&mut self) -> (Slots<'_>, &mut Rest) {
+        (Slots(&mut self.slots), &mut self.rest)
     }
 
     /// Return the data that only some jobs need.
     #[inline]
     pub fn extra(&self, job: u32) -> &Extra {
-        &self.vacancies.extras[job as usize]
+        &self.rest.vacancies.extras[job as usize]
     }
 
     /// Return the data that only some jobs need.
     #[inline]
     pub fn extra_mut(&mut self, job: u32) -> &mut Extra {
-        &mut self.vacancies.extras[job as usize]
+        &mut self.rest.vacancies.extras[job as usize]
     }
 
     /// Return the attributes of `job`.
     pub fn attributes(&self, job: u32) -> &[f64] {
-        &self.attributes[self.attribute_range(job)]
+        self.rest.attributes.of(job)
     }
 
     /// Return the attributes of `job`.
     pub fn attributes_mut(&mut self, job: u32) -> &mut [f64] {
-        let range = self.attribute_range(job);
-        &mut self.attributes[range]
+        self.rest.attributes.of_mut(job)
     }
 
     /// Give `to` the attributes and the priority of `from`.
@@ -286,8 +293,7 @@ impl Jobs {
 
     /// Give `to` the attributes of `from`.
     pub fn inherit_attributes(&mut self, to: u32, from: u32) {
-        let (target, source) = (self.attribute_range(to), self.attribute_range(from));
-        self.attributes.copy_within(source, target.start);
+        self.rest.attributes.copy(to, from);
     }
 
     /// Make `child` one of the jobs that `parent` waits for.
@@ -324,7 +330,7 @@ impl Jobs {
     #[inline]
     pub fn push(&mut self, job: u32, value: u32) {
         let depth = self[job].depth;
-        self.stacks.set(job, depth, value);
+        self.rest.stacks.set(job, depth, value);
         self[job].depth = depth + 1;
     }
 
@@ -333,22 +339,22 @@ impl Jobs {
     pub fn pop(&mut self, job: u32) -> u32 {
         let depth = self[job].depth;
         self[job].depth = depth - 1;
-        self.stacks.top(job, depth)
+        self.rest.stacks.top(job, depth)
     }
 
     /// Lower the top of the stack of `job` by one and return the new value.
     #[inline]
     pub fn count_down(&mut self, job: u32) -> u32 {
         let depth = self[job].depth;
-        let value = self.stacks.top(job, depth) - 1;
-        self.stacks.set(job, depth - 1, value);
+        let value = self.rest.stacks.top(job, depth) - 1;
+        self.rest.stacks.set(job, depth - 1, value);
         value
     }
 
     /// Return the stack of `job`, bottom first.
     pub fn stack(&self, job: u32) -> &[u32] {
-        let first = job as usize * self.stacks.stride;
-        &self.stacks.values[first..first + self[job].depth as usize]
+        let first = job as usize * self.rest.stacks.stride;
+        &self.rest.stacks.values[first..first + self[job].depth as usize]
     }
 
     /// Iterate over the slots in use, in order, whatever their role.
@@ -368,11 +374,6 @@ impl Jobs {
     pub fn slot_count(&self) -> usize {
         self.slots.len()
     }
-
-    fn attribute_range(&self, job: u32) -> std::ops::Range<usize> {
-        let first = job as usize * self.initial.len();
-        first..first + self.initial.len()
-    }
 }
 
 impl Index<u32> for Jobs {
@@ -388,6 +389,102 @@ impl IndexMut<u32> for Jobs {
     #[inline]
     fn index_mut(&mut self, job: u32) -> &mut Job {
         &mut self.slots[job as usize]
+    }
+}
+
+/// Jobs that may wait in a line, with what its order depends on.
+pub trait Members: IndexMut<u32, Output = Job> {
+    /// Return the priority of `job`.
+    fn priority(&self, job: u32) -> f64;
+    /// Return an attribute of `job`.
+    fn attribute(&self, job: u32, attribute: usize) -> f64;
+}
+
+impl Members for Jobs {
+    #[inline]
+    fn priority(&self, job: u32) -> f64 {
+        self.extra(job).priority
+    }
+
+    fn attribute(&self, job: u32, attribute: usize) -> f64 {
+        self.attributes(job)[attribute]
+    }
+}
+
+/// The same, of parts of [`Jobs`].
+#[derive(Debug)]
+pub struct Parts<'a, 'run> {
+    /// Their slots.
+    pub slots: &'a mut Slots<'run>,
+    /// Their priorities and attributes.
+    pub rest: &'a Rest,
+}
+
+impl Index<u32> for Parts<'_, '_> {
+    type Output = Job;
+
+    #[inline(always)]
+    fn index(&self, job: u32) -> &Job {
+        &self.slots[job]
+    }
+}
+
+impl IndexMut<u32> for Parts<'_, '_> {
+    #[inline(always)]
+    fn index_mut(&mut self, job: u32) -> &mut Job {
+        &mut self.slots[job]
+    }
+}
+
+impl Members for Parts<'_, '_> {
+    #[inline]
+    fn priority(&self, job: u32) -> f64 {
+        self.rest.vacancies.extras[job as usize].priority
+    }
+
+    fn attribute(&self, job: u32, attribute: usize) -> f64 {
+        self.rest.attributes.of(job)[attribute]
+    }
+}
+
+/// The attributes of all jobs: as many for each as there are initial ones.
+#[derive(Debug)]
+pub struct Attributes {
+    values: Vec<f64>,
+    initial: Vec<f64>,
+}
+
+impl Attributes {
+    fn of(&self, job: u32) -> &[f64] {
+        &self.values[self.range(job)]
+    }
+
+    fn of_mut(&mut self, job: u32) -> &mut [f64] {
+        let range = self.range(job);
+        &mut self.values[range]
+    }
+
+    fn copy(&mut self, to: u32, from: u32) {
+        let (target, source) = (self.range(to), self.range(from));
+        self.values.copy_within(source, target.start);
+    }
+
+    /// Let `job`, whose slot was used before, have the initial ones.
+    fn begin(&mut self, job: u32) {
+        if !self.initial.is_empty() {
+            let range = self.range(job);
+            self.values[range].copy_from_slice(&self.initial);
+        }
+    }
+
+    /// Let a new slot have the initial ones.
+    fn make_room(&mut self) {
+        self.values.extend_from_slice(&self.initial);
+    }
+
+    fn range(&self, job: u32) -> std::ops::Range<usize> {
+        let first = job as usize * self.initial.len();
+        first..first + self.initial.len()
     }
 }
 
@@ -548,7 +645,7 @@ impl Fifo {
     }
 
     /// Put `job` before all others.
-    pub fn push_front(&mut self, jobs: &mut Jobs, job: u32) {
+    pub fn push_front(&mut self, jobs: &mut impl IndexMut<u32, Output = Job>, job: u32) {
         jobs[job].prev = NO_JOB;
         jobs[job].next = self.head;
         if self.len == 0 {
@@ -573,7 +670,7 @@ impl Fifo {
     }
 
     /// Take `job`, which stands in this queue, wherever it is.
-    pub fn remove(&mut self, jobs: &mut Jobs, job: u32) {
+    pub fn remove(&mut self, jobs: &mut impl IndexMut<u32, Output = Job>, job: u32) {
         if self.head == job {
             self.pop(jobs);
             return;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rand::RngExt;
 
-use crate::simulation::kernel::places::jobs::{Fifo, Jobs};
+use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Members};
 use crate::simulation::kernel::places::position_line::PositionLine;
 use crate::simulation::kernel::random::stream::Stream;
 
@@ -107,14 +107,14 @@ impl Line {
 
     /// Let `job` join the line.
     #[inline]
-    pub fn push(&mut self, jobs: &mut Jobs, job: u32) {
+    pub fn push(&mut self, jobs: &mut impl Members, job: u32) {
         match self {
             Self::Fifo(queue) => queue.push(jobs, job),
             other => other.push_by_rule(jobs, job),
         }
     }
 
-    fn push_by_rule(&mut self, jobs: &mut Jobs, job: u32) {
+    fn push_by_rule(&mut self, jobs: &mut impl Members, job: u32) {
         match self {
             Self::Fifo(queue) => queue.push(jobs, job),
             Self::Lifo(queue) => queue.push_front(jobs, job),
@@ -125,7 +125,7 @@ impl Line {
     }
 
     /// Let `job`, whose service was interrupted, join the line before its equals.
-    pub fn push_interrupted(&mut self, jobs: &mut Jobs, job: u32) {
+    pub fn push_interrupted(&mut self, jobs: &mut impl Members, job: u32) {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.push_front(jobs, job),
             Self::Priority(line) => line.queue_of(jobs, job).push_front(jobs, job),
@@ -136,7 +136,7 @@ impl Line {
 
     /// Note that the service of `job`, which stood in no line, begins.
     #[inline]
-    pub fn note_served(&mut self, jobs: &Jobs, job: u32) {
+    pub fn note_served(&mut self, jobs: &impl Members, job: u32) {
         if let Self::Position(line) = self {
             line.serve(jobs, job);
         }
@@ -144,14 +144,14 @@ impl Line {
 
     /// Take the job that is next.
     #[inline]
-    pub fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    pub fn pop(&mut self, jobs: &mut impl Members) -> Option<u32> {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
             other => other.pop_by_rule(jobs),
         }
     }
 
-    fn pop_by_rule(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    fn pop_by_rule(&mut self, jobs: &mut impl Members) -> Option<u32> {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.pop(jobs),
             Self::Priority(line) => line.pop(jobs),
@@ -172,7 +172,7 @@ impl Line {
     }
 
     /// Take `job` out of the line, wherever it is.
-    pub fn remove(&mut self, jobs: &mut Jobs, job: u32) {
+    pub fn remove(&mut self, jobs: &mut impl Members, job: u32) {
         match self {
             Self::Fifo(queue) | Self::Lifo(queue) => queue.remove(jobs, job),
             Self::Priority(line) => line.remove(jobs, job),
@@ -194,13 +194,13 @@ impl Line {
 
 impl PriorityLine {
     /// Return the queue that `job` is about to join.
-    fn queue_of(&mut self, jobs: &Jobs, job: u32) -> &mut Fifo {
+    fn queue_of(&mut self, jobs: &impl Members, job: u32) -> &mut Fifo {
         self.len += 1;
-        let rank = Rank::descending(jobs.extra(job).priority);
+        let rank = Rank::descending(jobs.priority(job));
         self.ranks.entry(rank).or_default()
     }
 
-    fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    fn pop(&mut self, jobs: &mut impl Members) -> Option<u32> {
         let mut first = self.ranks.first_entry()?;
         let job = first.get_mut().pop(jobs);
         if first.get().is_empty() {
@@ -210,8 +210,8 @@ impl PriorityLine {
         job
     }
 
-    fn remove(&mut self, jobs: &mut Jobs, job: u32) {
-        let rank = Rank::descending(jobs.extra(job).priority);
+    fn remove(&mut self, jobs: &mut impl Members, job: u32) {
+        let rank = Rank::descending(jobs.priority(job));
         let queue = self.ranks.get_mut(&rank).expect("a job waits by its rank");
         queue.remove(jobs, job);
         if queue.is_empty() {
@@ -231,12 +231,12 @@ impl RandomLine {
         self.jobs.len() as u32
     }
 
-    fn push(&mut self, jobs: &mut Jobs, job: u32) {
+    fn push(&mut self, jobs: &mut impl Members, job: u32) {
         jobs[job].next = self.len();
         self.jobs.push(job);
     }
 
-    fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    fn pop(&mut self, jobs: &mut impl Members) -> Option<u32> {
         if self.jobs.is_empty() {
             return None;
         }
@@ -246,7 +246,7 @@ impl RandomLine {
         Some(job)
     }
 
-    fn remove(&mut self, jobs: &mut Jobs, job: u32) {
+    fn remove(&mut self, jobs: &mut impl Members, job: u32) {
         let place = jobs[job].next;
         self.jobs.swap_remove(place as usize);
         if let Some(&moved) = self.jobs.get(place as usize) {

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::simulation::kernel::places::jobs::{Fifo, Jobs};
+use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Members};
 use crate::simulation::kernel::places::line::Rank;
 use crate::simulation::kernel::plan::program::Sweep;
 
@@ -52,17 +52,17 @@ impl PositionLine {
     }
 
     /// Let `job` join the line, behind those at its position.
-    pub(in crate::simulation::kernel) fn push(&mut self, jobs: &mut Jobs, job: u32) {
+    pub(in crate::simulation::kernel) fn push(&mut self, jobs: &mut impl Members, job: u32) {
         self.join(jobs, job).push(jobs, job);
     }
 
     /// Let `job` join the line, before those at its position.
-    pub(in crate::simulation::kernel) fn push_front(&mut self, jobs: &mut Jobs, job: u32) {
+    pub(in crate::simulation::kernel) fn push_front(&mut self, jobs: &mut impl Members, job: u32) {
         self.join(jobs, job).push_front(jobs, job);
     }
 
     /// Take the job that is next.
-    pub(in crate::simulation::kernel) fn pop(&mut self, jobs: &mut Jobs) -> Option<u32> {
+    pub(in crate::simulation::kernel) fn pop(&mut self, jobs: &mut impl Members) -> Option<u32> {
         let next = self.next_place()?;
         let job = self.places.get(&next).and_then(Fifo::first)?;
         self.remove(jobs, job);
@@ -77,7 +77,7 @@ impl PositionLine {
     }
 
     /// Take `job` out of the line.
-    pub(in crate::simulation::kernel) fn remove(&mut self, jobs: &mut Jobs, job: u32) {
+    pub(in crate::simulation::kernel) fn remove(&mut self, jobs: &mut impl Members, job: u32) {
         let place = Rank::ascending(self.position(jobs, job));
         let queue = self
             .places
@@ -91,7 +91,7 @@ impl PositionLine {
     }
 
     /// Let the head go to `job`, whose service begins.
-    pub(in crate::simulation::kernel) fn serve(&mut self, jobs: &Jobs, job: u32) {
+    pub(in crate::simulation::kernel) fn serve(&mut self, jobs: &impl Members, job: u32) {
         let position = self.position(jobs, job);
         if position.total_cmp(&self.head).is_ne() {
             self.is_going_down = position < self.head;
@@ -104,14 +104,14 @@ impl PositionLine {
         self.places.values().flat_map(|q| q.iter(jobs)).collect()
     }
 
-    fn join(&mut self, jobs: &Jobs, job: u32) -> &mut Fifo {
+    fn join(&mut self, jobs: &impl Members, job: u32) -> &mut Fifo {
         self.len += 1;
         let place = Rank::ascending(self.position(jobs, job));
         self.places.entry(place).or_default()
     }
 
-    fn position(&self, jobs: &Jobs, job: u32) -> f64 {
-        jobs.attributes(job)[self.attribute]
+    fn position(&self, jobs: &impl Members, job: u32) -> f64 {
+        jobs.attribute(job, self.attribute)
     }
 
     fn next_place(&self) -> Option<Rank> {

@@ -8,7 +8,8 @@
 //! Source: Kleinrock (1967), *Time-shared systems: a theoretical treatment*; virtual time as in
 //! Parekh & Gallager (1993).
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::simulation::kernel::time::SimTime;
 
@@ -23,8 +24,8 @@ pub struct Sharing {
     virtual_time: u128,
     updated: SimTime,
     next_number: u64,
-    /// Virtual end, order of entry, job.
-    ends: BTreeSet<(u128, u64, u32)>,
+    /// Virtual end, order of entry, job; the first one is next.
+    ends: BinaryHeap<Reverse<(u128, u64, u32)>>,
     /// The slot of the station's clock.
     pub clock: u32,
 }
@@ -38,7 +39,7 @@ impl Sharing {
             virtual_time: 0,
             updated: SimTime::ZERO,
             next_number: 0,
-            ends: BTreeSet::new(),
+            ends: BinaryHeap::new(),
             clock: crate::simulation::kernel::places::jobs::NO_JOB,
         }
     }
@@ -71,7 +72,7 @@ impl Sharing {
     pub fn add(&mut self, now: SimTime, job: u32, work: u64) {
         self.advance(now);
         let end = self.virtual_time + (u128::from(work) << FRACTION_BITS);
-        self.ends.insert((end, self.next_number, job));
+        self.ends.push(Reverse((end, self.next_number, job)));
         self.next_number += 1;
     }
 
@@ -82,19 +83,20 @@ impl Sharing {
     /// Panics if the job is not served here: a bug.
     pub fn remove(&mut self, now: SimTime, job: u32) {
         self.advance(now);
-        let found = self.ends.iter().find(|entry| entry.2 == job).copied();
-        let entry = found.expect("the job is served here");
-        self.ends.remove(&entry);
+        let before = self.ends.len();
+        self.ends.retain(|Reverse((.., one))| *one != job);
+        assert_eq!(self.ends.len() + 1, before, "the job is served here");
     }
 
     /// Take a job whose work is done.
     pub fn take_done(&mut self, now: SimTime) -> Option<u32> {
         self.advance(now);
-        let first = self.ends.first()?;
-        if first.0 > self.virtual_time {
+        let Reverse((end, _, job)) = *self.ends.peek()?;
+        if end > self.virtual_time {
             return None;
         }
-        self.ends.pop_first().map(|entry| entry.2)
+        self.ends.pop();
+        Some(job)
     }
 
     /// Change the number of working servers.
@@ -115,20 +117,20 @@ impl Sharing {
         let from = self.virtual_time;
         self.ends = ends
             .into_iter()
-            .map(|(end, number, job)| {
+            .map(|Reverse((end, number, job))| {
                 let left = (end.saturating_sub(from) as f64 * factor) as u128;
-                (from + left, number, job)
+                Reverse((from + left, number, job))
             })
             .collect();
     }
 
     /// Return after how many ticks the next job ends, or None if none does.
     pub fn next_end(&self) -> Option<u64> {
-        let first = self.ends.first()?;
+        let Reverse((end, ..)) = *self.ends.peek()?;
         if self.servers == 0 {
             return None;
         }
-        let left = first.0.saturating_sub(self.virtual_time);
+        let left = end.saturating_sub(self.virtual_time);
         let (jobs, servers) = (u128::from(self.len()), u128::from(self.servers));
         let scaled = if jobs <= servers {
             left
@@ -143,7 +145,8 @@ impl Sharing {
         let ticks = u128::from(now.since(self.updated)) << FRACTION_BITS;
         self.updated = now;
         let (jobs, servers) = (u128::from(self.len()), u128::from(self.servers));
-        if jobs == 0 {
+        // Several things happen at the same time, and a division of so many bits takes long.
+        if jobs == 0 || ticks == 0 {
             return;
         }
         self.virtual_time += if jobs <= servers {

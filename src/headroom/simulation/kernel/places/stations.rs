@@ -17,7 +17,7 @@ use std::iter::repeat;
 use std::ops::AddAssign;
 
 use crate::simulation::kernel::places::cache;
-use crate::simulation::kernel::places::jobs::{Fifo, Jobs, Phase, Slots};
+use crate::simulation::kernel::places::jobs::{Fifo, Members, Phase, Slots};
 use crate::simulation::kernel::places::line::Line;
 use crate::simulation::kernel::places::occupancy::{EXACT, Times, bin_of};
 use crate::simulation::kernel::places::position_line::PositionLine;
@@ -255,7 +255,7 @@ impl Station {
 
     /// Let `job` arrive at a plain station; return whether its service begins at once.
     #[inline]
-    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> bool {
+    pub fn arrive(&mut self, now: SimTime, job: u32, jobs: &mut impl Members) -> bool {
         self.enter(now, job, jobs);
         let is_served = self.busy < self.servers;
         if is_served {
@@ -440,7 +440,7 @@ impl Station {
 
     /// Count `job` as present.
     #[inline]
-    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
+    pub fn enter(&mut self, now: SimTime, job: u32, jobs: &mut impl Members) {
         self.advance(now);
         self.present += 1;
         self.visits(jobs[job].class).enter(now);
@@ -452,7 +452,7 @@ impl Station {
 
     /// Let `job` join the line.
     #[inline]
-    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) {
+    pub fn queue(&mut self, now: SimTime, job: u32, jobs: &mut impl Members) {
         jobs[job].phase = Phase::Waiting;
         jobs[job].since = now;
         self.visits(jobs[job].class).queue(now);
@@ -462,7 +462,7 @@ impl Station {
 
     /// End the service of `job` at a plain station; return whose service begins.
     #[inline]
-    pub fn complete(&mut self, now: SimTime, job: u32, jobs: &mut Jobs) -> Option<u32> {
+    pub fn complete(&mut self, now: SimTime, job: u32, jobs: &mut impl Members) -> Option<u32> {
         self.advance(now);
         self.present -= 1;
         let (class, entered) = (jobs[job].class, jobs[job].entered);
@@ -472,7 +472,7 @@ impl Station {
 
     /// Give a server that has become free to the next in line, if any; return that job.
     #[inline]
-    pub fn next_in_line(&mut self, now: SimTime, jobs: &mut Jobs) -> Option<u32> {
+    pub fn next_in_line(&mut self, now: SimTime, jobs: &mut impl Members) -> Option<u32> {
         let next = self.line.pop(jobs);
         match next {
             Some(next) => {
@@ -531,7 +531,10 @@ impl Station {
             Some(_) => {
                 let ticks = now.since(self.changed);
                 self.changed = now;
-                self.advance_rarer(ticks);
+                // Several things happen at a special station at the same time.
+                if ticks > 0 {
+                    self.advance_rarer(ticks);
+                }
             }
         }
     }
@@ -547,10 +550,6 @@ impl Station {
     }
 
     fn advance_rarer(&mut self, ticks: u64) {
-        // Several things happen at a special station at the same time.
-        if ticks == 0 {
-            return;
-        }
         *self.bin(bin_of(self.present)) += ticks;
         let counts = self.counts();
         self.rest.totals.add(counts, ticks);

@@ -109,11 +109,16 @@ impl Fuser<'_> {
         if plan.is_bounded() && !self.is_reserving {
             return Some(Instruction::UseBounded { station, source });
         }
-        let is_plain = !plan.is_special() && plan.order == Order::Fifo;
-        is_plain.then_some(Instruction::UseFifo {
-            station,
-            source,
-            is_only: self.uses[station as usize] == 1,
+        if plan.is_special() {
+            return None;
+        }
+        Some(match plan.order {
+            Order::Fifo => Instruction::UseFifo {
+                station,
+                source,
+                is_only: self.uses[station as usize] == 1,
+            },
+            _ => Instruction::UseOrdered { station, source },
         })
     }
 
@@ -322,6 +327,23 @@ mod tests {
         assert!(has(|one| matches!(one, Instruction::Finish { .. })));
         assert!(has(|one| matches!(one, Instruction::Rest { .. })));
         assert!(has(|one| matches!(one, Instruction::BeginCall { .. })));
+    }
+
+    #[test]
+    fn a_station_of_which_only_the_order_is_another_has_its_own_instruction() {
+        let stations = json!([
+            {"name": "stack", "discipline": "lcfs"}, {"name": "vip", "discipline": "priority"},
+            {"name": "pushy", "discipline": "priority_preempt"},
+        ]);
+        let visits: Vec<Value> = ["stack", "vip", "pushy"].map(visit).into();
+        let programs = json!([{"name": "cycle", "steps": visits}]);
+        let plan = plan(&stations, &programs, &json!([closed("cycle")]));
+        let steps = fuse(&plan);
+        let is_ordered = |step: &Instruction| matches!(step, Instruction::UseOrdered { .. });
+        assert_eq!(
+            steps[..3].iter().map(is_ordered).collect::<Vec<_>>(),
+            [true, true, false]
+        );
     }
 
     #[test]

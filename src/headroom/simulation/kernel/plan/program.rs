@@ -241,6 +241,13 @@ pub enum Instruction {
         /// Whether no other instruction uses the station.
         is_only: bool,
     },
+    /// [`Self::Use`] of a plain station that serves in another order, with a drawn time.
+    UseOrdered {
+        /// Station.
+        station: u32,
+        /// Source of the service time.
+        source: u32,
+    },
     /// [`Self::Use`] of a station of which only the room is limited, or whose jobs keep their
     /// server until there is room further on; it serves first come, first served, a drawn time.
     UseBounded {
@@ -298,6 +305,7 @@ impl Instruction {
         matches!(
             self,
             Self::UseFifo { .. }
+                | Self::UseOrdered { .. }
                 | Self::UseBounded { .. }
                 | Self::Choose { .. }
                 | Self::Jump { .. }

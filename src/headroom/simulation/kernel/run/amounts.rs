@@ -115,7 +115,7 @@ impl Engine<'_> {
             culprit,
             ..
         } = self;
-        let now = state.now;
+        let now = state.progress.now;
         let value = expression::evaluate(
             code,
             scratch,
@@ -134,7 +134,7 @@ impl Engine<'_> {
 
     /// Return the station that the walking job is about to leave.
     fn station_left(&self) -> Option<u32> {
-        self.leaving.map(|old| old.station)
+        self.agenda.leaving.map(|old| old.station)
     }
 
     /// Return where `job` continues by a choice that is not by probability.
@@ -146,7 +146,7 @@ impl Engine<'_> {
     ) -> Result<u32, Failure> {
         let plan = self.plan;
         let leaving = self.station_left();
-        let chosen = &mut self.choices[choice as usize];
+        let chosen = &mut self.agenda.choices[choice as usize];
         Ok(match &plan.choices[choice as usize].rule {
             Rule::Probability(_) | Rule::RoundRobin => chosen.next_turn(),
             Rule::Deck(_) => chosen.next_card(),
@@ -156,11 +156,11 @@ impl Engine<'_> {
             }
             Rule::Hash(code) => {
                 let value = self.evaluate(job, at, code)?;
-                self.choices[choice as usize].by_hash(value)
+                self.agenda.choices[choice as usize].by_hash(value)
             }
             Rule::Index(code) => {
                 let value = self.evaluate(job, at, code)?;
-                let target = self.choices[choice as usize].numbered(value);
+                let target = self.agenda.choices[choice as usize].numbered(value);
                 if target.is_none() {
                     self.culprit = Culprit { at, value };
                 }
@@ -191,10 +191,10 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
         Op::Servers(station) => servers_of(state, station),
         Op::Tokens(pool) => f64::from(state.pools[pool as usize].tokens()),
         Op::BusyTime(station) => {
-            let totals = state.stations[station as usize].totals_at(state.now);
+            let totals = state.stations[station as usize].totals_at(state.progress.now);
             nearest(totals.busy_area) / TICKS_PER_UNIT
         }
-        Op::Now => state.now.ticks() as f64 / TICKS_PER_UNIT,
+        Op::Now => state.progress.now.ticks() as f64 / TICKS_PER_UNIT,
         Op::Jobs(_) | Op::Number(_) | Op::Call { .. } | Op::Apply(_) => {
             unreachable!("it was looked up before")
         }

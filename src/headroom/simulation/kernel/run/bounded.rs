@@ -19,7 +19,7 @@ impl Plain<'_> {
     /// The service of `job` at `station` is over; it keeps its server and walks.
     #[inline(always)]
     pub(in crate::simulation::kernel) fn end_bounded(&mut self, job: u32, station: u32) {
-        *self.visit_count += 1;
+        self.progress.visit_count += 1;
         let slot = &mut self.slots[job];
         slot.phase = Phase::Walking;
         self.served = Some(Leaving {
@@ -33,8 +33,8 @@ impl Plain<'_> {
     #[inline(always)]
     pub(in crate::simulation::kernel) fn hold(&mut self) {
         if let Some(old) = self.served.take() {
-            self.stations[old.station as usize].hold_bounded(*self.now);
-            *self.leaving = Some(old);
+            self.stations[old.station as usize].hold_bounded(self.progress.now);
+            self.agenda.leaving = Some(old);
         }
     }
 
@@ -48,7 +48,7 @@ impl Plain<'_> {
         source: u32,
     ) -> Result<bool, Failure> {
         let own = &mut self.stations[station as usize];
-        let left = self.served.or(*self.leaving);
+        let left = self.served.or(self.agenda.leaving);
         if left.is_some_and(|old| old.station == station) {
             return Ok(false);
         }
@@ -71,9 +71,9 @@ impl Plain<'_> {
         let slot = &mut self.slots[job];
         slot.at = at;
         slot.phase = Phase::Blocked;
-        slot.since = *self.now;
-        let extra = self.vacancies.extra_mut(job);
-        if let Some(old) = self.leaving.take() {
+        slot.since = self.progress.now;
+        let extra = self.rest.vacancies.extra_mut(job);
+        if let Some(old) = self.agenda.leaving.take() {
             extra.occupies = old.station;
             extra.entered_before = old.entered;
             extra.class_before = old.class;
@@ -93,7 +93,7 @@ impl Plain<'_> {
     ) -> Result<(), Failure> {
         self.slots[job].at = at;
         let own = &mut self.stations[station as usize];
-        if own.arrive_bounded(*self.now, job, &mut self.slots) {
+        if own.arrive_bounded(self.progress.now, job, &mut self.slots) {
             self.serve(job, at, source)?;
         }
         Ok(())
@@ -106,17 +106,18 @@ impl Plain<'_> {
     pub(in crate::simulation::kernel) fn settle(&mut self) -> Result<(), Failure> {
         if let Some(old) = self.served.take() {
             let own = &mut self.stations[old.station as usize];
-            let next = own.complete_bounded(*self.now, old.class, old.entered, &mut self.slots);
+            let next =
+                own.complete_bounded(self.progress.now, old.class, old.entered, &mut self.slots);
             if let Some(next) = next {
                 let (at, source) = self.use_of(next);
                 self.serve(next, at, source)?;
             }
             self.admit_bounded(old.station)?;
         }
-        if let Some(old) = self.leaving.take() {
+        if let Some(old) = self.agenda.leaving.take() {
             let own = &mut self.stations[old.station as usize];
-            own.depart_held(*self.now, old.class, old.entered);
-            self.changed.push(old.station);
+            own.depart_held(self.progress.now, old.class, old.entered);
+            self.agenda.changed.push(old.station);
         }
         self.work_off_bounded()
     }
@@ -124,12 +125,12 @@ impl Plain<'_> {
     /// Examine the stations whose state has changed, up to one that is not bounded.
     #[inline(always)]
     fn work_off_bounded(&mut self) -> Result<(), Failure> {
-        while let Some(&station) = self.changed.last() {
+        while let Some(&station) = self.agenda.changed.last() {
             let special = &self.stations[station as usize].special;
             if !special.as_ref().is_some_and(|one| one.is_bounded) {
                 return Ok(());
             }
-            self.changed.pop();
+            self.agenda.changed.pop();
             self.fill_bounded(station)?;
             self.admit_bounded(station)?;
         }
@@ -141,7 +142,7 @@ impl Plain<'_> {
     fn fill_bounded(&mut self, station: u32) -> Result<(), Failure> {
         while let Some(next) = self.stations[station as usize].next_bounded() {
             let (at, source) = self.use_of(next);
-            self.stations[station as usize].begin_bounded(*self.now, next, &mut self.slots);
+            self.stations[station as usize].begin_bounded(self.progress.now, next, &mut self.slots);
             self.serve(next, at, source)?;
         }
         Ok(())
@@ -176,16 +177,16 @@ impl Plain<'_> {
     #[inline(always)]
     fn leave_behind(&mut self, job: u32) {
         let slot = &self.slots[job];
-        let waited = self.now.since(slot.since);
-        let extra = self.vacancies.extra_mut(job);
+        let waited = self.progress.now.since(slot.since);
+        let extra = self.rest.vacancies.extra_mut(job);
         let station = std::mem::replace(&mut extra.occupies, NO_STATION);
         if station == NO_STATION {
             self.classes[slot.class as usize].add_outside(waited);
             return;
         }
         let own = &mut self.stations[station as usize];
-        own.depart_held(*self.now, extra.class_before, extra.entered_before);
+        own.depart_held(self.progress.now, extra.class_before, extra.entered_before);
         own.rarer(extra.class_before).blocked_sum += u128::from(waited);
-        self.changed.push(station);
+        self.agenda.changed.push(station);
     }
 }

@@ -31,7 +31,7 @@ impl Engine<'_> {
             }
             Instruction::SetTokens { pool, amount } => {
                 let tokens = self.capacity(job, at, amount)?;
-                self.state.pools[pool as usize].set_tokens(self.state.now, tokens);
+                self.state.pools[pool as usize].set_tokens(self.state.progress.now, tokens);
                 self.grant_waiting(pool);
             }
             other => unreachable!("job {job} walks into {other:?}"),
@@ -41,7 +41,7 @@ impl Engine<'_> {
 
     /// Let `station` have `servers` from now on.
     fn set_servers(&mut self, station: u32, servers: u32) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         let before = std::mem::replace(&mut own.servers, servers);
@@ -52,13 +52,13 @@ impl Engine<'_> {
         if special.sharing.is_some() {
             self.set_shared_servers(station)?;
         }
-        self.changed.push(station);
+        self.agenda.changed.push(station);
         self.work_off_changes()
     }
 
     /// Let all servers of `station` work at `pace` times their own speed from now on.
     fn set_speed(&mut self, station: u32, pace: f64) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         let special = own.special();

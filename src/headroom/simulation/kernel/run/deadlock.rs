@@ -340,7 +340,7 @@ impl Scene<'_> {
             .iter()
             .filter(|&&job| self.wish(job).is_some())
             .map(|&job| jobs[job].since);
-        waiting.max().unwrap_or(self.state.now)
+        waiting.max().unwrap_or(self.state.progress.now)
     }
 
     /// Return the stuck job for which the stuck `job` waits.

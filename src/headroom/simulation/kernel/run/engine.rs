@@ -128,10 +128,62 @@ pub fn run(
     Ok(engine.finish())
 }
 
-/// Everything that changes during a run and is reported or checked at its end.
-pub struct State {
+/// How far a run has come, and how far it may go before something else is due.
+///
+/// Plain steps reach all of it by one pointer, which is kept in a register.
+pub struct Progress {
     /// Simulated time.
     pub now: SimTime,
+    /// Completed jobs, all classes together.
+    pub completion_count: u64,
+    /// Completed station visits.
+    pub visit_count: u64,
+    /// Events.
+    pub event_count: u64,
+    /// Steps at this instant.
+    pub steps_now: u64,
+    /// When the next sample or interval is due, or the run ends.
+    pub next_mark: SimTime,
+    /// After how many completions statistics are due.
+    pub next_look: u64,
+    /// After how many events the rare conditions are checked next.
+    pub next_check: u64,
+    /// Whether the model is large: what its events need is fetched ahead.
+    pub is_large: bool,
+}
+
+impl Progress {
+    const fn new(is_large: bool) -> Self {
+        Self {
+            now: SimTime::ZERO,
+            completion_count: 0,
+            visit_count: 0,
+            event_count: 0,
+            steps_now: 0,
+            next_mark: SimTime::ZERO,
+            next_look: 0,
+            next_check: EVENTS_PER_CHECK,
+            is_large,
+        }
+    }
+}
+
+/// What is to come: another pointer of plain steps.
+pub(in crate::simulation::kernel) struct Agenda {
+    /// When jobs continue.
+    pub(in crate::simulation::kernel) events: EventQueue,
+    /// Where they do, some drawn ahead.
+    pub(in crate::simulation::kernel) choices: Vec<Choice>,
+    /// The station that the walking job is about to leave.
+    pub(in crate::simulation::kernel) leaving: Option<Leaving>,
+    /// Stations whose state changed and that may let jobs in.
+    pub(in crate::simulation::kernel) changed: Vec<u32>,
+}
+
+/// Everything that changes during a run and is reported or checked at its end.
+pub struct State {
+    /// Time and counts.
+    pub progress: Progress,
     /// All jobs.
     pub jobs: Jobs,
     /// All stations.
@@ -142,12 +194,6 @@ pub struct State {
     pub requests: Grid<Requests>,
     /// All classes.
     pub classes: Vec<ClassState>,
-    /// Completed jobs, all classes together.
-    pub completion_count: u64,
-    /// Completed station visits.
-    pub visit_count: u64,
-    /// Events.
-    pub event_count: u64,
 }
 
 /// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
@@ -182,37 +228,25 @@ pub(in crate::simulation::kernel) struct Engine<'plan> {
     /// The instructions that jobs walk through, fused unless there is a trace.
     pub(in crate::simulation::kernel) steps: &'plan [Instruction],
     pub(in crate::simulation::kernel) state: State,
-    pub(in crate::simulation::kernel) events: EventQueue,
+    pub(in crate::simulation::kernel) agenda: Agenda,
     pub(in crate::simulation::kernel) ready: VecDeque<u32>,
     pub(in crate::simulation::kernel) sources: Vec<Source>,
-    pub(in crate::simulation::kernel) choices: Vec<Choice>,
     pub(in crate::simulation::kernel) arrivals: Vec<Arrivals>,
-    /// The station that the walking job is about to leave.
-    pub(in crate::simulation::kernel) leaving: Option<Leaving>,
-    /// Stations whose state changed and that may let jobs in.
-    pub(in crate::simulation::kernel) changed: Vec<u32>,
     pub(in crate::simulation::kernel) scratch: Vec<f64>,
     pub(in crate::simulation::kernel) calls: Calls<'plan>,
     pub(in crate::simulation::kernel) recorder: Recorder,
     pub(in crate::simulation::kernel) culprit: Culprit,
-    pub(in crate::simulation::kernel) is_large: bool,
-    /// Whether there are stations of which only the room is limited.
-    has_bounded: bool,
+    /// Whether there are stations of which only the room is limited, or only the order is another.
+    has_rarer: bool,
     /// Whether the run ended because nothing more can happen.
     is_quiet: bool,
     patience: Patience,
-    pub(in crate::simulation::kernel) steps_now: u64,
-    pub(in crate::simulation::kernel) next_look: u64,
-    /// After how many events the rare conditions are checked next.
-    pub(in crate::simulation::kernel) next_check: u64,
     snapshots: Snapshots,
     segments: Segments,
     samples: Samples,
     intervals: Intervals,
     /// Longest lines of stations and pools in the intervals that are closed.
     longest: Longest,
-    /// When the next sample or interval is due, or the run ends.
-    pub(in crate::simulation::kernel) next_mark: SimTime,
 }
 
 impl<'plan> Engine<'plan> {
@@ -233,11 +267,15 @@ impl<'plan> Engine<'plan> {
         );
         let mut sources = cache::roomy(plan.sources.len());
         sources.extend(plan.sources.iter().map(|one| Source::new(one, seed)));
-        let mut has_bounded = false;
+        let mut has_rarer = false;
         for step in steps {
-            if let Instruction::UseBounded { station, .. } = *step {
-                stations[station as usize].special().is_bounded = true;
-                has_bounded = true;
+            match *step {
+                Instruction::UseBounded { station, .. } => {
+                    stations[station as usize].special().is_bounded = true;
+                    has_rarer = true;
+                }
+                Instruction::UseOrdered { .. } => has_rarer = true,
+                _ => {}
             }
         }
         Self {
@@ -245,41 +283,35 @@ impl<'plan> Engine<'plan> {
             instructions: &plan.instructions,
             steps,
             state: State {
-                now: SimTime::ZERO,
+                progress: Progress::new(plan.stations.len() as u64 >= LARGE),
                 jobs: Jobs::new(plan.stack_slots, plan.attributes.clone()),
                 stations,
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
-                completion_count: 0,
-                visit_count: 0,
-                event_count: 0,
             },
-            events: EventQueue::default(),
+            agenda: Agenda {
+                events: EventQueue::default(),
+                choices: plan.choices.iter().map(|c| Choice::new(c, seed)).collect(),
+                leaving: None,
+                changed: Vec::new(),
+            },
             ready: VecDeque::new(),
             sources,
-            choices: plan.choices.iter().map(|c| Choice::new(c, seed)).collect(),
             arrivals: plan
                 .processes
                 .iter()
                 .map(|one| Arrivals::new(&one.arrivals, stream::open(seed, one.key)))
                 .collect(),
-            leaving: None,
-            changed: Vec::new(),
             scratch: Vec::new(),
             calls,
             recorder: Recorder::new(wishes.trace_limit),
             culprit: Culprit::default(),
-            is_large: plan.stations.len() as u64 >= LARGE,
-            has_bounded,
+            has_rarer,
             is_quiet: false,
             patience: Patience::new(EVENTS_WITHOUT_COMPLETION),
-            steps_now: 0,
-            next_look: 0,
-            next_check: EVENTS_PER_CHECK,
             snapshots: Snapshots::new(scale),
             segments: Segments::new(scale),
-            next_mark: SimTime::ZERO,
             longest: Longest::default(),
             samples: Samples::new(wishes.sample_ticks),
             intervals: Intervals::new(wishes.interval_ends),
@@ -313,8 +345,8 @@ impl<'plan> Engine<'plan> {
 
     /// Take events until a limit is reached.
     fn go_on(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<(), Failure> {
-        while self.state.completion_count < self.plan.limits.completions {
-            let pause = if self.has_bounded {
+        while self.state.progress.completion_count < self.plan.limits.completions {
+            let pause = if self.has_rarer {
                 self.plain().run::<true>()?
             } else {
                 self.plain().run::<false>()?
@@ -342,11 +374,11 @@ impl<'plan> Engine<'plan> {
             if !self.ready.is_empty() {
                 self.walk_ready()?;
             }
-            if self.state.completion_count >= self.next_look {
+            if self.state.progress.completion_count >= self.state.progress.next_look {
                 self.look();
             }
-            if self.state.event_count >= self.next_check {
-                self.next_check += EVENTS_PER_CHECK;
+            if self.state.progress.event_count >= self.state.progress.next_check {
+                self.state.progress.next_check += EVENTS_PER_CHECK;
                 self.check_rarely(is_wanted)?;
             }
         }
@@ -355,11 +387,11 @@ impl<'plan> Engine<'plan> {
 
     /// An event happens at `time`.
     fn begin_event(&mut self, time: SimTime) -> Result<(), Failure> {
-        if time > self.state.now {
-            self.state.now = time;
-            self.steps_now = 0;
+        if time > self.state.progress.now {
+            self.state.progress.now = time;
+            self.state.progress.steps_now = 0;
         }
-        self.state.event_count += 1;
+        self.state.progress.event_count += 1;
         self.count_step()
     }
 
@@ -382,21 +414,25 @@ impl<'plan> Engine<'plan> {
 
     #[cold]
     fn look(&mut self) {
-        let count = self.state.completion_count;
+        let count = self.state.progress.completion_count;
         if self.snapshots.is_due(count) {
             let mut row = self.snapshots.blank();
             result::fill(&mut row, self.plan, &self.state);
-            self.snapshots.take(self.state.now, count, row);
+            self.snapshots.take(self.state.progress.now, count, row);
         }
         if count >= self.segments.next() {
             self.close_segment();
         }
         let due = self.snapshots.next().min(self.segments.next());
-        self.next_look = due.min(self.plan.limits.completions);
+        self.state.progress.next_look = due.min(self.plan.limits.completions);
     }
 
     fn close_segment(&mut self) {
-        let State { stations, now, .. } = &mut self.state;
+        let State {
+            stations,
+            progress: Progress { now, .. },
+            ..
+        } = &mut self.state;
         let mut times = Times::default();
         for members in self.plan.station_rows.iter() {
             for index in members {
@@ -405,7 +441,7 @@ impl<'plan> Engine<'plan> {
             times.end_row();
         }
         self.segments
-            .close(*now, self.state.completion_count, times);
+            .close(*now, self.state.progress.completion_count, times);
     }
 
     /// Take the samples and close the intervals that are due before an event at `time`; return
@@ -422,21 +458,21 @@ impl<'plan> Engine<'plan> {
         }
         let ahead = self.intervals.next();
         let is_due = ahead < limit;
-        self.next_mark = self
+        self.state.progress.next_mark = self
             .samples
             .next()
             .min(if is_due { ahead } else { SimTime::MAX })
             .min(limit);
         let is_over = time > limit;
         if is_over {
-            self.state.now = limit;
+            self.state.progress.now = limit;
         }
         is_over
     }
 
     /// Close the interval that ends at `end`; nothing has happened since the last event.
     fn close_interval(&mut self, end: SimTime) {
-        self.state.now = end;
+        self.state.progress.now = end;
         let State {
             stations,
             pools,
@@ -468,7 +504,7 @@ impl<'plan> Engine<'plan> {
         if self.intervals.is_empty() {
             return;
         }
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let limit = self.plan.limits.time;
         let end = if self.is_quiet && limit < SimTime::MAX {
             limit
@@ -481,7 +517,7 @@ impl<'plan> Engine<'plan> {
         if self.intervals.last_end() < end {
             self.close_interval(end);
         }
-        self.state.now = now;
+        self.state.progress.now = now;
         self.longest
             .restore(&mut self.state.stations, &mut self.state.pools);
     }
@@ -489,7 +525,7 @@ impl<'plan> Engine<'plan> {
     #[cold]
     fn take_samples(&mut self, until: SimTime) {
         while self.samples.next() <= until {
-            self.state.now = self.samples.next();
+            self.state.progress.now = self.samples.next();
             let row = row(self.plan, &self.state);
             self.samples.take(row);
         }
@@ -500,14 +536,17 @@ impl<'plan> Engine<'plan> {
         if !is_wanted() {
             return Err(Failure::Interrupted);
         }
-        if self.events.scheduled_count() > EVENT_LIMIT / 2 {
+        if self.agenda.events.scheduled_count() > EVENT_LIMIT / 2 {
             return Err(Failure::TooManyEvents);
         }
         if deadlock::find(self.plan, &self.state).is_some() {
             return Err(Failure::Deadlock);
         }
         let is_endless = self.plan.limits.time == SimTime::MAX;
-        let (events, completions) = (self.state.event_count, self.state.completion_count);
+        let (events, completions) = (
+            self.state.progress.event_count,
+            self.state.progress.completion_count,
+        );
         if self.patience.is_over(events, completions) && is_endless {
             return Err(Failure::NoCompletion);
         }
@@ -536,13 +575,13 @@ impl<'plan> Engine<'plan> {
                 if self.state.stations[station as usize].special.is_some() {
                     return self.resume_special(slot, station, at);
                 }
-                self.state.visit_count += 1;
+                self.state.progress.visit_count += 1;
                 self.recorder
                     .note(&self.state, Kind::EndService, slot, station);
                 let State {
                     stations,
                     jobs,
-                    now,
+                    progress: Progress { now, .. },
                     ..
                 } = &mut self.state;
                 let next = stations[station as usize].complete(*now, slot, jobs);
@@ -568,14 +607,17 @@ impl<'plan> Engine<'plan> {
         if self.state.jobs[job].phase != Phase::Serving {
             return self.fail_visit(job);
         }
-        self.state.visit_count += 1;
+        self.state.progress.visit_count += 1;
         self.end_special_service(job, station, at)
     }
 
     /// Count the delay of `job`, which is over; a controller's belongs to no class.
     pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
         let State {
-            jobs, classes, now, ..
+            jobs,
+            classes,
+            progress: Progress { now, .. },
+            ..
         } = &mut self.state;
         let job = &jobs[job];
         if job.role == Role::Clock {
@@ -604,7 +646,7 @@ impl<'plan> Engine<'plan> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -633,13 +675,18 @@ impl<'plan> Engine<'plan> {
         slot: u32,
         ticks: u64,
     ) -> Result<SimTime, Failure> {
-        let time = self.state.now.after(ticks).ok_or(Failure::TimeOverflow)?;
+        let time = self
+            .state
+            .progress
+            .now
+            .after(ticks)
+            .ok_or(Failure::TimeOverflow)?;
         let job = &mut self.state.jobs[slot];
         let who = Resume {
             job: slot,
             at: job.at,
         };
-        job.event = self.events.schedule(time, who);
+        job.event = self.agenda.events.schedule(time, who);
         Ok(time)
     }
 
@@ -647,7 +694,7 @@ impl<'plan> Engine<'plan> {
     pub(in crate::simulation::kernel) fn cancel(&mut self, slot: u32) {
         let event = std::mem::replace(&mut self.state.jobs[slot].event, NO_EVENT);
         if event != NO_EVENT {
-            self.events.cancel(event);
+            self.agenda.events.cancel(event);
         }
     }
 
@@ -667,9 +714,9 @@ impl<'plan> Engine<'plan> {
 
     #[inline]
     pub(in crate::simulation::kernel) fn count_step(&mut self) -> Result<(), Failure> {
-        self.steps_now += 1;
-        if self.steps_now > STEPS_AT_ONE_INSTANT {
-            return refuse_standstill(self.steps_now, self.state.jobs.slot_count());
+        self.state.progress.steps_now += 1;
+        if self.state.progress.steps_now > STEPS_AT_ONE_INSTANT {
+            return refuse_standstill(self.state.progress.steps_now, self.state.jobs.slot_count());
         }
         Ok(())
     }
@@ -722,7 +769,7 @@ impl<'plan> Engine<'plan> {
 
     #[cold]
     fn explain(&self, failure: Failure) -> SimulationError {
-        let at_s = self.seconds(self.state.now);
+        let at_s = self.seconds(self.state.progress.now);
         match failure {
             Failure::TimeOverflow if self.sources.iter().any(Source::is_exhausted) => {
                 SimulationError::Exhausted { at_s }
@@ -736,7 +783,7 @@ impl<'plan> Engine<'plan> {
                 at_s,
             },
             Failure::NoProgress => SimulationError::NoProgress {
-                steps: self.steps_now,
+                steps: self.state.progress.steps_now,
                 at_s,
             },
             Failure::TooManyEvents => SimulationError::TooManyEvents {

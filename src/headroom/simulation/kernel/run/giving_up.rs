@@ -8,7 +8,7 @@
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, NO_STATION, NO_WORK, Phase, Role};
 use crate::simulation::kernel::plan::program::{Instruction, NO_AMOUNT};
-use crate::simulation::kernel::run::engine::{Engine, Failure, State, used_station};
+use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State, used_station};
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::run::recorder::Kind;
 
@@ -113,7 +113,10 @@ impl Engine<'_> {
         self.withdraw(job)?;
         self.give_back_since(job, &held, &[]);
         let State {
-            jobs, classes, now, ..
+            jobs,
+            classes,
+            progress: Progress { now, .. },
+            ..
         } = &mut self.state;
         let class = jobs[job].class as usize;
         classes[class].lose(*now, jobs[job].arrived);
@@ -198,7 +201,7 @@ impl Engine<'_> {
         let reserved = std::mem::replace(&mut extra.reserved, NO_STATION);
         if reserved != NO_STATION {
             self.station(reserved).special().reserved -= 1;
-            self.changed.push(reserved);
+            self.agenda.changed.push(reserved);
         }
         Ok(())
     }
@@ -207,7 +210,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -227,7 +230,7 @@ impl Engine<'_> {
     fn leave_server(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.recorder
             .note(&self.state, Kind::Interrupt, job, station);
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         let Some(special) = &mut own.special else {
@@ -279,7 +282,7 @@ impl Engine<'_> {
                 *one = leader;
             }
         }
-        let left = finish.since(self.state.now);
+        let left = finish.since(self.state.progress.now);
         self.schedule_after(leader, left)?;
         Ok(())
     }
@@ -289,7 +292,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -298,15 +301,15 @@ impl Engine<'_> {
         let (class, entered) = (jobs[job].class, jobs[job].entered);
         own.visits(class).leave(entered);
         own.rarer(class).abandon(*now, entered);
-        self.changed.push(station);
+        self.agenda.changed.push(station);
     }
 
     fn stop_asking(&mut self, job: u32) {
         let State {
             pools,
             jobs,
-            now,
             requests,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let Instruction::Acquire { pool, .. } = self.instructions[jobs[job].at as usize] else {
@@ -319,7 +322,10 @@ impl Engine<'_> {
 
     fn end_children(&mut self, job: u32) -> Result<(), Failure> {
         let State {
-            jobs, classes, now, ..
+            jobs,
+            classes,
+            progress: Progress { now, .. },
+            ..
         } = &mut self.state;
         let waited = now.since(jobs[job].entered);
         classes[jobs[job].class as usize].add_join(waited);

@@ -55,15 +55,19 @@ fn check_stations(state: &State, plan: &Plan) {
     let mut waiting: Grid<Present> = Grid::new(plan.stations.len(), class_count);
     for (index, job) in state.jobs.working() {
         if let Some((station, class, entered)) = place(plan, &state.jobs, index, job) {
-            present.cell(station, class).add(state.now.since(entered));
+            present
+                .cell(station, class)
+                .add(state.progress.now.since(entered));
             if job.phase == Phase::Waiting {
-                waiting.cell(station, class).add(state.now.since(job.since));
+                waiting
+                    .cell(station, class)
+                    .add(state.progress.now.since(job.since));
             }
         }
     }
     for (index, station) in plan.stations.iter().enumerate() {
         let name = &station.name;
-        let cells = state.stations[index].all_visits_at(state.now);
+        let cells = state.stations[index].all_visits_at(state.progress.now);
         for ((cell, here), line) in cells.zip(present.of(index)).zip(waiting.of(index)) {
             let counted = (cell.present, cell.age);
             assert_eq!(
@@ -84,7 +88,10 @@ fn check_stations(state: &State, plan: &Plan) {
 
 fn check_areas(state: &State, index: usize, name: &str) {
     let station = &state.stations[index];
-    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
+    let (totals, sum) = (
+        station.totals_at(state.progress.now),
+        station.visits_at(state.progress.now),
+    );
     assert_eq!(
         totals.jobs_area,
         sum.response_sum + sum.abandon_sum + sum.age,
@@ -101,7 +108,7 @@ fn check_areas(state: &State, index: usize, name: &str) {
         "station '{name}': the number of jobs is not the sum over the classes"
     );
     assert!(
-        totals.busy_area + totals.blocked_area <= station.capacity_area(state.now),
+        totals.busy_area + totals.blocked_area <= station.capacity_area(state.progress.now),
         "station '{name}': its servers worked longer than they were there"
     );
     if station.special.is_none() {
@@ -124,13 +131,13 @@ fn check_pools(state: &State, plan: &Plan) {
         if let (Phase::Asking, Instruction::Acquire { pool, .. }) = (job.phase, asked) {
             waiting
                 .cell(pool, job.class)
-                .add(state.now.since(job.since));
+                .add(state.progress.now.since(job.since));
         }
     }
     for (index, (pool, plan)) in state.pools.iter().zip(&plan.pools).enumerate() {
         let name = &plan.name;
         for (cell, line) in state.requests.of(index).iter().zip(waiting.of(index)) {
-            let counted = (cell.waiting, cell.queue_age(state.now));
+            let counted = (cell.waiting, cell.queue_age(state.progress.now));
             assert_eq!(
                 counted,
                 (line.count, line.residual),
@@ -144,8 +151,8 @@ fn check_pools(state: &State, plan: &Plan) {
         );
         let sum = state.requests.total(index);
         assert_eq!(
-            pool.totals_at(state.now).queue_area,
-            sum.wait_sum + sum.queue_age(state.now),
+            pool.totals_at(state.progress.now).queue_area,
+            sum.wait_sum + sum.queue_age(state.progress.now),
             "pool '{name}': the area of the queue is not the sum of the waits"
         );
     }
@@ -156,13 +163,13 @@ fn check_classes(state: &State, plan: &Plan) {
     for (_, job) in state.jobs.working() {
         // Outside a program a job thinks; an arm is part of its job.
         if job.role == Role::Root && job.depth > 0 {
-            present[job.class as usize].add(state.now.since(job.arrived));
+            present[job.class as usize].add(state.progress.now.since(job.arrived));
         }
     }
     for ((class, plan), here) in state.classes.iter().zip(&plan.classes).zip(present) {
-        let (totals, name) = (class.totals_at(state.now), &plan.name);
+        let (totals, name) = (class.totals_at(state.progress.now), &plan.name);
         assert_eq!(
-            (class.present(), class.age(state.now)),
+            (class.present(), class.age(state.progress.now)),
             (here.count, here.residual),
             "class '{name}': who is present"
         );

@@ -13,15 +13,13 @@
 )]
 
 use crate::simulation::kernel::places::cache;
-use crate::simulation::kernel::places::event_queue::{EventQueue, Resume};
-use crate::simulation::kernel::places::jobs::{
-    Job, NO_EVENT, Phase, Role, Slots, Stacks, Vacancies,
-};
+use crate::simulation::kernel::places::event_queue::Resume;
+use crate::simulation::kernel::places::jobs::{Job, NO_EVENT, Parts, Phase, Rest, Role, Slots};
 use crate::simulation::kernel::places::stations::Station;
-use crate::simulation::kernel::plan::choice::{Choice, KNOWN_AHEAD};
+use crate::simulation::kernel::plan::choice::KNOWN_AHEAD;
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Source};
 use crate::simulation::kernel::run::engine::{
-    Engine, Failure, STEPS_AT_ONE_INSTANT, State, refuse_standstill,
+    Agenda, Engine, Failure, Progress, STEPS_AT_ONE_INSTANT, State, refuse_standstill,
 };
 use crate::simulation::kernel::run::service::Leaving;
 use crate::simulation::kernel::statistics::classes::ClassState;
@@ -60,30 +58,18 @@ const _: () = assert!(DRAWS_AHEAD[0] <= KNOWN_AHEAD);
 
 /// The parts of a run that plain steps touch.
 pub(in crate::simulation::kernel) struct Plain<'run> {
-    pub(super) now: &'run mut SimTime,
+    pub(super) progress: &'run mut Progress,
+    pub(super) agenda: &'run mut Agenda,
     pub(super) steps: &'run [Instruction],
     pub(super) plans: &'run Vec<ClassPlan>,
     pub(super) slots: Slots<'run>,
-    pub(super) stacks: &'run mut Stacks,
-    pub(super) vacancies: &'run mut Vacancies,
+    pub(super) rest: &'run mut Rest,
     /// The bounded station whose service of the walking job has just ended, and which does not know
     /// it yet: mostly the job leaves it at the same instant.
     pub(super) served: Option<Leaving>,
-    pub(super) leaving: &'run mut Option<Leaving>,
-    pub(super) changed: &'run mut Vec<u32>,
     pub(super) stations: &'run mut [Station],
     pub(super) sources: &'run mut [Source],
-    pub(super) choices: &'run mut Vec<Choice>,
     pub(super) classes: &'run mut Vec<ClassState>,
-    pub(super) events: &'run mut EventQueue,
-    pub(super) completion_count: &'run mut u64,
-    pub(super) visit_count: &'run mut u64,
-    pub(super) event_count: &'run mut u64,
-    pub(super) steps_now: &'run mut u64,
-    pub(super) next_mark: SimTime,
-    pub(super) next_look: u64,
-    pub(super) next_check: u64,
-    pub(super) is_large: bool,
 }
 
 impl Engine<'_> {
@@ -91,39 +77,24 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::simulation::kernel) fn plain(&mut self) -> Plain<'_> {
         let State {
-            now,
+            progress,
             jobs,
             stations,
             classes,
-            completion_count,
-            visit_count,
-            event_count,
             ..
         } = &mut self.state;
-        let (slots, stacks, vacancies) = jobs.parts();
+        let (slots, rest) = jobs.parts();
         Plain {
-            now,
+            progress,
+            agenda: &mut self.agenda,
             steps: self.steps,
             plans: &self.plan.classes,
             slots,
-            stacks,
-            vacancies,
+            rest,
             served: None,
-            leaving: &mut self.leaving,
-            changed: &mut self.changed,
             stations,
             sources: &mut self.sources,
-            choices: &mut self.choices,
             classes,
-            events: &mut self.events,
-            completion_count,
-            visit_count,
-            event_count,
-            steps_now: &mut self.steps_now,
-            next_mark: self.next_mark,
-            next_look: self.next_look,
-            next_check: self.next_check,
-            is_large: self.is_large,
         }
     }
 }
@@ -131,39 +102,41 @@ impl Engine<'_> {
 impl Plain<'_> {
     /// Take events for as long as they are plain and nothing else is due.
     #[inline(always)]
-    pub(in crate::simulation::kernel) fn run<const HAS_BOUNDED: bool>(
+    pub(in crate::simulation::kernel) fn run<const HAS_RARER: bool>(
         mut self,
     ) -> Result<Pause, Failure> {
         loop {
-            let Some((time, who)) = self.events.take() else {
+            let Some((time, who)) = self.agenda.events.take() else {
                 return Ok(Pause::NoEvent);
             };
-            if time >= self.next_mark {
+            if time >= self.progress.next_mark {
                 return Ok(Pause::Mark(time, who));
             }
-            if time > *self.now {
-                *self.now = time;
-                *self.steps_now = 0;
+            if time > self.progress.now {
+                self.progress.now = time;
+                self.progress.steps_now = 0;
             }
-            if self.is_large {
+            if self.progress.is_large {
                 self.look_ahead();
             }
-            *self.event_count += 1;
+            self.progress.event_count += 1;
             self.count_step()?;
-            let Some(next) = self.end_wait::<HAS_BOUNDED>(who)? else {
+            let Some(next) = self.end_wait::<HAS_RARER>(who)? else {
                 return Ok(Pause::Event(who));
             };
-            if let Walk::At(job, at) = self.walk::<HAS_BOUNDED>(next.job, next.at)? {
+            if let Walk::At(job, at) = self.walk::<HAS_RARER>(next.job, next.at)? {
                 self.hold();
                 return Ok(Pause::Step(job, at));
             }
-            if HAS_BOUNDED {
+            if HAS_RARER {
                 self.settle()?;
-                if !self.changed.is_empty() {
+                if !self.agenda.changed.is_empty() {
                     return Ok(Pause::Changes);
                 }
             }
-            if *self.completion_count >= self.next_look || *self.event_count >= self.next_check {
+            if self.progress.completion_count >= self.progress.next_look
+                || self.progress.event_count >= self.progress.next_check
+            {
                 return Ok(Pause::Look);
             }
         }
@@ -171,7 +144,7 @@ impl Plain<'_> {
 
     /// End the wait of a job if it is plain; return who walks on, and where.
     #[inline(always)]
-    pub(in crate::simulation::kernel) fn end_wait<const HAS_BOUNDED: bool>(
+    pub(in crate::simulation::kernel) fn end_wait<const HAS_RARER: bool>(
         &mut self,
         Resume { job, at }: Resume,
     ) -> Result<Option<Resume>, Failure> {
@@ -191,7 +164,10 @@ impl Plain<'_> {
                 }
             }
             Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {}
-            Instruction::UseBounded { station, .. } if HAS_BOUNDED => {
+            Instruction::UseOrdered { station, .. } if HAS_RARER => {
+                self.end_ordered(job, station)?;
+            }
+            Instruction::UseBounded { station, .. } if HAS_RARER => {
                 self.end_bounded(job, station);
             }
             _ => return Ok(None),
@@ -216,12 +192,16 @@ impl Plain<'_> {
         let begin = at + 3;
         let priority = self.plans[class as usize].priority;
         let job = Job::new(begin, class, Role::Root);
-        let Some(job) = self.vacancies.start(&mut self.slots, job, priority) else {
+        let Some(job) = self.rest.vacancies.start(&mut self.slots, job, priority) else {
             return Ok(None);
         };
         let ticks = self.sources[source as usize].draw();
-        let time = self.now.after(ticks).ok_or(Failure::TimeOverflow)?;
-        self.events.repeat(time);
+        let time = self
+            .progress
+            .now
+            .after(ticks)
+            .ok_or(Failure::TimeOverflow)?;
+        self.agenda.events.repeat(time);
         let at = self.begin_call(job, class, begin, entry)?;
         Ok(Some(Resume { job, at }))
     }
@@ -234,9 +214,9 @@ impl Plain<'_> {
         at: u32,
         (station, source, is_only): (u32, u32, bool),
     ) -> Result<(), Failure> {
-        *self.visit_count += 1;
+        self.progress.visit_count += 1;
         let own = &mut self.stations[station as usize];
-        let Some(next) = own.complete_fifo(*self.now, job, &mut self.slots) else {
+        let Some(next) = own.complete_fifo(self.progress.now, job, &mut self.slots) else {
             return Ok(());
         };
         if is_only {
@@ -249,9 +229,50 @@ impl Plain<'_> {
         }
     }
 
+    /// End the service of `job` at a station that serves in another order than by arrival; the next
+    /// in line, if any, begins its own.
+    #[inline(never)]
+    fn end_ordered(&mut self, job: u32, station: u32) -> Result<(), Failure> {
+        self.progress.visit_count += 1;
+        let mut jobs = Parts {
+            slots: &mut self.slots,
+            rest: self.rest,
+        };
+        let own = &mut self.stations[station as usize];
+        let Some(next) = own.complete(self.progress.now, job, &mut jobs) else {
+            return Ok(());
+        };
+        let at = self.slots[next].at;
+        match self.steps[at as usize] {
+            Instruction::UseOrdered { source, .. } => self.serve(next, at, source),
+            other => unreachable!("job {next} waits at a station but is at {other:?}"),
+        }
+    }
+
+    /// Let `job`, at `at`, come to such a station.
+    #[inline(never)]
+    fn enter_ordered(
+        &mut self,
+        job: u32,
+        at: u32,
+        station: u32,
+        source: u32,
+    ) -> Result<(), Failure> {
+        self.slots[job].at = at;
+        let mut jobs = Parts {
+            slots: &mut self.slots,
+            rest: self.rest,
+        };
+        let own = &mut self.stations[station as usize];
+        if own.arrive(self.progress.now, job, &mut jobs) {
+            self.serve(job, at, source)?;
+        }
+        Ok(())
+    }
+
     /// Walk `job` from `at` until it waits, ends or comes to a rarer step.
     #[inline(always)]
-    pub(in crate::simulation::kernel) fn walk<const HAS_BOUNDED: bool>(
+    pub(in crate::simulation::kernel) fn walk<const HAS_RARER: bool>(
         &mut self,
         job: u32,
         mut at: u32,
@@ -265,13 +286,17 @@ impl Plain<'_> {
             {
                 self.slots[job].at = at;
                 let own = &mut self.stations[station as usize];
-                if own.arrive_fifo(*self.now, job, &mut self.slots) {
+                if own.arrive_fifo(self.progress.now, job, &mut self.slots) {
                     self.serve(job, at, source)?;
                 }
                 return Ok(Walk::Ended);
             }
             match step {
-                Instruction::UseBounded { station, source } if HAS_BOUNDED => {
+                Instruction::UseOrdered { station, source } if HAS_RARER => {
+                    self.enter_ordered(job, at, station, source)?;
+                    return Ok(Walk::Ended);
+                }
+                Instruction::UseBounded { station, source } if HAS_RARER => {
                     let is_done = self.enter_bounded(job, at, station, source)?;
                     return Ok(if is_done {
                         Walk::Ended
@@ -280,7 +305,7 @@ impl Plain<'_> {
                     });
                 }
                 Instruction::Choose { choice } => {
-                    let chosen = &mut self.choices[choice as usize];
+                    let chosen = &mut self.agenda.choices[choice as usize];
                     if chosen.is_far_ahead() {
                         at = self.choose_among_many(choice);
                         continue;
@@ -295,14 +320,14 @@ impl Plain<'_> {
                     // It will return here again, so its stack does not change.
                     self.count_step()?;
                     let arrived = &mut self.slots[job].arrived;
-                    self.classes[class as usize].again(*self.now, *arrived);
-                    *arrived = *self.now;
-                    *self.completion_count += 1;
+                    self.classes[class as usize].again(self.progress.now, *arrived);
+                    *arrived = self.progress.now;
+                    self.progress.completion_count += 1;
                     at = entry;
                 }
                 Instruction::Return => {
                     let slot = &mut self.slots[job];
-                    at = self.stacks.top(job, slot.depth);
+                    at = self.rest.stacks.top(job, slot.depth);
                     // One level up is the frame of the class.
                     let is_in_frame = slot.depth == 1;
                     let stays = matches!(self.steps[at as usize], Instruction::Again { .. });
@@ -327,15 +352,16 @@ impl Plain<'_> {
                     // its stack.
                     let slot = &mut self.slots[job];
                     slot.depth = 0;
-                    self.classes[class as usize].complete(*self.now, slot.arrived);
-                    *self.completion_count += 1;
+                    self.classes[class as usize].complete(self.progress.now, slot.arrived);
+                    self.progress.completion_count += 1;
                     self.think(job, think, source)?;
                     return Ok(Walk::Ended);
                 }
                 Instruction::Finish { class } => {
-                    self.classes[class as usize].complete(*self.now, self.slots[job].arrived);
-                    *self.completion_count += 1;
-                    self.vacancies.end(&mut self.slots, job);
+                    self.classes[class as usize]
+                        .complete(self.progress.now, self.slots[job].arrived);
+                    self.progress.completion_count += 1;
+                    self.rest.vacancies.end(&mut self.slots, job);
                     return Ok(Walk::Ended);
                 }
                 _ => return Ok(Walk::At(job, at)),
@@ -346,9 +372,9 @@ impl Plain<'_> {
     /// Count a step at this instant.
     #[inline(always)]
     fn count_step(&mut self) -> Result<(), Failure> {
-        *self.steps_now += 1;
-        if *self.steps_now > STEPS_AT_ONE_INSTANT {
-            return refuse_standstill(*self.steps_now, self.slots.count());
+        self.progress.steps_now += 1;
+        if self.progress.steps_now > STEPS_AT_ONE_INSTANT {
+            return refuse_standstill(self.progress.steps_now, self.slots.count());
         }
         Ok(())
     }
@@ -371,7 +397,7 @@ impl Plain<'_> {
     /// leads to it had the time to come.
     #[inline]
     pub(in crate::simulation::kernel) fn look_ahead(&mut self) {
-        let [later, soon, next, first] = self.events.look_ahead();
+        let [later, soon, next, first] = self.agenda.events.look_ahead();
         cache::fetch(&self.slots[later.job]);
         cache::fetch(&self.steps[later.at as usize]);
         if let Some((station, source)) = self.visited(soon.at) {
@@ -393,10 +419,10 @@ impl Plain<'_> {
     /// the next jobs there need.
     #[inline(never)]
     fn choose_among_many(&mut self, choice: u32) -> u32 {
-        let chosen = &mut self.choices[choice as usize];
+        let chosen = &mut self.agenda.choices[choice as usize];
         let target = chosen.draw_far_ahead();
         let [step, station, times, far_times] = DRAWS_AHEAD;
-        let chosen = &self.choices[choice as usize];
+        let chosen = &self.agenda.choices[choice as usize];
         if let Some(cell) = chosen.unread() {
             cache::fetch(cell);
         }
@@ -429,7 +455,7 @@ impl Plain<'_> {
     #[inline(always)]
     fn call(&mut self, job: u32, back: u32, entry: u32) -> Result<u32, Failure> {
         self.count_step()?;
-        self.stacks.set(job, self.slots[job].depth, back);
+        self.rest.stacks.set(job, self.slots[job].depth, back);
         self.slots[job].depth += 1;
         Ok(entry)
     }
@@ -437,8 +463,8 @@ impl Plain<'_> {
     /// Let `job` enter the system at `at` and walk the program at `entry`.
     #[inline(always)]
     fn begin_call(&mut self, job: u32, class: u32, at: u32, entry: u32) -> Result<u32, Failure> {
-        self.slots[job].arrived = *self.now;
-        self.classes[class as usize].begin(*self.now);
+        self.slots[job].arrived = self.progress.now;
+        self.classes[class as usize].begin(self.progress.now);
         self.call(job, at + 2, entry)
     }
 
@@ -454,8 +480,12 @@ impl Plain<'_> {
     #[inline(always)]
     pub(super) fn serve(&mut self, job: u32, at: u32, source: u32) -> Result<(), Failure> {
         let ticks = self.sources[source as usize].draw();
-        let time = self.now.after(ticks).ok_or(Failure::TimeOverflow)?;
-        self.slots[job].event = self.events.schedule(time, Resume { job, at });
+        let time = self
+            .progress
+            .now
+            .after(ticks)
+            .ok_or(Failure::TimeOverflow)?;
+        self.slots[job].event = self.agenda.events.schedule(time, Resume { job, at });
         Ok(())
     }
 }

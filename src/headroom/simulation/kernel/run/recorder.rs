@@ -89,7 +89,7 @@ impl Recorder {
             return;
         }
         self.records.push(Record {
-            ticks: state.now.ticks(),
+            ticks: state.progress.now.ticks(),
             kind,
             job,
             class: state.jobs[job].class,

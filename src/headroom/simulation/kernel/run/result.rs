@@ -135,7 +135,7 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
         for members in plan.station_rows.iter() {
             let mut sums = vec![[0; VISIT_COLUMNS.len()]; state.classes.len()];
             for index in members {
-                let visits = state.stations[index].all_visits_at(state.now);
+                let visits = state.stations[index].all_visits_at(state.progress.now);
                 for (to, totals) in sums.iter_mut().zip(visits) {
                     add(to, visit_cells(&totals));
                 }
@@ -149,7 +149,9 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
                 let requests = members
                     .clone()
                     .map(|index| &state.requests.of(index)[class]);
-                row.extend(sum(requests.map(|cell| request_cells(cell, state.now))));
+                row.extend(sum(
+                    requests.map(|cell| request_cells(cell, state.progress.now))
+                ));
             }
         }
     }
@@ -165,10 +167,10 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
 
 fn station_extras(state: &State, index: usize) -> [u128; STATION_EXTRAS.len()] {
     let station = &state.stations[index];
-    let totals = station.visits_at(state.now);
+    let totals = station.visits_at(state.progress.now);
     let capacity = match station.servers {
         u32::MAX => 0,
-        _ => station.capacity_area(state.now),
+        _ => station.capacity_area(state.progress.now),
     };
     [
         u128::from(totals.left_count),
@@ -184,7 +186,9 @@ fn pool_extras(state: &State, index: usize) -> [u128; POOL_EXTRAS.len()] {
         u128::from(total.grant_count + total.abandon_count),
         total.left_sum,
         total.wait_sum - total.left_sum,
-        state.pools[index].totals_at(state.now).capacity_area,
+        state.pools[index]
+            .totals_at(state.progress.now)
+            .capacity_area,
     ]
 }
 
@@ -204,20 +208,23 @@ fn add<const COUNT: usize>(sums: &mut [u128; COUNT], cells: [u128; COUNT]) {
 }
 
 fn pool_cells(state: &State, index: usize) -> [u128; POOL_COLUMNS.len()] {
-    let totals = state.pools[index].totals_at(state.now);
+    let totals = state.pools[index].totals_at(state.progress.now);
     let requests = state.requests.total(index);
     [
         u128::from(requests.grant_count),
         requests.wait_sum,
         totals.held_area,
         totals.queue_area,
-        requests.queue_age(state.now),
+        requests.queue_age(state.progress.now),
         u128::from(requests.abandon_count),
     ]
 }
 
 fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len()] {
-    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
+    let (totals, sum) = (
+        station.totals_at(state.progress.now),
+        station.visits_at(state.progress.now),
+    );
     [
         u128::from(sum.arrival_count),
         u128::from(sum.completion_count),
@@ -232,7 +239,10 @@ fn station_cells(state: &State, station: &Station) -> [u128; STATION_COLUMNS.len
 }
 
 fn loss_cells(state: &State, station: &Station) -> [u128; STATION_LOSSES.len()] {
-    let (totals, sum) = (station.totals_at(state.now), station.visits_at(state.now));
+    let (totals, sum) = (
+        station.totals_at(state.progress.now),
+        station.visits_at(state.progress.now),
+    );
     let reject_count = station.special.as_ref().map_or(0, |s| s.reject_count);
     [
         u128::from(sum.abandon_count),
@@ -244,13 +254,13 @@ fn loss_cells(state: &State, station: &Station) -> [u128; STATION_LOSSES.len()] 
 }
 
 fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()] {
-    let totals = class.totals_at(state.now);
+    let totals = class.totals_at(state.progress.now);
     [
         u128::from(totals.arrival_count),
         u128::from(totals.completion_count),
         totals.response_sum,
         totals.jobs_area,
-        class.age(state.now),
+        class.age(state.progress.now),
         u128::from(totals.lost_count),
         totals.lost_sum,
         u128::from(totals.failed_try_count),
@@ -420,7 +430,7 @@ impl Outcome {
         recorder: &Recorder,
     ) -> Self {
         let unit = plan.unit;
-        let taken = snapshots.finish(state.now, row(plan, &state));
+        let taken = snapshots.finish(state.progress.now, row(plan, &state));
         let at_times = samples.finish();
         Self {
             snapshots: table_set(plan, &state, taken),
@@ -436,9 +446,9 @@ impl Outcome {
                 .map(|row| occupancy(unit, segments, row))
                 .collect(),
             trace: recorder.is_on().then(|| trace(unit, recorder)),
-            event_count: state.event_count,
-            visit_count: state.visit_count,
-            simulated_s: unit.seconds(u128::from(state.now.ticks())),
+            event_count: state.progress.event_count,
+            visit_count: state.progress.visit_count,
+            simulated_s: unit.seconds(u128::from(state.progress.now.ticks())),
             histograms: histograms(unit, state),
         }
     }
@@ -669,14 +679,14 @@ fn station_maxima(rows: &Rows, stations: &[Station]) -> Maxima {
 /// Return the busy share of the busiest station of each group, over the whole run; 0 for a separate
 /// station, and if each job has its own server.
 fn busiest(plan: &Plan, state: &State) -> Vec<f64> {
-    let elapsed = nearest(u128::from(state.now.ticks())).max(1.0);
+    let elapsed = nearest(u128::from(state.progress.now.ticks())).max(1.0);
     let share = |index: usize| match plan.stations[index].servers {
         u32::MAX => 0.0,
         servers => {
             let station = &state.stations[index];
-            let busy = nearest(station.totals_at(state.now).busy_area);
+            let busy = nearest(station.totals_at(state.progress.now).busy_area);
             if plan.stations[index].can_change {
-                busy / nearest(station.capacity_area(state.now)).max(1.0)
+                busy / nearest(station.capacity_area(state.progress.now)).max(1.0)
             } else {
                 busy / (elapsed * f64::from(servers))
             }
@@ -729,7 +739,7 @@ fn series(unit: TimeUnit, class: &ClassState) -> SeriesTable {
 }
 
 fn histograms(unit: TimeUnit, state: State) -> Vec<HistogramTable> {
-    let now = state.now;
+    let now = state.progress.now;
     state
         .classes
         .into_iter()

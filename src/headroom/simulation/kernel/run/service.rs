@@ -10,7 +10,7 @@
 use crate::simulation::kernel::places::jobs::{NO_STATION, NO_WORK, Phase};
 use crate::simulation::kernel::places::stations::Station;
 use crate::simulation::kernel::plan::program::{Instruction, Order};
-use crate::simulation::kernel::run::engine::{Engine, Failure, State};
+use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::recorder::Kind;
 use crate::simulation::kernel::time::{SimTime, whole_ticks};
 
@@ -34,7 +34,11 @@ impl Engine<'_> {
         station: u32,
     ) -> Result<(), Failure> {
         self.state.jobs[job].phase = Phase::Walking;
-        if self.leaving.is_some_and(|old| old.station == station) {
+        if self
+            .agenda
+            .leaving
+            .is_some_and(|old| old.station == station)
+        {
             // It goes to the end of its own line, behind the jobs that wait outside.
             self.settle_departure()?;
         }
@@ -61,11 +65,11 @@ impl Engine<'_> {
     /// Let `job` wait outside `station`; it keeps the server that it is about to leave.
     fn block(&mut self, job: u32, station: u32) {
         self.recorder.note(&self.state, Kind::Block, job, station);
-        let left = self.leaving.take();
+        let left = self.agenda.leaving.take();
         let State {
             jobs,
             stations,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         jobs[job].phase = Phase::Blocked;
@@ -92,7 +96,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -124,7 +128,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         stations[station as usize].queue(*now, job, jobs);
@@ -161,7 +165,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -181,7 +185,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -205,7 +209,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -250,7 +254,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         if jobs.extra(job).reserved != NO_STATION {
@@ -293,11 +297,14 @@ impl Engine<'_> {
         let special = self.station(station).special();
         if special.holds_when_blocked {
             special.held += 1;
-            self.leaving = Some(left);
+            self.agenda.leaving = Some(left);
             self.walk(job, at + 1)?;
             return self.settle_departure();
         }
-        let members = special.batches.remove(&job).unwrap_or_default();
+        let members = match special.batch {
+            Some(_) => special.batches.remove(&job).unwrap_or_default(),
+            None => Vec::new(),
+        };
         self.depart(left);
         for member in members {
             self.end_with_batch(member, station);
@@ -307,7 +314,7 @@ impl Engine<'_> {
     }
 
     fn end_with_batch(&mut self, member: u32, station: u32) {
-        self.state.visit_count += 1;
+        self.state.progress.visit_count += 1;
         self.recorder
             .note(&self.state, Kind::EndService, member, station);
         self.leave_served(member, station);
@@ -327,7 +334,7 @@ impl Engine<'_> {
 
     /// Let the job that walked leave the station that it kept until now, if any.
     pub(in crate::simulation::kernel) fn settle_departure(&mut self) -> Result<(), Failure> {
-        if let Some(left) = self.leaving.take() {
+        if let Some(left) = self.agenda.leaving.take() {
             self.release_server(left.station);
             self.depart(left);
         }
@@ -336,7 +343,7 @@ impl Engine<'_> {
 
     /// One job less holds a server of `station` without being served.
     pub(in crate::simulation::kernel) fn release_server(&mut self, station: u32) {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         own.special().held -= 1;
@@ -344,18 +351,36 @@ impl Engine<'_> {
 
     /// Count a visit as over; the station may have room now.
     pub(in crate::simulation::kernel) fn depart(&mut self, left: Leaving) {
-        let State { stations, now, .. } = &mut self.state;
+        let State {
+            stations,
+            progress: Progress { now, .. },
+            ..
+        } = &mut self.state;
         let own = &mut stations[left.station as usize];
         own.advance(*now);
         own.present -= 1;
         own.visits(left.class).complete(*now, left.entered);
-        self.changed.push(left.station);
+        self.agenda.changed.push(left.station);
     }
 
     /// Examine all stations whose state has changed until nothing more can begin.
+    #[inline]
     pub(in crate::simulation::kernel) fn work_off_changes(&mut self) -> Result<(), Failure> {
-        while let Some(station) = self.changed.pop() {
-            if self.station(station).special.is_some() {
+        // Mostly there is none.
+        if self.agenda.changed.is_empty() {
+            return Ok(());
+        }
+        self.examine_changed()
+    }
+
+    fn examine_changed(&mut self) -> Result<(), Failure> {
+        while let Some(station) = self.agenda.changed.pop() {
+            let own = self.station(station);
+            let is_awaited = match &own.special {
+                Some(special) => !own.line.is_empty() || !special.entry.is_empty(),
+                None => false,
+            };
+            if is_awaited {
                 self.fill(station)?;
                 self.admit(station)?;
             }
@@ -392,7 +417,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -467,7 +492,7 @@ impl Engine<'_> {
         let State {
             jobs,
             stations,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let held = now.since(jobs[job].since);
@@ -479,7 +504,10 @@ impl Engine<'_> {
     pub(in crate::simulation::kernel) fn leave_behind(&mut self, job: u32) {
         let station = self.state.jobs.extra(job).occupies;
         let State {
-            jobs, classes, now, ..
+            jobs,
+            classes,
+            progress: Progress { now, .. },
+            ..
         } = &mut self.state;
         if station == NO_STATION {
             let waited = now.since(jobs[job].since);
@@ -505,7 +533,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
@@ -538,7 +566,7 @@ impl Engine<'_> {
         &mut self,
         station: u32,
     ) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         loop {
             let own = self.station(station);
             own.advance(now);
@@ -560,7 +588,7 @@ impl Engine<'_> {
         station: u32,
         count: u32,
     ) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         own.special().down += count;
@@ -585,14 +613,14 @@ impl Engine<'_> {
         station: u32,
         count: u32,
     ) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         own.advance(now);
         own.special().down -= count;
         if own.special().sharing.is_some() {
             return self.set_shared_servers(station);
         }
-        self.changed.push(station);
+        self.agenda.changed.push(station);
         self.work_off_changes()
     }
 
@@ -600,7 +628,7 @@ impl Engine<'_> {
         &mut self,
         station: u32,
     ) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let own = self.station(station);
         let up = own.servers.saturating_sub(own.special().down);
         let sharing = own.special().sharing.as_mut().expect("servers are shared");

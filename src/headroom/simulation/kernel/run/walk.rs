@@ -5,7 +5,7 @@
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
 use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
-use crate::simulation::kernel::run::engine::{Engine, Failure, State};
+use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::plain::Walk;
 use crate::simulation::kernel::run::recorder::Kind;
 
@@ -55,7 +55,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
-            now,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         if stations[station as usize].arrive(*now, job, jobs) {
@@ -107,7 +107,7 @@ impl Engine<'_> {
             Instruction::Delay { amount } => {
                 self.state.jobs[job].at = at;
                 self.state.jobs[job].phase = Phase::Delayed;
-                self.state.jobs[job].entered = self.state.now;
+                self.state.jobs[job].entered = self.state.progress.now;
                 self.schedule(job, amount)?;
                 false
             }
@@ -224,8 +224,8 @@ impl Engine<'_> {
         let State {
             pools,
             jobs,
-            now,
             requests,
+            progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let cell = requests.cell(pool, jobs[job].class);
@@ -237,7 +237,7 @@ impl Engine<'_> {
 
     /// Take tokens back and grant the waiting requests.
     pub(in crate::simulation::kernel) fn give_back(&mut self, pool: u32, tokens: u32) {
-        self.state.pools[pool as usize].release(self.state.now, tokens);
+        self.state.pools[pool as usize].release(self.state.progress.now, tokens);
         self.grant_waiting(pool);
     }
 
@@ -247,8 +247,8 @@ impl Engine<'_> {
             let State {
                 pools,
                 jobs,
-                now,
                 requests,
+                progress: Progress { now, .. },
                 ..
             } = &mut self.state;
             let tokens = match self.instructions[jobs[job].at as usize] {
@@ -299,7 +299,7 @@ impl Engine<'_> {
         let waiting = &mut self.state.jobs[job];
         waiting.at = at;
         waiting.phase = Phase::Joining;
-        waiting.entered = self.state.now;
+        waiting.entered = self.state.progress.now;
     }
 
     /// Let another job walk from `entry` with the attributes of `job`.
@@ -353,7 +353,10 @@ impl Engine<'_> {
     fn end_join(&mut self, parent: u32) -> Result<(), Failure> {
         self.state.jobs.pop(parent);
         let State {
-            jobs, classes, now, ..
+            jobs,
+            classes,
+            progress: Progress { now, .. },
+            ..
         } = &mut self.state;
         let waited = now.since(jobs[parent].entered);
         classes[jobs[parent].class as usize].add_join(waited);
@@ -390,8 +393,8 @@ impl Engine<'_> {
 
     #[inline]
     fn begin(&mut self, job: u32, class: u32) {
-        self.state.jobs[job].arrived = self.state.now;
-        self.state.classes[class as usize].begin(self.state.now);
+        self.state.jobs[job].arrived = self.state.progress.now;
+        self.state.classes[class as usize].begin(self.state.progress.now);
         self.recorder.note(&self.state, Kind::Begin, job, 0);
     }
 
@@ -399,8 +402,8 @@ impl Engine<'_> {
     fn complete(&mut self, job: u32, class: u32) {
         let arrived = self.state.jobs[job].arrived;
         self.recorder.note(&self.state, Kind::Complete, job, 0);
-        self.state.classes[class as usize].complete(self.state.now, arrived);
-        self.state.completion_count += 1;
+        self.state.classes[class as usize].complete(self.state.progress.now, arrived);
+        self.state.progress.completion_count += 1;
     }
 
     fn spawn(&mut self, source: u32, class: u32, entry: u32, amount: u32) -> Result<(), Failure> {
@@ -418,7 +421,7 @@ impl Engine<'_> {
 
     /// Let the source wait for the next arrival of its process; it ends with the process.
     fn wait_for_arrival(&mut self, source: u32, at: u32, process: u32) -> Result<(), Failure> {
-        let now = self.state.now;
+        let now = self.state.progress.now;
         let arrivals = &mut self.arrivals[process as usize];
         let Some(next) = arrivals.next(now) else {
             self.state.jobs.end(source);
