@@ -389,7 +389,7 @@ def _cells(line: Row) -> str:
     return (
         f"| {line.setting.replace(' x ', SIGN)} | `{line.metric}`{mark} | "
         f"{100 * line.coverage:.1f}% | {line.experiments:,} | "
-        f"{100 * low:.0f}-{100 * high:.0f}% | {100 * line.half_width:.2g}% | "
+        f"{100 * low:.0f}-{100 * high:.0f}% | {float(f'{100 * line.half_width:.2g}'):g}% | "
         f"{line.efficiency:.2f} | {100 * line.bias:+.2f}% |{short} |"
     )
 

@@ -222,14 +222,16 @@ def _peer_cells(row: Row) -> tuple[str, str, str, str]:
 
 
 def figure(value: float) -> str:
-    """Return a measured value with three digits.
+    """Return a measured value with three digits, and without an exponent up to a million.
 
     Examples
     --------
-    >>> figure(2.0), figure(121.4)
-    ('2.00', '121')
+    >>> figure(2.0), figure(121.4), figure(4328.0)
+    ('2.00', '121', '4,330')
     """
-    return f"{value:#.3g}".rstrip(".")
+    short = f"{value:#.3g}".rstrip(".")
+    is_counted = short.endswith(("e+03", "e+04", "e+05"))
+    return f"{float(short):,.0f}" if is_counted else short
 
 
 def ratio_cell(row: Row) -> str:

@@ -232,7 +232,7 @@ def _count_cases(workload: Workload, folder: Path) -> list[Case]:
             name=workload.title,
             metric=f"{what} for each visit",
             unit="1",
-            headroom=partial(_guarded, workload.key, workload.title, counted, attribute),
+            headroom=partial(_guarded, workload.key, counted, attribute),
             peers={rust_programs.LOOP: lambda name=attribute: getattr(counted("loop"), name)},  # type: ignore[misc]
             measure="returned",
             better="low",
@@ -266,7 +266,7 @@ def discipline_cases() -> list[Case]:
             name=f"{MM1.title}, {words}",
             metric="instructions for each visit",
             unit="1",
-            headroom=partial(_guarded, key, words, lambda _, key=key: counted(key), "instructions"),  # type: ignore[misc]
+            headroom=partial(_guarded, key, lambda _, key=key: counted(key), "instructions"),  # type: ignore[misc]
             peers={IN_ORDER: lambda: counted("fcfs").instructions},
             measure="returned",
             better="low",
@@ -277,27 +277,27 @@ def discipline_cases() -> list[Case]:
     ]
 
 
-def _guarded(key: str, title: str, counted: Callable[[str], Counts], attribute: str) -> float:
+def _guarded(key: str, counted: Callable[[str], Counts], attribute: str) -> float:
     counts = counted("kernel")
-    check_instructions(key, title, counts.instructions)
+    check_instructions(key, counts.instructions)
     return float(getattr(counts, attribute))
 
 
-def check_instructions(key: str, title: str, instructions: float) -> None:
+def check_instructions(key: str, instructions: float) -> None:
     """Raise if a visit takes more instructions than it should.
 
     Examples
     --------
-    >>> check_instructions("mm1", MM1.title, INSTRUCTIONS["mm1"])
-    >>> check_instructions("mm1", MM1.title, 900)
+    >>> check_instructions("mm1", INSTRUCTIONS["mm1"])
+    >>> check_instructions("mm1", 900)
     Traceback (most recent call last):
     ...
-    RuntimeError: M/M/1 at a load of 0.8: 900 instructions for each visit, ...
+    RuntimeError: mm1: 900 instructions for each visit, ...
     """
     known = INSTRUCTIONS[key]
     if instructions > known * (1 + TOLERATED):
         raise RuntimeError(
-            f"{title}: {instructions:.0f} instructions for each visit, known are {known}; "
+            f"{key}: {instructions:.0f} instructions for each visit, known are {known}; "
             "find what the change costs, or raise INSTRUCTIONS in benches/simulation.py and say why"
         )
 

@@ -42,18 +42,15 @@ def open_queue(offered: float, servers: int) -> Model:
 
 
 def by_discipline(discipline: Discipline) -> Model:
-    """Return M/M/1 with that discipline and two classes, one of which has priority."""
+    """Return M/M/1 with that discipline and two classes, one of which has priority if it counts."""
     model = Model("M/M/1", time_unit="s")
     station = model.station("station", discipline=discipline)
-    for priority in (0, 1):
-        visit = model.program(f"visit {priority}")
+    urgent = 1 if discipline.startswith("priority") else 0
+    for name, priority in (("patient", 0), ("urgent", urgent)):
+        visit = model.program(name)
         visit.use(station, exponential(1))
-        model.open_class(
-            f"customers {priority}",
-            visit,
-            interarrival=exponential(2 / MM1_LOAD),
-            priority=priority,
-        )
+        interarrival = exponential(2 / MM1_LOAD)
+        model.open_class(name, visit, interarrival=interarrival, priority=priority)
     return model
 
 
