@@ -6,6 +6,10 @@ time; in lanes, all at once when it ends. A step whose tool is missing is skippe
 command that installs the tool. With CI=true it fails instead, and all steps run even after a
 failure. A step that runs past its limit hangs: it is ended, and its output so far shown. The last
 lines repeat the skipped steps, the failures, and the summary of pytest.
+
+Tests measure real servers and wait for real clocks, on machines that others use too. With CI=true
+those that fail are therefore repeated once, alone. If they pass then, their step is unsteady: the
+run succeeds, and the last lines name them, because somebody has to make them steady.
 """
 
 import os
@@ -27,7 +31,7 @@ BIN = Path(sys.executable).parent
 BUILD = ROOT / "build"
 JUNIT = BUILD / "pytest.xml"
 
-Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+Outcome: TypeAlias = Literal["passed", "failed", "skipped", "unsteady"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Step:
     environment: dict[str, str] = field(default_factory=dict)
     limit_s: float = 1800.0
     """Time after which it is ended with all that it has started: it hangs."""
+    again: list[str] = field(default_factory=list)
+    """Command that repeats, alone, what has failed; empty: nothing is repeated."""
 
 
 def tool(name: str, *arguments: str) -> list[str]:
@@ -77,6 +83,8 @@ studies, which take longest, begin first."""
 CATALOGUE = ("--manifest-path", "src/headroom/systems/catalogue/service/Cargo.toml")
 """The crate of the catalogue service, which is no member of the workspace."""
 CATALOGUE_BUILD = {"CARGO_TARGET_DIR": str(ROOT / "target" / "catalogue")}
+
+CATALOGUE_TESTS = cargo("test", "--quiet", *CATALOGUE, "--all-features")
 
 SAME_EXAMPLES = {"PROPTEST_RNG_SEED": "1"}
 """Properties in Rust are tried with the same examples in continuous integration, as those in Python
@@ -131,8 +139,9 @@ RUST = [
     ),
     Step(
         name="tests of the catalogue service",
-        argv=cargo("test", "--quiet", *CATALOGUE, "--all-features"),
+        argv=CATALOGUE_TESTS,
         environment=CATALOGUE_BUILD,
+        again=CATALOGUE_TESTS,
     ),
 ]
 
@@ -145,6 +154,10 @@ TESTS = [
         ],
         # pytest itself ends a test that hangs (`faulthandler_timeout`), and names it.
         limit_s=4800.0,
+        again=[
+            *(sys.executable, "-m", "pytest", "--color=no", "-q"),
+            *("--last-failed", "--last-failed-no-failures=none"),
+        ],
     ),
 ]
 
@@ -178,8 +191,18 @@ def run(step: Step, *, beside: bool = False) -> Outcome:
         return "failed" if is_continuous_integration() else "skipped"
     if not beside:
         say(f"== {step.name}")
+    outcome = _attempt(step, step.argv, beside=beside)
+    if outcome == "failed" and step.again and is_continuous_integration():
+        say(f"   what failed in {step.name} is repeated once, alone")
+        repeated = _attempt(step, step.again, beside=beside)
+        return "unsteady" if repeated == "passed" else "failed"
+    return outcome
+
+
+def _attempt(step: Step, argv: list[str], *, beside: bool) -> Outcome:
+    """Execute a command of a step, and print how it ended."""
     started = time.monotonic()
-    code, output = _execute(step, keeps_output=beside)
+    code, output = _execute(step, argv, keeps_output=beside)
     outcome: Outcome = "passed" if code == 0 else "failed"
     ending = f"   {outcome} in {time.monotonic() - started:.1f} s"
     if code is None:
@@ -189,10 +212,10 @@ def run(step: Step, *, beside: bool = False) -> Outcome:
     return outcome
 
 
-def _execute(step: Step, *, keeps_output: bool) -> tuple[int | None, str]:
-    """Return the exit status of a step, None if it ran past its limit, and its output if kept."""
+def _execute(step: Step, argv: list[str], *, keeps_output: bool) -> tuple[int | None, str]:
+    """Return the exit status of a command, None if it hung, and its output if kept."""
     process = subprocess.Popen(
-        step.argv,
+        argv,
         cwd=ROOT,
         env={
             **os.environ,
@@ -257,6 +280,18 @@ def skipped_tests() -> list[str]:
     return list(dict.fromkeys(re.sub(r"\s+", " ", reason) for reason in reasons))
 
 
+def unsteady_tests() -> list[str]:
+    """Return the names of the tests that failed in the first attempt."""
+    if not JUNIT.exists():
+        return []
+    cases = ET.parse(JUNIT).iter("testcase")  # noqa: S314  # written by our own pytest
+    return [
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+
+
 def pytest_summary() -> str:
     """Return pytest's counts in its own words, from the file that it wrote."""
     if not JUNIT.exists():
@@ -284,6 +319,9 @@ def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
     for name, outcome in outcomes.items():
         if outcome != "passed":
             say(f"   {outcome}: {name}")
+        if outcome == "unsteady" and "Python" in name:
+            for test in unsteady_tests():
+                say(f"      failed beside others, passed alone: {test}")
     steps = [step for lanes in kinds for lane in lanes for step in lane]
     not_run = [step.name for step in steps if step.name not in outcomes]
     if not_run:

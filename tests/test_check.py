@@ -1,11 +1,14 @@
 """`make test` runs its steps in lanes, and `make check` finds the tests of changed files."""
 
+import dataclasses
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from scripts import check
 from scripts.check import KINDS, Step, run_all
 from scripts.check_changes import files_for_pytest, kinds
 
@@ -35,6 +38,45 @@ def test_in_continuous_integration_all_steps_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CI", "true")
     outcomes = run_all([[[step("a", "raise SystemExit(1)"), step("b", "")]], [[step("c", "")]]])
     assert outcomes == {"a": "failed", "b": "passed", "c": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("ci", "again", "expected"),
+    [
+        ("true", "", "unsteady"),
+        ("true", "raise SystemExit(1)", "failed"),
+        ("", "", "failed"),
+    ],
+)
+def test_in_continuous_integration_what_failed_is_repeated_once(
+    ci: str, again: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    first = step("a", "raise SystemExit(1)")
+    repeated = dataclasses.replace(first, again=[sys.executable, "-c", again])
+    assert run_all([[[repeated]]]) == {"a": expected}
+
+
+def test_what_was_unsteady_is_named_and_the_run_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first attempt fails and writes pytest's file; the second passes."""
+    monkeypatch.setenv("CI", "true")
+    report = tmp_path / "pytest.xml"
+    monkeypatch.setattr(check, "JUNIT", report)
+    text = (
+        '<testsuites><testsuite tests="2" failures="0" errors="1" skipped="0" time="1">'
+        '<testcase classname="a" name="b"><error/></testcase><testcase classname="a" name="c"/>'
+        "</testsuite></testsuites>"
+    )
+    code = (
+        f"import pathlib; pathlib.Path({str(report)!r}).write_text({text!r}); raise SystemExit(1)"
+    )
+    tests = dataclasses.replace(step("Python tests", code), again=[sys.executable, "-c", ""])
+    assert check.check([[[tests]]]) == 0
+    said = capsys.readouterr().out
+    assert "   unsteady: Python tests\n      failed beside others, passed alone: a::b\n" in said
+    assert "1 passed, 1 errors in 1.0s" in said
 
 
 @pytest.mark.usefixtures("at_home")
