@@ -1,4 +1,4 @@
-//! The plain path: visits to stations that serve first come, first served, and the steps between.
+//! The plain path: visits to stations without anything special, and the steps between.
 //!
 //! Most events of most models are such visits, so what they touch is borrowed once for an event:
 //! slices in registers instead of vectors, whose place and length the compiler would have to load
