@@ -40,6 +40,9 @@ pub const SOURCE: &str = "headroom-soft";
 const DEVICE: INodeNo = INodeNo(2);
 const POWER: INodeNo = INodeNo(3);
 const TRUTH: INodeNo = INodeNo(4);
+/// Length of `truth` without the end of its line: more than all counts take.
+const TRUTH_BYTES: usize = 511;
+
 const FILES: [(INodeNo, &str); 3] = [(DEVICE, "device"), (POWER, "power"), (TRUTH, "truth")];
 
 /// Nothing is cached by the kernel: the content of a file may change at any time.
@@ -159,8 +162,11 @@ impl Files {
         })
     }
 
+    /// Return what `truth` says now, always of the same length: who reads until nothing more comes
+    /// would find a digit more of a later moment behind that which has been read.
     fn truth(&self) -> String {
-        serde_json::to_string(&self.serving.truth()).unwrap_or_default()
+        let text = serde_json::to_string(&self.serving.truth()).unwrap_or_default();
+        format!("{text:<TRUTH_BYTES$}\n")
     }
 
     /// Answer a request that moves nothing.

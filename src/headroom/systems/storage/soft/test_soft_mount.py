@@ -97,6 +97,17 @@ def test_errors_come_at_the_block_of_the_script_and_nowhere_else(
     assert device.truth()["read_count"] == 1280
 
 
+def test_the_truth_keeps_its_length_so_that_it_can_be_read_under_load(soft_device: Mounted) -> None:
+    """Fault: its reader found another digit behind what it had read."""
+    device = soft_device(SoftScript())
+    told = device.at / "truth"
+    before = told.read_bytes()
+    reads = {"kind": "micro", "pattern": "sequential", "depth": 4}
+    measured(device.device, interface="threads", workload=reads, stop={"requests": 1280})
+    assert device.truth()["read_count"] >= 10
+    assert len(told.read_bytes()) == len(before) == told.stat().st_size
+
+
 @WAYS
 def test_no_share_of_the_requests_is_faster_than_the_script(
     soft_device: Mounted, interface: str, direct: int
