@@ -14,7 +14,7 @@ pub fn roomy<T>(count: usize) -> Vec<T> {
     if bytes < HUGE / 4 {
         return Vec::with_capacity(count);
     }
-    // What is not used of whole pages costs addresses only.
+    // The unused part of whole pages costs addresses only.
     let mut room = Vec::with_capacity(bytes.next_multiple_of(HUGE) / size_of::<T>());
     prefer_huge_pages(room.spare_capacity_mut());
     room

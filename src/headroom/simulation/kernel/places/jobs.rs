@@ -186,7 +186,7 @@ pub struct Jobs {
     rest: Rest,
 }
 
-/// What there is of jobs besides their slots.
+/// Data of jobs apart from their slots.
 #[derive(Debug)]
 pub struct Rest {
     /// The vacant slots, and the rarer data of all.

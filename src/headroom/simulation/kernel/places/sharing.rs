@@ -145,7 +145,7 @@ impl Sharing {
         let ticks = u128::from(now.since(self.updated)) << FRACTION_BITS;
         self.updated = now;
         let (jobs, servers) = (u128::from(self.len()), u128::from(self.servers));
-        // Several things happen at the same time, and a division of so many bits takes long.
+        // Several things happen at the same time, and a division of 128 bits is slow.
         if jobs == 0 || ticks == 0 {
             return;
         }

@@ -157,7 +157,7 @@ impl Visits {
 }
 
 impl RarerVisits {
-    /// What most stations have of them.
+    /// No rarer visits, as at most stations.
     pub const NONE: Self = Self {
         abandon_count: 0,
         abandon_sum: 0,

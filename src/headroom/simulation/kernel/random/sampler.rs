@@ -81,7 +81,7 @@ impl Sampler {
 
     /// Draw the first value already now, if that changes nothing: `stream` serves this law alone.
     ///
-    /// Whoever needs a value then has it at once, and the next one is drawn while nothing waits
+    /// A job that needs a value then has it at once, and the next one is drawn while nothing waits
     /// for it. Other laws cost too much for that to show, or end.
     #[must_use]
     pub fn ahead(self, stream: &mut Stream) -> Self {

@@ -168,7 +168,7 @@ impl Progress {
     }
 }
 
-/// What is to come: another pointer of plain steps.
+/// The future of a run: another pointer of plain steps.
 pub(in crate::simulation::kernel) struct Agenda {
     /// When jobs continue.
     pub(in crate::simulation::kernel) events: EventQueue,

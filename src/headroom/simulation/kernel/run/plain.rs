@@ -415,7 +415,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Draw where a job goes on at `choice`, which is among many cases, and let the cache fetch what
+    /// Draw where a job continues at `choice`, which is among many cases, and let the cache fetch what
     /// the next jobs there need.
     #[inline(never)]
     fn choose_among_many(&mut self, choice: u32) -> u32 {

@@ -285,7 +285,7 @@ impl Engine<'_> {
         self.recorder
             .note(&self.state, Kind::EndService, job, station);
         self.free_server(job, station);
-        // What was left over from an interruption is done; a bounded station does not look at it.
+        // The rest of an interrupted service is done; a bounded station does not look at it.
         self.state.jobs.extra_mut(job).remaining = NO_WORK;
         let (class, entered) = (self.state.jobs[job].class, self.state.jobs[job].entered);
         let left = Leaving {

@@ -162,8 +162,8 @@ impl Files {
         })
     }
 
-    /// Return what `truth` says now, always of the same length: who reads until nothing more comes
-    /// would find a digit more of a later moment behind that which has been read.
+    /// Return the present content of `truth`, always of the same length: a program that reads to the
+    /// end of the file would otherwise find a digit of a later moment there.
     fn truth(&self) -> String {
         let text = serde_json::to_string(&self.serving.truth()).unwrap_or_default();
         format!("{text:<TRUTH_BYTES$}\n")
