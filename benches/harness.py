@@ -230,8 +230,8 @@ def figure(value: float) -> str:
     ('2.00', '121', '4,330')
     """
     short = f"{value:#.3g}".rstrip(".")
-    is_counted = short.endswith(("e+03", "e+04", "e+05"))
-    return f"{float(short):,.0f}" if is_counted else short
+    is_in_thousands = short.endswith(("e+03", "e+04", "e+05"))
+    return f"{float(short):,.0f}" if is_in_thousands else short
 
 
 def ratio_cell(row: Row) -> str:

@@ -232,7 +232,7 @@ def _count_cases(workload: Workload, folder: Path) -> list[Case]:
             name=workload.title,
             metric=f"{what} for each visit",
             unit="1",
-            headroom=partial(_guarded, workload.key, counted, attribute),
+            headroom=partial(_guarded, workload.key, partial(counted, "kernel"), attribute),
             peers={rust_programs.LOOP: lambda name=attribute: getattr(counted("loop"), name)},  # type: ignore[misc]
             measure="returned",
             better="low",
@@ -266,7 +266,7 @@ def discipline_cases() -> list[Case]:
             name=f"{MM1.title}, {words}",
             metric="instructions for each visit",
             unit="1",
-            headroom=partial(_guarded, key, lambda _, key=key: counted(key), "instructions"),  # type: ignore[misc]
+            headroom=partial(_guarded, key, partial(counted, key), "instructions"),
             peers={IN_ORDER: lambda: counted("fcfs").instructions},
             measure="returned",
             better="low",
@@ -277,8 +277,8 @@ def discipline_cases() -> list[Case]:
     ]
 
 
-def _guarded(key: str, counted: Callable[[str], Counts], attribute: str) -> float:
-    counts = counted("kernel")
+def _guarded(key: str, counted: Callable[[], Counts], attribute: str) -> float:
+    counts = counted()
     check_instructions(key, counts.instructions)
     return float(getattr(counts, attribute))
 

@@ -191,25 +191,24 @@ def run(step: Step, *, beside: bool = False) -> Outcome:
         return "failed" if is_continuous_integration() else "skipped"
     if not beside:
         say(f"== {step.name}")
-    outcome = _attempt(step, step.argv, beside=beside)
-    if outcome == "failed" and step.again and is_continuous_integration():
-        say(f"   what failed in {step.name} is repeated once, alone")
-        repeated = _attempt(step, step.again, beside=beside)
-        return "unsteady" if repeated == "passed" else "failed"
-    return outcome
+    code = _attempt(step, step.argv, beside=beside)
+    # A step that hung would take its whole limit once more.
+    if code and step.again and is_continuous_integration():
+        say(f"   the failures of {step.name} are repeated once, alone")
+        return "unsteady" if _attempt(step, step.again, beside=beside) == 0 else "failed"
+    return "passed" if code == 0 else "failed"
 
 
-def _attempt(step: Step, argv: list[str], *, beside: bool) -> Outcome:
-    """Execute a command of a step, and print how it ended."""
+def _attempt(step: Step, argv: list[str], *, beside: bool) -> int | None:
+    """Execute a command of a step and print its end; return its exit status, None if it hung."""
     started = time.monotonic()
     code, output = _execute(step, argv, keeps_output=beside)
-    outcome: Outcome = "passed" if code == 0 else "failed"
-    ending = f"   {outcome} in {time.monotonic() - started:.1f} s"
+    ending = f"   {'failed' if code else 'passed'} in {time.monotonic() - started:.1f} s"
     if code is None:
         ending = f"   ended after {step.limit_s:.0f} s: it hangs (failed)"
     with _printing:
         say(f"== {step.name}\n{output}{ending}" if beside else ending)
-    return outcome
+    return code
 
 
 def _execute(step: Step, argv: list[str], *, keeps_output: bool) -> tuple[int | None, str]:

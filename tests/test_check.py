@@ -57,6 +57,14 @@ def test_in_continuous_integration_what_failed_is_repeated_once(
     assert run_all([[[repeated]]]) == {"a": expected}
 
 
+def test_a_step_that_hung_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take its whole limit once more; the second command would pass."""
+    monkeypatch.setenv("CI", "true")
+    sleeps = step("a", "import time; time.sleep(600)")
+    hangs = dataclasses.replace(sleeps, limit_s=2.0, again=[sys.executable, "-c", ""])
+    assert run_all([[[hangs]]]) == {"a": "failed"}
+
+
 def test_what_was_unsteady_is_named_and_the_run_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

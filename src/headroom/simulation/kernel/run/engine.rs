@@ -168,7 +168,7 @@ impl Progress {
     }
 }
 
-/// The future of a run: another pointer of plain steps.
+/// Pending work of a run, which plain steps reach by a second pointer.
 pub(in crate::simulation::kernel) struct Agenda {
     /// When jobs continue.
     pub(in crate::simulation::kernel) events: EventQueue,
