@@ -48,6 +48,7 @@ from headroom.analysis.solver_answers import SOLVED_AT_MOST
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.statistics.pairing import RunOfPoint
 from headroom.analysis.statistics.undecidable import RESPONSES_SHOWN
+from headroom.analysis.verdicts.directions import is_resource
 from headroom.analysis.verdicts.headroom_left import crossing_of
 from headroom.analysis.verdicts.knee import FEWEST_TOLD, KneeFit, knee_over
 from headroom.analysis.verdicts.level_comparison import ComparedPoint, Question, compare_levels
@@ -444,7 +445,18 @@ def _limits(analysed: _Analysed) -> Iterable[LimitCrossing]:
                 )
                 for place in places
             }
-            found = _crossing(limit, factor.name, where, curve, units.get(limit.metric, ""))
+            found = _crossing(
+                limit,
+                factor.name,
+                where,
+                curve,
+                units.get(limit.metric, ""),
+                is_resource=is_resource(
+                    factor.name,
+                    [analysed.points[place] for place in places],
+                    moves_alone=not factor.zipped_with,
+                ),
+            )
             found = counting_predictions(
                 found,
                 {
@@ -474,9 +486,11 @@ def _crossing(
     where: dict[str, Value],
     curve: Mapping[float, Sample | None],
     unit: str,
+    *,
+    is_resource: bool = False,
 ) -> LimitCrossing:
     return fallback(
-        lambda: crossing_of(limit, factor, where, curve, unit),
+        lambda: crossing_of(limit, factor, where, curve, unit, is_resource=is_resource),
         lambda reason: LimitCrossing(
             metric=limit.metric,
             unit=unit,

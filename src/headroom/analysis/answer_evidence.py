@@ -80,20 +80,25 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     levels: Setting = {}
     """Levels of the changed point, if the change is another point; empty of a what-if run."""
     experiment: str
-    gain: Bounded
-    """Above one is better, also of a metric that falls; without `metric` and `unit`."""
+    gain: Bounded | None
+    """Above one is better, also of a metric that falls; without `metric` and `unit`. Without an
+    upper end it may be any number of times. None: it gives a bound to what has none."""
     metric: str
     unit: str
     better: Literal["high", "low"]
-    before: float
+    before: float | None
     after: float
-    """Of the metric, in its base unit."""
+    """Of the metric, in its base unit; None: it grows without bound."""
+    after_low: float | None = None
+    after_high: float | None = None
     then: Part | None = None
     """The bottleneck after the change; None if there is none, or if that is unknown."""
     is_gain: bool
     """Whether the whole interval is above one, and not all of it within 2% of it."""
     is_no_gain: bool
     """Whether the whole interval is below 1.02: hardly better, or worse."""
+    meets: bool = False
+    """Whether the metric surely keeps the limit that the study sets, after the change."""
 
 
 IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted"]
@@ -134,8 +139,13 @@ class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
 
     level: Level | None
     """Lowest level that is saturated; None if there is no such factor."""
+    is_up_to: bool = False
+    """Whether `level` is the highest one: there is too little of something."""
     last_steady: float | None = None
-    """Highest level below it that is not."""
+    """Highest level below it that is not, or lowest above it."""
+    points: int = 0
+    """Points that are saturated, of `judged`."""
+    judged: int = 0
     part: Part
     steadied_by: list[AppliedChange] = []
     """A change that was tried and gives a steady state."""
@@ -149,6 +159,8 @@ class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
     """A part limits, from a level on if there is a factor."""
 
     part: Part
+    ties: list[Part] = []
+    """Parts that are as busy: they limit together."""
     level: Level | None
     """With an interval: the knee of `metric`. Without: the lowest level at which the part
     limits; None if there is no such factor, or if it limits everywhere."""
@@ -174,7 +186,7 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):
-    """Where a metric passes the limit that the study sets."""
+    """Where the limits that the study sets are kept; the fields are those of the decisive one."""
 
     metric: str
     unit: str
@@ -183,10 +195,24 @@ class Target(_Statement, frozen=True, kw_only=True, tag="target"):
     """Whether the metric must be at most, not at least, `bound`."""
     state: Literal["breaks", "holds", "broken"]
     level: Level
-    """Where it breaks, between `low` and `high`, or the last level that was tried (``holds``), or
-    the first (``broken``)."""
+    """Where it breaks, between `low` and `high`. Kept ``above``: the lowest level from which on it
+    is kept. Kept ``between``: `low` and `high` are the first and the last level that keep it. Of
+    ``holds`` and ``broken``: the last level on the side where it is kept, or the first."""
     is_between: bool = False
     """Whether only the levels around the break are known, because the upper one is saturated."""
+    kept: Literal["below", "above", "between"] = "below"
+    is_resource: bool = False
+    """Whether servers or tokens grow with the factor."""
+    value: Bounded | None = None
+    """The metric at `level`, if that was run."""
+    kept_at: list[float] = []
+    """Levels that surely keep all limits."""
+    beyond: list[float] = []
+    """The nearest levels that surely break one, on each side where it is not kept."""
+    undecided: list[float] = []
+    """Levels of which it is not known."""
+    limits: int = 1
+    """Limits of the study that `level` is about."""
     headroom: Bounded | None = None
     """How many times the current load the level is."""
     current: float | None = None
@@ -343,7 +369,8 @@ class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
     """The effects of the tried changes."""
 
     best: TriedChange | None
-    """The best change of one thing."""
+    """The smallest change that keeps the limit of the study; without one that does, or without a
+    limit, the best change of one thing, or of several if one alone gains little."""
     further: TriedChange | None
     """A change of several things that is surely better than `best`."""
     no_gain: list[TriedChange]
@@ -351,6 +378,11 @@ class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
     """Changes whose interval decides nothing."""
     levels: Setting = {}
     """Where they were tried."""
+    also: list[TriedChange] = []
+    """Further changes after which the limit of the study is kept, the smallest first."""
+    bound: float | None = None
+    """The limit by which changes are judged; None without one."""
+    is_upper: bool = True
 
 
 class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):

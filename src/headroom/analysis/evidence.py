@@ -547,17 +547,18 @@ class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
 
     unclear: UnclearCode = ""
     at: float | None = None
-    """The level that is unclear, the last one of a limit that never breaks, or the first one of a
-    limit that is broken from the start."""
-    kept_from: float | None = None
-    """Of a limit that is broken from the start: from which level on it is kept after all."""
+    """The level that is unclear, the last one that surely keeps a limit that never breaks, or the
+    first one of a limit that is broken everywhere: seen from the side where it is kept."""
+    kept_at: list[float] = []
+    """Levels whose whole interval keeps the limit, in order, those whose whole interval breaks it,
+    and those whose interval includes it."""
+    broken_at: list[float] = []
+    undecided_at: list[float] = []
     before: float | None = None
     """Of a limit that breaks: the levels between which it does."""
     after: float | None = None
     is_saturated: bool = False
     """Whether `after` is saturated, so that no line leads there."""
-    is_kept_again: bool = False
-    """Whether a level above the break keeps the limit."""
     is_cut: bool = False
     """Whether the interval of the break ends with the levels."""
     lacks_interval: bool = False

@@ -63,6 +63,7 @@ from headroom.analysis.verdicts.saturation import (
     flows_of,
     is_saturated,
     saturation_of,
+    steady_classes,
     unbounded_metrics,
     unbounded_samples,
 )
@@ -208,7 +209,12 @@ def _saturated(
     ends_s = [float(run.snapshot_times_s[-1]) for run in runs if run.snapshot_times_s.size]
     cut_s = min(ends_s, default=0.0) / 3.0
     windows, laws, broken = _checked_windows(runs, cut_s)
-    values = [flows_of(run_values(window, {}), column) for window in windows]
+    found = saturation_of(runs, limit)
+    steady = steady_classes(runs, found)
+    values = [
+        flows_of(run_values(window, kept_bins(window) if steady else {}), column, steady)
+        for window in windows
+    ]
     if cut is not None:
         evidence = WarmUpEvidence(code="saturated")
         cut = msgspec.structs.replace(cut, cut_s=cut_s, is_steady=False, evidence=evidence)
@@ -220,7 +226,7 @@ def _saturated(
         windows,
         values,
         samples_of(values, {}, column),
-        saturation=saturation_of(runs, limit),
+        saturation=found,
     )
 
 

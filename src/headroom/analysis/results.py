@@ -183,6 +183,9 @@ class Effect(_Result, frozen=True, kw_only=True):
     if nothing varies or the pairs cancel all chance."""
     reason: NoInterval | None = None
     """Why the ratio has no interval."""
+    after_low: float | None = None
+    """95% interval of `after` by itself: it may be known where the ratio is not."""
+    after_high: float | None = None
 
 
 class Saturation(_Result, frozen=True, kw_only=True):
@@ -663,9 +666,10 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     """Where a metric breaks its limit over one numeric factor, others held at `where`.
 
     `state` is ``"breaks"`` where it breaks between two levels, ``"holds"`` where no level breaks
-    it, ``"broken"`` where the lowest one does, ``"unclear"`` where the intervals do not tell.
+    it, ``"broken"`` where no level keeps it, ``"unclear"`` where the intervals do not tell.
     `level` is None if the limit breaks between a level that keeps it and a saturated one: only
-    `level_low` and `level_high` are known then.
+    `level_low` and `level_high` are known then. A limit is kept ``"below"`` its break (of a load),
+    ``"above"`` it (of servers, tokens, speed) or ``"between"`` `level_low` and `level_high`.
     """
 
     metric: str
@@ -675,23 +679,34 @@ class LimitCrossing(_Result, frozen=True, kw_only=True):
     factor: str
     where: dict[str, Value]
     state: Literal["breaks", "holds", "broken", "unclear"]
+    kept: Literal["below", "above", "between"] = "below"
+    is_resource: bool = False
+    """Whether servers or tokens grow with the factor."""
     level: float | None = None
     level_low: float | None = None
     level_high: float | None = None
     current: float | None = None
     headroom: float | None = None
-    """`level` over `current`: how many times the current load."""
+    """`level` over `current`: how many times the current load; None of what is no load."""
     headroom_low: float | None = None
     headroom_high: float | None = None
     holds_at: float | None = None
-    """Last level before the break whose whole interval keeps the limit."""
+    """Nearest level on the kept side of the break whose whole interval keeps the limit."""
     breaks_at: float | None = None
-    """First level from the break on whose whole interval breaks it, or that is saturated."""
+    """Nearest on its other side whose whole interval breaks it, or that is saturated."""
     added: int = 0
     """Levels of the curve that were added to find the break."""
     verdict: Verdict | None = None
     """Whether the limit is kept at `current`, as a claim; None without a current load."""
     evidence: CrossingEvidence = CrossingEvidence()
+
+    @property
+    def is_kept_again(self) -> bool:
+        """Whether a level beyond one that breaks the limit keeps it."""
+        if self.breaks_at is None or self.kept == "between":
+            return False
+        kept = self.evidence.kept_at or [self.breaks_at]
+        return kept[0] < self.breaks_at if self.kept == "above" else kept[-1] > self.breaks_at
 
 
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]

@@ -45,7 +45,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.defects import fallback
 
 MAX_DISTURBED = 0.5
@@ -204,7 +204,8 @@ def _follows(
         found.append(values_of_best(experiment, statement))
     else:
         found.append(_changes(study, experiment, statement))
-        found.append(saturated_of(experiment) if isinstance(statement, Target) else None)
+        if isinstance(statement, Target):
+            found.append(saturated_of(experiment, statement.where))
         found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]
 
@@ -212,12 +213,42 @@ def _follows(
 def _changes(
     study: StudyResult, experiment: ExperimentResult, statement: Statement
 ) -> Changes | None:
-    """Return the effects of changes at the highest level at which a part limits."""
+    """Return the effects of changes where a limit of the study breaks, else where a part limits."""
     if not isinstance(statement, Limit | Target | Saturated):
         return None
     axis = axis_of(experiment)
+    moved = axis.name if axis else ""
+    if isinstance(statement, Target):
+        if statement.is_resource and statement.state == "breaks":
+            return None  # What is enough was asked, and has an answer.
+        tried = (
+            changes_at(study, experiment, point, moved=moved, target=statement)
+            for point in _broken_points(experiment, statement)
+        )
+        return next((found for found in tried if found is not None), None)
     points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
     if not points:
         return None
     top = max(points, key=lambda p: float(p.levels[axis.name])) if axis else points[-1]
-    return changes_at(study, experiment, top, moved=axis.name if axis else "")
+    return changes_at(study, experiment, top, moved=moved)
+
+
+def _broken_points(experiment: ExperimentResult, target: Target) -> list[PointResult]:
+    """Return the points of a target's curve that break it, the nearest to the break first.
+
+    Points of which that is not known come last.
+    """
+    factor, at = target.level.factor, float(target.level.value)
+    points = [
+        point
+        for point in experiment.points
+        if factor in point.levels
+        and float(point.levels[factor]) not in target.kept_at
+        and all(point.levels.get(name) == level for name, level in target.where.items())
+    ]
+
+    def rank(point: PointResult) -> tuple[bool, float]:
+        level = float(point.levels[factor])
+        return level in target.undecided, abs(level - at)
+
+    return sorted(points, key=rank)

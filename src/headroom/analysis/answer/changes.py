@@ -3,14 +3,21 @@
 An experiment whose points change the parameters of another one, and has the other one's own values
 among its points, tries changes of it: a list of purchases, say.
 
+A change is judged by the metric whose limit the study sets; without one by the first response that
+a change can move: throughput, or a time where the load fixes the throughput. Of the changes after
+which the limit is kept the smallest is the best: fewest parts, then the least growth of a number.
+
 Invariant: a change is recommended only if the whole interval of its gain is above one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from headroom.analysis.answer.design import setting_of
-from headroom.analysis.answer.numbers import Better, gain, is_gain, is_no_gain, ratio_of
-from headroom.analysis.answer_evidence import Bounded, Changes, Part, TriedChange
+from headroom.analysis.answer.numbers import gain, is_gain, is_no_gain, ratio_of
+from headroom.analysis.answer_evidence import Bounded, Changes, Part, Target, TriedChange
 from headroom.analysis.evidence import AppliedChange
 from headroom.analysis.results import (
     Bottleneck,
@@ -19,13 +26,22 @@ from headroom.analysis.results import (
     ExperimentResult,
     PointResult,
     StudyResult,
-    WhatIfResult,
 )
 from headroom.experiment.protocol.system import Value
 
+_Tried: TypeAlias = dict[str, list[TriedChange]]
+"""Changes by the metric that judges them."""
+_SLIGHT = 0.5
+"""Share of what a change of several things gains that one of them must gain to be advised alone."""
+
 
 def changes_at(
-    study: StudyResult, experiment: ExperimentResult, point: PointResult, *, moved: str = ""
+    study: StudyResult,
+    experiment: ExperimentResult,
+    point: PointResult,
+    *,
+    moved: str = "",
+    target: Target | None = None,
 ) -> Changes | None:
     """Return the effects of changes at a point; None if none was tried.
 
@@ -40,43 +56,99 @@ def changes_at(
     moved
         The factor of the load: an experiment that changes it tries no change; empty if there is
         none.
+    target
+        The limit of the study by which changes are judged; None without one.
     """
+    values = values_at(experiment, point)
     chosen = [
         change
         for other in study.experiments
         if other is not experiment
-        for change in _of_points(other, values_at(experiment, point), moved)
+        for change in _judged(_of_points(other, values, moved), other.responses, target)
     ]
-    if not any(change.is_gain for change in chosen):
-        chosen += _of_what_ifs(experiment, point)
-    return summary(chosen, setting_of(experiment, point)) if chosen else None
+    if target is not None or not any(change.is_gain for change in chosen):
+        chosen += _judged(_of_what_ifs(experiment, point), experiment.responses, target)
+    return summary(chosen, setting_of(experiment, point), target) if chosen else None
+
+
+def _judged(
+    tried: _Tried, responses: Sequence[str], target: Target | None
+) -> Iterator[TriedChange]:
+    """Yield the changes as one metric judges them: that of the target, or the first that moves."""
+    if target is not None:
+        for change in tried.get(target.metric, []):
+            yield replace(change, meets=_keeps(change, target))
+        return
+    directed = {metric: tried[metric][0].better for metric in responses if tried.get(metric)}
+    ranked = sorted(directed, key=lambda metric: directed[metric] != "high")
+    moved = [metric for metric in ranked if any(one.is_gain for one in tried[metric])]
+    for metric in (moved or ranked)[:1]:
+        yield from tried[metric]
+
+
+def _keeps(change: TriedChange, target: Target) -> bool:
+    """Return whether the whole interval of a metric keeps a limit after a change."""
+    low, high = change.after_low, change.after_high
+    if target.is_upper:
+        return (change.after if high is None else high) <= target.bound
+    return (change.after if low is None else low) >= target.bound
 
 
 def changes_among(
     experiment: ExperimentResult, values: Mapping[str, Value], *, moved: str = ""
 ) -> Changes | None:
     """Return the gains of the points of an experiment over the one with the given values."""
-    found = list(_of_points(experiment, values, moved))
+    found = list(_judged(_of_points(experiment, values, moved), experiment.responses, None))
     return summary(found, {}) if found else None
 
 
-def summary(tried: Sequence[TriedChange], levels: Mapping[str, Value]) -> Changes:
-    """Return the best change of one thing, a surely better one of several, and those in vain."""
+def summary(
+    tried: Sequence[TriedChange], levels: Mapping[str, Value], target: Target | None = None
+) -> Changes:
+    """Return the best change, a surely better one of several things, and those in vain."""
+    meeting = sorted((change for change in tried if change.meets), key=_cost)
     single = [change for change in tried if _size(change) == 1]
     best = _best(change for change in single if change.is_gain)
-    several = [change for change in tried if change.is_gain and _size(change) > 1]
-    further = _best(several)
-    if best is None:
+    further = _best(change for change in tried if change.is_gain and _size(change) > 1)
+    if best is None or (further is not None and _is_slight(best, further)):
         best, further = further, None
     if further is not None and best is not None and not _is_surely_better(further, best):
         further = None
+    if meeting:
+        best, further = meeting[0], None
     return Changes(
         best=best,
         further=further,
         no_gain=[change for change in tried if change.is_no_gain and not _is_less(change)],
         unclear=sum(not change.is_gain and not change.is_no_gain for change in tried),
         levels=dict(levels),
+        also=meeting[1:],
+        bound=target.bound if target else None,
+        is_upper=target.is_upper if target else True,
     )
+
+
+def _is_slight(alone: TriedChange, together: TriedChange) -> bool:
+    """Return whether one change gains little of what it gains together with others."""
+    if not _is_surely_better(together, alone) or alone.gain is None or together.gain is None:
+        return False
+    return alone.gain.value - 1.0 < _SLIGHT * (together.gain.value - 1.0)
+
+
+def _cost(change: TriedChange) -> tuple[int, bool, float]:
+    """Return how much is changed: the parts, whether their speed, and how far."""
+    return _size(change), _is_of_speed(change), max(map(_growth, change.applied), default=1.0)
+
+
+def _growth(one: AppliedChange) -> float:
+    """Return how many times larger, or smaller, a number becomes; infinite if it is unknown."""
+    if one.factor:
+        return max(one.factor, 1.0 / one.factor)
+    before, after = one.before, one.after
+    if isinstance(before, int | float) and isinstance(after, int | float) and before and after:
+        ratio = abs(after / before)
+        return max(ratio, 1.0 / ratio)
+    return float("inf")
 
 
 def _size(change: TriedChange) -> int:
@@ -107,6 +179,8 @@ def _is_of_speed(change: TriedChange) -> bool:
 
 
 def _is_surely_better(change: TriedChange, other: TriedChange) -> bool:
+    if change.gain is None or other.gain is None:
+        return change.gain is None and other.gain is not None
     low, high = change.gain.low, other.gain.high
     return low is not None and high is not None and low > high
 
@@ -117,45 +191,37 @@ def values_at(experiment: ExperimentResult, point: PointResult) -> dict[str, Val
     return {**known, **point.levels}
 
 
-def _of_points(
-    experiment: ExperimentResult, values: Mapping[str, Value], moved: str
-) -> Iterator[TriedChange]:
-    """Yield the gains of the points of an experiment over the one with these values."""
+def _of_points(experiment: ExperimentResult, values: Mapping[str, Value], moved: str) -> _Tried:
+    """Return the gains of the points of an experiment over the one with these values."""
     if moved in {factor.name for factor in experiment.factors}:
-        return
+        return {}
     fixed = {use.name: use.value for use in experiment.parameters if use.origin != "factor"}
     same = all(values.get(name, value) in {None, value} for name, value in fixed.items())
     base = next((point for point in experiment.points if _is_at(point, values)), None)
     if base is None or not same or not experiment.factors:
-        return
-    metric, better = _metric_of(experiment, base)
-    for point in experiment.points:
-        if point is not base and metric in point.estimates and better != "none":
-            ratio = ratio_of(point.estimates[metric], base.estimates[metric])
-            yield _tried(
-                _applied(base, point),
-                gain(ratio, better),
-                before=base.estimates[metric],
-                after=point.estimates[metric].value,
-                experiment=experiment.name,
-                levels=setting_of(experiment, point),
-                then=point.bottleneck,
-            )
+        return {}
+    found: _Tried = {}
+    for metric in experiment.responses:
+        for point in experiment.points:
+            if point is base or metric not in point.estimates or metric not in base.estimates:
+                continue
+            after, before = point.estimates[metric], base.estimates[metric]
+            if before.better != "none":
+                change = _tried(
+                    _applied(base, point),
+                    ratio_of(after, before),
+                    metric=before,
+                    ends=(before.value, after.value, after.low, after.high),
+                    experiment=experiment.name,
+                    levels=setting_of(experiment, point),
+                    then=point.bottleneck,
+                )
+                found.setdefault(metric, []).append(change)
+    return found
 
 
 def _is_at(point: PointResult, values: Mapping[str, Value]) -> bool:
     return all(values.get(name) == level for name, level in point.levels.items())
-
-
-def _metric_of(experiment: ExperimentResult, point: PointResult) -> tuple[str, Better]:
-    """Return the first response of a point that should be high; else the first with a direction."""
-    found = [
-        (metric, point.estimates[metric].better)
-        for metric in experiment.responses
-        if metric in point.estimates
-    ]
-    ranked = sorted(found, key=lambda pair: ("high", "low", "none").index(pair[1]))
-    return ranked[0] if ranked else ("", "none")
 
 
 def _applied(base: PointResult, point: PointResult) -> list[AppliedChange]:
@@ -171,53 +237,67 @@ def _applied(base: PointResult, point: PointResult) -> list[AppliedChange]:
     return numbers or changed
 
 
-def _of_what_ifs(experiment: ExperimentResult, point: PointResult) -> Iterator[TriedChange]:
+def _of_what_ifs(experiment: ExperimentResult, point: PointResult) -> _Tried:
+    """Return the gains of the what-if runs of a point, also of metrics that it gives a bound."""
+    tried: _Tried = {}
     for found in point.what_ifs:
-        effect = _effect_of(experiment, found)
-        if effect is not None and effect.better != "none":
-            ratio = Bounded(value=effect.ratio, low=effect.low, high=effect.high)
-            yield _tried(
-                found.applied,
-                gain(ratio, effect.better),
-                before=effect,
-                after=effect.after,
-                experiment=experiment.name,
-                levels={},
-                then=found.bottleneck,
-            )
-
-
-def _effect_of(experiment: ExperimentResult, found: WhatIfResult) -> Effect | None:
-    own = [effect for effect in found.effects if effect.metric in experiment.responses]
-    ranked = sorted(own, key=lambda effect: ("high", "low", "none").index(effect.better))
-    return ranked[0] if ranked else None
+        for effect in found.effects:
+            if effect.better != "none":
+                change = _tried(
+                    found.applied,
+                    Bounded(value=effect.ratio, low=effect.low, high=effect.high),
+                    metric=effect,
+                    ends=(effect.before, effect.after, effect.after_low, effect.after_high),
+                    experiment=experiment.name,
+                    levels={},
+                    then=found.bottleneck,
+                )
+                tried.setdefault(effect.metric, []).append(change)
+        for now in found.reached:
+            if now.better != "none":
+                change = _tried(
+                    found.applied,
+                    None,
+                    metric=now,
+                    ends=(None, now.value, now.low, now.high),
+                    experiment=experiment.name,
+                    levels={},
+                    then=found.bottleneck,
+                )
+                tried.setdefault(now.metric, []).append(change)
+    return tried
 
 
 def _tried(
     applied: Sequence[AppliedChange],
-    ratio: Bounded,
+    ratio: Bounded | None,
     *,
-    before: Estimate | Effect,
-    after: float,
+    metric: Estimate | Effect,
+    ends: tuple[float | None, float, float | None, float | None],
     experiment: str,
     levels: Mapping[str, Value],
     then: Bottleneck | None,
 ) -> TriedChange:
-    if before.better == "none":
-        raise AssertionError(f"{before.metric} has no direction")
+    """Return a change with the ratio after over before; None where before has no bound."""
+    if metric.better == "none":
+        raise AssertionError(f"{metric.metric} has no direction")
+    gained = None if ratio is None else gain(ratio, metric.better)
+    before, after, low, high = ends
     return TriedChange(
         applied=list(applied),
         levels=dict(levels),
         experiment=experiment,
-        gain=ratio,
-        metric=before.metric,
-        unit=before.unit,
-        better=before.better,
-        before=before.value if isinstance(before, Estimate) else before.before,
+        gain=gained,
+        metric=metric.metric,
+        unit=metric.unit,
+        better=metric.better,
+        before=before,
         after=after,
+        after_low=low,
+        after_high=high,
         then=part_of(then),
-        is_gain=is_gain(ratio),
-        is_no_gain=is_no_gain(ratio),
+        is_gain=gained is None or is_gain(gained),
+        is_no_gain=gained is not None and is_no_gain(gained),
     )
 
 

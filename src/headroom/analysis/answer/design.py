@@ -59,11 +59,14 @@ def spans(group: Sequence[Factor]) -> bool:
 
 
 def axis_of(experiment: ExperimentResult) -> Factor | None:
-    """Return the first numeric factor with several levels, None if there is none."""
-    for group in groups_of(experiment.factors):
-        if is_numeric_group(group) and spans(group):
-            return group[0]
-    return None
+    """Return the factor of the limits, else the first numeric one with several levels.
+
+    None if there is none.
+    """
+    numeric = [g for g in groups_of(experiment.factors) if is_numeric_group(g) and spans(g)]
+    limited = {found.factor for found in experiment.limits}
+    asked = (factor for group in numeric for factor in group if factor.name in limited)
+    return next(asked, numeric[0][0] if numeric else None)
 
 
 def has_words(experiment: ExperimentResult) -> bool:

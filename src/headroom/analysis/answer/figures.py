@@ -186,7 +186,7 @@ def _marks(statement: Statement) -> Iterator[Mark]:
             yield Mark(kind="saturated", level=level, name=statement.part.name)
         case Target():
             bound = Bounded(value=statement.bound, metric=statement.metric, unit=statement.unit)
-            yield Mark(kind="target", level=statement.level, value=bound)
+            yield Mark(kind="target", level=_drawn_level(statement), value=bound)
             if statement.current is not None:
                 factor, unit = statement.level.factor, statement.level.unit
                 today = Level(factor=factor, unit=unit, value=statement.current)
@@ -201,6 +201,16 @@ def _marks(statement: Statement) -> Iterator[Mark]:
             yield Mark(kind="base", setting=statement.second)
         case _:
             return
+
+
+def _drawn_level(target: Target) -> Level | None:
+    """Return where a limit breaks; None if it breaks nowhere among the levels."""
+    level = target.level
+    if target.state != "breaks" or target.kept == "below":
+        return level if target.state == "breaks" else None
+    if target.kept == "between" or not target.beyond:
+        return level
+    return replace(level, low=target.beyond[0], high=float(level.value))
 
 
 def _own_questions(

@@ -1,10 +1,12 @@
-"""The limits of an experiment: bottlenecks, saturation, and those that its study sets.
+"""The limits of an experiment: bottlenecks and saturation.
 
 Invariant: a part is said to limit from a level on only if it limits at every judged level from
 there; a knee is its level only if its interval reaches to both levels around the change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from headroom.analysis.answer.changes import changes_at, part_of
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, setting_of
@@ -17,146 +19,89 @@ from headroom.analysis.answer_evidence import (
     NoLimit,
     Part,
     Saturated,
-    Target,
-    Undecided,
 )
-from headroom.analysis.evidence import AppliedChange
+from headroom.analysis.evidence import AppliedChange, Limiting
 from headroom.analysis.results import (
     Bottleneck,
     ExperimentResult,
     Knee,
-    LimitCrossing,
     PointResult,
-    Saturation,
     StudyResult,
 )
+from headroom.experiment.protocol.system import Value
 
 
-def target_of(experiment: ExperimentResult) -> Target | Undecided | None:
-    """Return where the first limit of the study breaks, on the curve on which it breaks first."""
-    if not experiment.limits:
-        return None
-    metric = experiment.limits[0].metric
-    own = [found for found in experiment.limits if found.metric == metric]
-    for state in ("broken", "breaks", "unclear", "holds"):
-        alike = [found for found in own if found.state == state]
-        if alike:
-            first = min(alike, key=_break_of)
-            return _unclear_target(first) if state == "unclear" else _target(first, experiment)
-    return None
+def saturated_of(
+    experiment: ExperimentResult, where: Mapping[str, Value] | None = None
+) -> Saturated | None:
+    """Return from which level on an experiment is saturated, or up to which one.
 
-
-def _break_of(found: LimitCrossing) -> float:
-    return next((one for one in (found.level, found.level_low) if one is not None), 0.0)
-
-
-def _target(found: LimitCrossing, experiment: ExperimentResult) -> Target:
-    if found.state == "unclear":
-        raise AssertionError("an unclear limit is no target")
-    unit = next((one.unit for one in experiment.factors if one.name == found.factor), "1")
-    at = found.level if found.state == "breaks" else found.evidence.at
-    ends = (found.level_low, found.level_high) if found.state == "breaks" else (None, None)
-    middle = at if at is not None else ends[0]
-    if middle is None:
-        raise AssertionError(f"the limit of {found.metric} has no level")
-    headroom = None
-    if found.headroom is not None:
-        headroom = Bounded(value=found.headroom, low=found.headroom_low, high=found.headroom_high)
-    return Target(
-        metric=found.metric,
-        unit=found.unit,
-        bound=_bound(found),
-        is_upper=found.at_most is not None,
-        state=found.state,
-        level=Level(factor=found.factor, unit=unit, value=middle, low=ends[0], high=ends[1]),
-        is_between=found.state == "breaks" and found.level is None,
-        headroom=headroom,
-        current=found.current,
-        verdict=found.verdict or "",
-        where=found.where,
-    )
-
-
-def _bound(found: LimitCrossing) -> float:
-    bound = found.at_most if found.at_most is not None else found.at_least
-    if bound is None:
-        raise AssertionError(f"the limit of {found.metric} has no bound")
-    return bound
-
-
-def _unclear_target(found: LimitCrossing) -> Undecided:
-    at = found.evidence.at
-    return Undecided(
-        code="target",
-        metric=found.metric,
-        level=None if at is None else Level(factor=found.factor, unit="1", value=at),
-        bound=_bound(found),
-        better="low" if found.at_most is not None else "high",
-        unit=found.unit,
-        where=found.where,
-    )
-
-
-def saturated_of(experiment: ExperimentResult) -> Saturated | None:
-    """Return from which level on an experiment is saturated, on the first curve that is."""
+    Parameters
+    ----------
+    experiment
+        Any.
+    where
+        The curve to look at; None for the first one that is saturated at one end.
+    """
     full = [point for point in experiment.points if point.saturation is not None]
     if not full:
         return None
-    everywhere = len(full) == sum(map(has_results, experiment.points))
     axis = axis_of(experiment)
     for curve in curves_of(experiment, axis) if axis else []:
-        first = _first_saturated(curve)
-        if first is not None and first.saturation is not None:
-            free = [curve.number(p) for p in curve.points if curve.number(p) < curve.number(first)]
-            return _saturated(
-                first,
-                first.saturation,
-                level=curve.level(first),
-                last_steady=max(free, default=None),
-                is_everywhere=everywhere,
-                curve=curve,
-            )
-    first = full[0]
-    if first.saturation is None:
-        raise AssertionError("a saturated point has a saturation")
-    return _saturated(first, first.saturation, level=None, is_everywhere=everywhere)
+        if where is not None and curve.where != where:
+            continue
+        found = _saturated_end(curve, is_up_to=False) or _saturated_end(curve, is_up_to=True)
+        if found is not None:
+            count = len(full) == sum(map(has_results, experiment.points))
+            return msgspec.structs.replace(found, is_everywhere=count)
+    if where is not None:
+        return None
+    return _saturated(full[0], experiment.points)
 
 
-def _first_saturated(curve: Curve) -> PointResult | None:
-    """Return the point from which on all points with results are saturated."""
-    first = None
-    for point in reversed(curve.points):
+def _saturated_end(curve: Curve, *, is_up_to: bool) -> Saturated | None:
+    """Return the stretch of saturated levels at an end of a curve; None if there is none."""
+    inwards = curve.points if is_up_to else curve.points[::-1]
+    last = None
+    for point in inwards:
         if point.saturation is None and has_results(point):
             break
-        first = point if point.saturation is not None else first
-    return first
+        last = point if point.saturation is not None else last
+    if last is None:
+        return None
+    at = curve.number(last)
+    free = [level for point in curve.points if ((level := curve.number(point)) > at) == is_up_to]
+    free = [level for level in free if level != at]
+    found = _saturated(last, curve.points)
+    return msgspec.structs.replace(
+        found,
+        level=curve.level(last),
+        is_up_to=is_up_to,
+        last_steady=(min if is_up_to else max)(free, default=None),
+        steadied_by=_steadied_by(curve.points[::-1] if is_up_to else curve.points),
+        where=curve.where,
+    )
 
 
-def _saturated(
-    point: PointResult,
-    found: Saturation,
-    *,
-    level: Level | None,
-    is_everywhere: bool,
-    last_steady: float | None = None,
-    curve: Curve | None = None,
-) -> Saturated:
+def _saturated(point: PointResult, points: Sequence[PointResult]) -> Saturated:
+    found = point.saturation
+    if found is None:
+        raise AssertionError("a saturated point has a saturation")
     load = None
     if found.load is not None:
         load = Bounded(value=found.load, low=found.load_low, high=found.load_high)
     return Saturated(
-        level=level,
-        last_steady=last_steady,
+        level=None,
         part=Part(kind=found.kind, name=found.name),
         load=load,
-        steadied_by=_steadied_by(curve.points if curve else [point]),
-        is_everywhere=is_everywhere,
-        where=curve.where if curve else {},
+        steadied_by=_steadied_by([point]),
+        points=sum(one.saturation is not None for one in points),
+        judged=sum(map(has_results, points)),
     )
 
 
 def _steadied_by(points: Sequence[PointResult]) -> list[AppliedChange]:
-    """Return a change that gives the highest saturated level a steady state, if one was tried."""
+    """Return a change that gives the most saturated level a steady state, if one was tried."""
     for point in reversed(points):
         for found in point.what_ifs if point.saturation is not None else []:
             is_steady = found.why_empty is not None and found.why_empty.code == "steady_then"
@@ -221,6 +166,7 @@ def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> 
     changes = changes_at(study, experiment, last, moved=curve.axis.name)
     return Limit(
         part=part,
+        ties=_ties(last),
         level=level,
         last_free=last_free,
         end=None if is_to_end else curve.level(last),
@@ -230,6 +176,14 @@ def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> 
         best=changes.best if changes and not is_part_of(curve.axis.name, last) else None,
         where=curve.where,
     )
+
+
+def _ties(point: PointResult) -> list[Part]:
+    """Return the parts that limit a point together with the one that its verdict names."""
+    evidence = _verdict(point).evidence
+    if not isinstance(evidence, Limiting):
+        return []
+    return [Part(kind=one.kind, name=one.name) for one in evidence.ties]
 
 
 def is_part_of(factor: str, point: PointResult) -> bool:
@@ -283,6 +237,7 @@ def _limit_without_axis(
     is_everywhere = len(own) == len(judged)
     return Limit(
         part=part,
+        ties=_ties(last),
         level=None,
         metric=main_metric(experiment),
         points=len(own),

@@ -42,16 +42,19 @@ def gain(ratio: Bounded, better: Better) -> Bounded:
     --------
     >>> gain(Bounded(value=0.5, low=0.4, high=0.625), "low")
     Bounded(value=2.0, low=1.6, high=2.5, metric='', unit='1')
+
+    A ratio that may be zero is a gain without an upper end:
+
+    >>> gain(Bounded(value=0.0, low=-0.1, high=0.25), "low")
+    Bounded(value=4.0, low=4.0, high=None, metric='', unit='1')
     """
     if better != "low":
         return ratio
-    low = 1.0 / ratio.high if ratio.high else None
-    high = 1.0 / ratio.low if ratio.low and low is not None else None
-    return Bounded(
-        value=1.0 / ratio.value if ratio.value else float("inf"),
-        low=None if high is None else low,
-        high=high,
-    )
+    has_interval = ratio.low is not None and ratio.high is not None and ratio.high > 0.0
+    low = 1.0 / ratio.high if has_interval and ratio.high else None
+    high = 1.0 / ratio.low if low and ratio.low is not None and ratio.low > 0.0 else None
+    value = 1.0 / ratio.value if ratio.value > 0.0 else low or 1.0
+    return Bounded(value=value, low=low, high=high)
 
 
 def is_above_one(ratio: Bounded) -> bool:
@@ -61,7 +64,7 @@ def is_above_one(ratio: Bounded) -> bool:
 
 def is_gain(ratio: Bounded) -> bool:
     """Return whether an interval is above one, and not all of it within 2% of one."""
-    return is_above_one(ratio) and ratio.high is not None and ratio.high > 1.0 + NEAR_ONE
+    return is_above_one(ratio) and (ratio.high is None or ratio.high > 1.0 + NEAR_ONE)
 
 
 def is_no_gain(ratio: Bounded) -> bool:

@@ -10,9 +10,10 @@ of the study that breaks below saturation.
 from headroom.analysis.answer.compared import compared_of
 from headroom.analysis.answer.curves import ahead, asks_over_axis
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, has_words
-from headroom.analysis.answer.limits import limit_of, limit_on, saturated_of, target_of
+from headroom.analysis.answer.limits import limit_of, limit_on, saturated_of
 from headroom.analysis.answer.numbers import bounded, goals_of, has_results, main_metric, ratio_of
 from headroom.analysis.answer.settings import best_setting
+from headroom.analysis.answer.targets import target_of
 from headroom.analysis.answer_evidence import (
     Comparison,
     Incomplete,

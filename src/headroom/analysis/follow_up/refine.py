@@ -209,10 +209,13 @@ def next_level(
     crossing = limit_crossing(
         curve, at_most=in_base_units(limit.at_most), at_least=in_base_units(limit.at_least)
     )
-    if crossing.state != "breaks":
+    if crossing.state != "breaks" or crossing.kept == "between":
         return None
-    low = min(curve) if crossing.holds_at is None else crossing.holds_at
-    high = max(curve) if crossing.breaks_at is None else crossing.breaks_at
+    low, high = crossing.holds_at, crossing.breaks_at
+    if crossing.kept == "above":
+        low, high = high, low
+    low = min(curve) if low is None else low
+    high = max(curve) if high is None else high
     if high - low <= rule.to * abs(high):
         return None
     inside = sorted(level for level in curve if low <= level <= high)

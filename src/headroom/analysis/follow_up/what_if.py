@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 import msgspec
+import numpy as np
 
 from headroom.analysis.evidence import AppliedChange, NoEffect
 from headroom.analysis.pictures import evenly
@@ -22,6 +23,7 @@ from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
 from headroom.analysis.run.estimates import estimates_of
 from headroom.analysis.statistics.comparison import paired_ratio
+from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
@@ -41,6 +43,8 @@ from headroom.experiment.study.study import WarmUp, WhatIf
 ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown in addition to the responses of the study."""
 FEWEST_PAIRS = 2
+_MOST_JOINT = 4
+"""Resources that are doubled together; of more of them no few changes help."""
 MOST_CUT = 0.5
 """Share of the shortest run that a cut for both systems may take."""
 _Resource: TypeAlias = tuple[Literal["station", "pool"], str]
@@ -80,7 +84,23 @@ def _doubled_at(
 ) -> list[tuple[Change, ...]]:
     if rule.parts == "none":
         return []
-    return [(change,) for change in _changes_at(experiment, point, rows, rule)]
+    summary = summarise(experiment, [row.run for row in rows if row.run is not None])
+    single = list(_changes_at(experiment, point, summary, rule))
+    return [*((change,) for change in single), *_jointly(experiment, point, summary, single)]
+
+
+def _jointly(
+    experiment: PlannedExperiment, point: Point, summary: PointSummary, single: Sequence[Change]
+) -> list[tuple[Change, ...]]:
+    """Return the doubling of all used-up resources together, if there are several.
+
+    Of parts that limit together, one alone gains nothing.
+    """
+    used = _used_up(summary, WhatIf())
+    first = [next((one for one in single if (one.kind, one.name) == key), None) for key in used]
+    together = tuple(change for change in first if change is not None)
+    is_of_all = len(together) == len(used) and 1 < len(used) <= _MOST_JOINT
+    return [together] if is_of_all and _is_possible(experiment, point, together) else []
 
 
 def _wanted_of(
@@ -104,9 +124,8 @@ def _wanted_of(
 
 
 def _changes_at(
-    experiment: PlannedExperiment, point: Point, rows: Sequence[ReplicationRow], rule: WhatIf
+    experiment: PlannedExperiment, point: Point, summary: PointSummary, rule: WhatIf
 ) -> list[Change]:
-    summary = summarise(experiment, [row.run for row in rows if row.run is not None])
     possible = (
         change
         for kind, name in _used_up(summary, rule)
@@ -189,8 +208,7 @@ def all_doubled(
         The study and its replications.
     """
     rows = _done(Selection(plan, journal).rows(experiment, point))
-    changes = _changes_at(experiment, point, rows, WhatIf(parts="all"))
-    return [(change,) for change in changes]
+    return _doubled_at(experiment, point, rows, WhatIf(parts="all"))
 
 
 def _is_possible(experiment: PlannedExperiment, point: Point, changes: Sequence[Change]) -> bool:
@@ -372,6 +390,7 @@ def _effect(
     if not math.isfinite(interval.value):
         return None
     reduction = ratio.variance_reduction
+    own = Sample(values=np.asarray(new)).interval()
     return Effect(
         metric=metric.name,
         unit=metric.unit,
@@ -386,6 +405,8 @@ def _effect(
         if reduction is not None and math.isfinite(reduction)
         else None,
         reason=interval.reason,
+        after_low=own.low,
+        after_high=own.high,
     )
 
 
@@ -412,6 +433,17 @@ def _rank(found: WhatIfResult) -> tuple[float, str]:
     return math.inf, found.change
 
 
+def _value_in(word: str, before: Value | None) -> Value:
+    """Return the new value of a parameter as a number, unless the parameter is none."""
+    if isinstance(before, str | bool):
+        return word
+    try:
+        value = float(word)
+    except ValueError:
+        return word
+    return int(value) if value.is_integer() else value
+
+
 def applied(
     change: Change, resources: Iterable[Resource], config: Mapping[str, Value]
 ) -> AppliedChange:
@@ -435,7 +467,7 @@ def applied(
     after: Value | None = None if change.is_factor else change.value
     if change.kind == "parameter":
         before = config.get(change.name)
-        after = change.word or None
+        after = _value_in(change.word, before) if change.word else None
         if change.is_factor and isinstance(before, (int, float)):
             after = before * change.value
     elif change.aspect != "speed":

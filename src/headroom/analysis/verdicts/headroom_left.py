@@ -9,13 +9,18 @@ within the 95% interval of the curve, by either line.
 At a saturated level the metric is unbounded, so no line leads to it: the limit breaks somewhere
 between the last level that keeps it and the saturated level.
 
+Of a load, less is better: a limit is kept below its break. Of servers, tokens or speed more is
+better, and it is kept above. The levels themselves tell which, where some keep it and some do not;
+else the resources that grow with the factor, or the way in which the metric goes. A curve that is
+kept above is looked at from its other end, with negative levels.
+
 Invariant: no level is reported outside of the levels that were run.
 
 Sources: inverse estimation by inverting the test as in Fieller, *Some Problems in Interval
 Estimation* (1954); the two laws as in Lazowska et al., *Quantitative System Performance* (1984).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
@@ -29,6 +34,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Limit, in_base_units
 
 State: TypeAlias = Literal["breaks", "holds", "broken", "unclear"]
+Kept: TypeAlias = Literal["below", "above", "between"]
 _STEPS = 50
 """Halvings of a search: more than a float has bits."""
 _NO_EVIDENCE = CrossingEvidence()
@@ -39,11 +45,13 @@ class Crossing:
     """Where a limit breaks; `level` is None unless it breaks between two levels.
 
     It is also None if a level is saturated: no line leads there, so only `low` and `high` are
-    known. `holds_at` is the last level before the break that surely keeps the limit, `breaks_at`
-    the first one behind it that surely breaks it.
+    known. `holds_at` is the nearest level on the side where the limit is kept that surely keeps
+    it, `breaks_at` the nearest on the other side that surely breaks it. Of a limit that is kept
+    ``between`` two levels, `low` and `high` are the first and the last that surely keep it.
     """
 
     state: State
+    kept: Kept = "below"
     level: float | None = None
     low: float | None = None
     high: float | None = None
@@ -83,6 +91,7 @@ def limit_crossing(
     *,
     at_most: float | None = None,
     at_least: float | None = None,
+    is_more_better: bool | None = None,
 ) -> Crossing:
     """Return at which level a curve breaks its limit for the first time.
 
@@ -92,6 +101,8 @@ def limit_crossing(
         Sample by level of the load, None if a level has no results.
     at_most, at_least
         The limit; one of the two.
+    is_more_better
+        Whether the factor is a resource or a load, where the levels do not tell; None if unknown.
 
     Examples
     --------
@@ -114,38 +125,109 @@ def limit_crossing(
     levels = tuple(sorted(known))
     sign = 1.0 if at_most is not None else -1.0
     side = _Side(levels, tuple(known[level] for level in levels), limit, sign)
-    found = _first_crossing(side)
-    missing = sorted(level for level in curve if level not in known)
-    return replace(found, evidence=msgspec.structs.replace(found.evidence, without=missing))
+    kept = _kept_side(side, is_more_better=is_more_better)
+    if kept == "between":
+        found = _window(side)
+    elif kept == "above":
+        found = _mirrored(_first_crossing(_turned(side)))
+    else:
+        found = _first_crossing(side)
+    bounds = [(side.best(place), side.worst(place)) for place in range(len(levels))]
+    evidence = msgspec.structs.replace(
+        found.evidence,
+        **levels_by_side(levels, bounds),
+        without=sorted(level for level in curve if level not in known),
+    )
+    return replace(found, evidence=evidence)
+
+
+def levels_by_side(
+    levels: Sequence[float], bounds: Sequence[tuple[float, float]]
+) -> dict[str, list[float]]:
+    """Return the levels that keep a limit, break it, or are undecided, as fields of the evidence.
+
+    Parameters
+    ----------
+    levels
+        In order.
+    bounds
+        Least and largest excess over the limit at each: above zero it is broken.
+    """
+    pairs = list(zip(levels, bounds, strict=True))
+    return {
+        "kept_at": [level for level, (_, worst) in pairs if worst <= 0.0],
+        "broken_at": [level for level, (best, _) in pairs if best > 0.0],
+        "undecided_at": [level for level, (best, worst) in pairs if best <= 0.0 < worst],
+    }
+
+
+def _kept_side(side: _Side, *, is_more_better: bool | None) -> Kept:
+    """Return on which side of its break a limit is kept."""
+    places = range(len(side.levels))
+    kept = [side.excess(place) <= 0.0 for place in places]
+    if kept[0] != kept[-1]:
+        return "below" if kept[0] else "above"
+    if not kept[0] and any(side.worst(place) <= 0.0 for place in places):
+        return "between"
+    if is_more_better is None:
+        is_more_better = side.excess(places[-1]) < side.excess(0)
+    return "above" if is_more_better else "below"
+
+
+def _turned(side: _Side) -> _Side:
+    """Return a curve as seen from its other end: more is worse there."""
+    levels = tuple(-level for level in reversed(side.levels))
+    return replace(side, levels=levels, samples=side.samples[::-1])
+
+
+def _mirrored(found: Crossing) -> Crossing:
+    """Return what was found on a turned curve, with the levels of the curve itself."""
+
+    def turned(level: float | None) -> float | None:
+        return None if level is None else -level
+
+    evidence = msgspec.structs.replace(
+        found.evidence,
+        at=turned(found.evidence.at),
+        before=turned(found.evidence.after),
+        after=turned(found.evidence.before),
+    )
+    return replace(
+        found,
+        kept="above",
+        level=turned(found.level),
+        low=turned(found.high),
+        high=turned(found.low),
+        holds_at=turned(found.holds_at),
+        breaks_at=turned(found.breaks_at),
+        evidence=evidence,
+    )
+
+
+def _window(side: _Side) -> Crossing:
+    """Return the levels between which alone a limit is kept: more and less are both worse."""
+    kept = [level for n, level in enumerate(side.levels) if side.worst(n) <= 0.0]
+    evidence = CrossingEvidence(before=kept[0], after=kept[-1])
+    return Crossing(state="breaks", kept="between", low=kept[0], high=kept[-1], evidence=evidence)
 
 
 def _first_crossing(side: _Side) -> Crossing:
-    first = next((n for n in range(len(side.levels)) if side.excess(n) > 0.0), None)
-    lowest, last = side.levels[0], side.levels[-1]
+    places = range(len(side.levels))
+    first = next((n for n in places if side.excess(n) > 0.0), None)
     if first is None:
-        if side.worst(len(side.levels) - 1) > 0.0:
-            return _unclear(last)
-        return Crossing(state="holds", evidence=CrossingEvidence(at=last))
+        sure = [n for n in places if side.worst(n) <= 0.0]
+        if not sure:
+            return _unclear(side.levels[-1])
+        return Crossing(state="holds", evidence=CrossingEvidence(at=side.levels[sure[-1]]))
     if first == 0:
         if side.best(0) <= 0.0:
-            return _unclear(lowest)
-        return Crossing(
-            state="broken", evidence=CrossingEvidence(at=lowest, kept_from=_kept_from(side))
-        )
+            return _unclear(side.levels[0])
+        return Crossing(state="broken", evidence=CrossingEvidence(at=side.levels[0]))
     return _between(side, first)
 
 
 def _unclear(level: float) -> Crossing:
     return Crossing(state="unclear", evidence=CrossingEvidence(unclear="near_limit", at=level))
-
-
-def _kept_from(side: _Side) -> float | None:
-    """Return from which level on the limit is kept after all: a floor that the load must reach."""
-    broken = [place for place in range(len(side.levels)) if side.worst(place) > 0.0]
-    last = broken[-1]
-    if last == len(side.levels) - 1:
-        return None
-    return side.levels[last + 1]
 
 
 def _between(side: _Side, place: int) -> Crossing:
@@ -167,7 +249,6 @@ def _between(side: _Side, place: int) -> Crossing:
     neighbours = side.samples[place - 1 : place + 1]
     evidence = msgspec.structs.replace(
         evidence,
-        is_kept_again=any(side.worst(n) <= 0.0 for n in range(place + 1, len(side.levels))),
         is_cut=max(level, *highs) >= side.levels[-1],
         lacks_interval=any(neighbour.interval().low is None for neighbour in neighbours),
     )
@@ -233,17 +314,23 @@ def _bound(side: _Side, place: int, law: _Law, bound: int, share: float) -> floa
 
 
 def _search(side: _Side, place: int, law: _Law, bound: int) -> float:
-    """Return where a bound of the curve crosses the limit, maybe before or after `place`."""
+    """Return where a bound of the curve crosses the limit, maybe before or after `place`.
+
+    It goes one way only: the bounds of two laws, or of a level seen from both of its sides, may
+    differ, so that going back would never end.
+    """
+    is_over = _bound(side, place, law, bound, 0.0) > 0.0
+    step, end = (-1, 0.0) if is_over else (1, 1.0)
     here = place
-    while 1 <= here < len(side.levels):
-        excess = partial(_bound, side, here, law, bound)
-        is_over_before, is_over_after = excess(0.0) > 0.0, excess(1.0) > 0.0
-        if is_over_after and not is_over_before:
-            if side.samples[here].is_unbounded:
-                return side.levels[here if bound == _LOW else here - 1]
-            return _solve(side, here, excess)
-        here += -1 if is_over_before else 1
-    return side.levels[0] if here < 1 else side.levels[-1]
+    while 1 <= here < len(side.levels) and is_over == (_bound(side, here, law, bound, end) > 0.0):
+        here += step
+    if here < 1:
+        return side.levels[0]
+    if here >= len(side.levels):
+        return side.levels[-1]
+    if side.samples[here].is_unbounded:
+        return side.levels[here if bound == _LOW else here - 1]
+    return _solve(side, here, partial(_bound, side, here, law, bound))
 
 
 def _solve(side: _Side, place: int, excess: Callable[[float], float]) -> float:
@@ -318,6 +405,8 @@ def crossing_of(
     where: dict[str, Value],
     curve: Mapping[float, Sample | None],
     unit: str,
+    *,
+    is_resource: bool = False,
 ) -> LimitCrossing:
     """Return where a limit of a study breaks on one curve, and the headroom left until there.
 
@@ -333,15 +422,20 @@ def crossing_of(
         Sample of the limited metric by level of the load.
     unit
         Unit of the metric.
+    is_resource
+        Whether servers or tokens grow with the factor: more of it is better.
     """
     at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
-    crossing = limit_crossing(curve, at_most=at_most, at_least=at_least)
+    crossing = limit_crossing(
+        curve, at_most=at_most, at_least=at_least, is_more_better=is_resource or None
+    )
     verdict: Verdict | None = None
     undecided: UndecidedCode = ""
     if limit.current is not None:
         verdict, undecided = verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
+    is_load = crossing.kept == "below" and limit.current is not None
     headroom, low, high = (
-        None if level is None or limit.current is None else level / limit.current
+        level / limit.current if is_load and level is not None and limit.current else None
         for level in (crossing.level, crossing.low, crossing.high)
     )
     return LimitCrossing(
@@ -352,6 +446,8 @@ def crossing_of(
         factor=factor,
         where=where,
         state=crossing.state,
+        kept=crossing.kept,
+        is_resource=is_resource,
         level=crossing.level,
         level_low=crossing.low,
         level_high=crossing.high,

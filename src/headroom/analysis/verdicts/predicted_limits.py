@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headroom.analysis.results import Estimate, LimitCrossing
+from headroom.analysis.verdicts.headroom_left import levels_by_side
 
 
 def counting_predictions(
@@ -36,7 +37,31 @@ def counting_predictions(
     levels = sorted(predicted)
     ends = [_excess(predicted[level], limit, sign) for level in levels]
     best, worst = [low for low, _ in ends], [high for _, high in ends]
-    return _judged(_placed(found, levels, best, worst), levels, best, worst)
+    evidence = msgspec.structs.replace(found.evidence, **levels_by_side(levels, ends))
+    found = msgspec.structs.replace(found, evidence=evidence)
+    if found.kept == "above":
+        turned = [-level for level in reversed(levels)]
+        placed = _turned(_placed(_turned(found), turned, best[::-1], worst[::-1]))
+    else:
+        placed = _placed(found, levels, best, worst)
+    return _judged(placed, levels, best, worst)
+
+
+def _turned(found: LimitCrossing) -> LimitCrossing:
+    """Return a crossing as seen from the other end of its levels, which are negative there."""
+
+    def turned(level: float | None) -> float | None:
+        return None if level is None else -level
+
+    return msgspec.structs.replace(
+        found,
+        level=turned(found.level),
+        level_low=turned(found.level_high),
+        level_high=turned(found.level_low),
+        holds_at=turned(found.holds_at),
+        breaks_at=turned(found.breaks_at),
+        evidence=msgspec.structs.replace(found.evidence, at=turned(found.evidence.at)),
+    )
 
 
 def _excess(one: Estimate, limit: float, sign: float) -> tuple[float, float]:
@@ -55,7 +80,9 @@ def _placed(
         return _unclear(found, next(one for one, x in zip(levels, worst, strict=True) if x > 0.0))
     if found.state == "broken" and best[0] <= 0.0:
         return _unclear(found, levels[0])
-    if found.state != "breaks":
+    if found.kept == "between" and not found.evidence.kept_at:
+        return _unclear(found, levels[0])
+    if found.state != "breaks" or found.kept == "between":
         return found
     earliest, latest = _crossed(levels, worst), _crossed(levels, best)
     low = min(one for one in (found.level_low, found.level, earliest) if one is not None)
@@ -68,8 +95,8 @@ def _placed(
         found,
         level_low=low,
         level_high=high,
-        headroom_low=None if found.current is None else low / found.current,
-        headroom_high=None if found.current is None else high / found.current,
+        headroom_low=low / found.current if found.headroom_low and found.current else None,
+        headroom_high=high / found.current if found.headroom_high and found.current else None,
         holds_at=holds_at[-1] if holds_at else None,
         breaks_at=breaks_at[0] if breaks_at else None,
         evidence=msgspec.structs.replace(found.evidence, is_cut=found.evidence.is_cut or is_open),

@@ -1,7 +1,8 @@
 """Whether the load of a point exceeds the capacity of its system: by formulas and by the runs.
 
 At a saturated point response times and queues grow without bound, so no mean of them is reported.
-Throughputs and utilizations settle and are reported. A point is saturated if
+Throughputs and utilizations settle and are reported, and so is all of the classes whose jobs do not
+grow: urgent ones, or those that never visit the saturated part. A point is saturated if
 
 - the system itself says that open arrivals offer a station or pool a load of 1 or more, or
 - the jobs present grow steadily in the replications: by more than `LEAST_EXCESS` of the arrivals,
@@ -286,10 +287,30 @@ def _table(run: Run, kind: str) -> ResourceTable | None:
     return next((table for table in run.resources if table.kind == kind), None)
 
 
-def flows_of(values: Mapping[str, float], column: Column) -> dict[str, float]:
+def steady_classes(runs: Sequence[Run], found: Saturation) -> list[str]:
+    """Return the open classes whose jobs do not grow in saturated runs: others wait, not they."""
+    table = _table(runs[0], "class")
+    if table is None or not found.classes:
+        return []
+    pairs = zip(table.names, table.capacity, strict=True)
+    return [name for name, most in pairs if not math.isfinite(most) and name not in found.classes]
+
+
+def flows_of(
+    values: Mapping[str, float], column: Column, steady: Sequence[str] = ()
+) -> dict[str, float]:
     """Return the metrics of a run that settle although its load is more than can be served.
 
     Of measured runs those are all that do not grow by their names: processor time, memory.
+
+    Parameters
+    ----------
+    values
+        All metrics of the run.
+    column
+        Whether it was measured.
+    steady
+        Classes that are not saturated: all of their metrics settle.
 
     Examples
     --------
@@ -303,7 +324,12 @@ def flows_of(values: Mapping[str, float], column: Column) -> dict[str, float]:
             for name, value in values.items()
             if not name.rpartition(".")[2].startswith(_GROWING)
         }
-    return {name: value for name, value in values.items() if name.rpartition(".")[2] in _FLOWS}
+    owners = {f"class.{name}" for name in steady}
+    return {
+        name: value
+        for name, value in values.items()
+        if name.rpartition(".")[2] in _FLOWS or name.rpartition(".")[0] in owners
+    }
 
 
 def unbounded_metrics(metrics: Iterable[Metric], found: Saturation, class_count: int) -> list[str]:
@@ -321,7 +347,7 @@ def unbounded_metrics(metrics: Iterable[Metric], found: Saturation, class_count:
     Notes
     -----
     Those of all jobs together, of the classes whose jobs grow, and of the saturated station or
-    pool. Others may settle, but are not reported either.
+    pool. Those of other classes settle and are reported; those of other stations are not.
     """
     owners = {"", f"{found.kind}.{found.name}", *(f"class.{name}" for name in found.classes)}
     names = dict.fromkeys(metric.name for metric in metrics)

@@ -1,5 +1,7 @@
 """Where a limit breaks: against laws with a known crossing, and undecidable cases."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -73,22 +75,32 @@ def test_an_interval_that_the_levels_cut_off_says_so() -> None:
 
 def test_a_limit_that_no_level_breaks_says_up_to_where() -> None:
     crossing = limit_crossing(sloped([1.0, 2.0, 3.0]), at_most=10.0)
-    assert crossing == Crossing(state="holds", evidence=CrossingEvidence(at=3.0))
+    evidence = CrossingEvidence(at=3.0, kept_at=[1.0, 2.0, 3.0])
+    assert crossing == Crossing(state="holds", evidence=evidence)
 
 
 def test_a_limit_that_the_lowest_level_breaks_says_so() -> None:
     crossing = limit_crossing(sloped([5.0, 6.0]), at_most=1.0)
-    assert crossing == Crossing(state="broken", evidence=CrossingEvidence(at=5.0))
+    evidence = CrossingEvidence(at=5.0, broken_at=[5.0, 6.0])
+    assert crossing == Crossing(state="broken", evidence=evidence)
 
 
-@pytest.mark.parametrize("limit", [1.0, 3.0])
-def test_a_limit_inside_the_interval_of_an_outer_level_stays_unclear(limit: float) -> None:
+def test_a_limit_inside_the_interval_of_the_lowest_level_stays_unclear() -> None:
     curve: dict[float, Sample | None] = {n: sample(n, 0.2) for n in (1.0, 2.0, 3.0)}
-    centre = {level: one.value for level, one in curve.items() if one}
-    nudge = 1e-3 if limit == 3.0 else -1e-3
-    crossing = limit_crossing(curve, at_most=centre[limit] + nudge)
-    expected = CrossingEvidence(unclear="near_limit", at=limit)
-    assert crossing == Crossing(state="unclear", evidence=expected)
+    lowest = curve[1.0]
+    assert lowest is not None
+    crossing = limit_crossing(curve, at_most=lowest.value - 1e-3)
+    assert crossing.state == "unclear"
+    assert (crossing.evidence.unclear, crossing.evidence.at) == ("near_limit", 1.0)
+
+
+def test_a_limit_inside_the_interval_of_the_highest_level_holds_up_to_the_one_below() -> None:
+    curve: dict[float, Sample | None] = {n: sample(n, 0.2) for n in (1.0, 2.0, 3.0)}
+    highest = curve[3.0]
+    assert highest is not None
+    crossing = limit_crossing(curve, at_most=highest.value + 1e-3)
+    assert (crossing.state, crossing.evidence.at) == ("holds", 2.0)
+    assert crossing.evidence.undecided_at == [3.0]
 
 
 def test_levels_without_figures_are_named() -> None:
@@ -103,7 +115,8 @@ def test_a_limit_that_is_kept_again_is_not_hidden() -> None:
     crossing = limit_crossing(curve, at_most=3.0)
     assert crossing.level is not None
     assert 1.0 < crossing.level < 2.0
-    assert crossing.evidence.is_kept_again
+    found = crossing_of(Limit(metric="m", at_most=3.0), "load", {}, curve, "s")
+    assert found.is_kept_again
 
 
 def test_the_headroom_is_counted_from_the_load_of_today() -> None:
@@ -142,7 +155,53 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
 
 def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:
     crossing = limit_crossing(sloped([5.0, 6.0, 9.0]), at_least=5.5)
-    assert crossing.evidence == CrossingEvidence(at=5.0, kept_from=6.0)
+    assert (crossing.state, crossing.kept, crossing.holds_at) == ("breaks", "above", 6.0)
+    assert crossing.level == pytest.approx(5.5, rel=0.01)
+
+
+def test_of_servers_the_lowest_number_that_keeps_a_limit_is_found() -> None:
+    """Waits fall with more agents: 15 keep 30 s, 14 do not."""
+    waits = {13: 130.0, 14: 48.0, 15: 19.0, 16: 9.3, 17: 4.8}
+    curve: dict[float, Sample | None] = {float(n): sample(w, 0.01) for n, w in waits.items()}
+    limit = Limit(metric="wait_s_mean", at_most=30.0, current=16.0)
+    found = crossing_of(limit, "agents", {}, curve, "s", is_resource=True)
+    assert (found.state, found.kept, found.holds_at, found.breaks_at) == (
+        "breaks", "above", 15.0, 14.0,
+    )  # fmt: skip
+    assert found.headroom is None
+    assert found.verdict == "holds"
+
+
+def test_a_metric_that_is_best_in_the_middle_has_a_window_of_levels() -> None:
+    values = {1: 9.0, 2: 5.0, 4: 3.0, 8: 4.0, 16: 8.0}
+    curve: dict[float, Sample | None] = {float(n): sample(v, 0.01) for n, v in values.items()}
+    found = limit_crossing(curve, at_most=6.0)
+    assert (found.state, found.kept, found.low, found.high) == ("breaks", "between", 2.0, 8.0)
+
+
+_LEVEL = st.tuples(st.floats(0.0, 20.0) | st.just(math.inf), st.floats(0.0, 2.0)) | st.none()
+"""Value and spread of a level; infinite where it is saturated."""
+
+
+@given(curve=st.lists(_LEVEL, min_size=1, max_size=8), limit=st.floats(0.5, 19.5))
+def test_every_curve_has_an_answer_and_a_level_is_on_one_side_only(
+    curve: list[tuple[float, float] | None], limit: float
+) -> None:
+    """Property: also of curves that are saturated, not monotone, or lack levels, it ends."""
+    samples: dict[float, Sample | None] = {
+        float(n): None if one is None else sample(one[0], 0.0 if one[0] == math.inf else one[1])
+        for n, one in enumerate(curve)
+    }
+    for bound in ({"at_most": limit}, {"at_least": limit}):
+        for is_more_better in (None, True, False):
+            found = limit_crossing(samples, is_more_better=is_more_better, **bound)
+            known = found.evidence
+            sides = [*known.kept_at, *known.broken_at, *known.undecided_at, *known.without]
+            assert sorted(sides) == sorted(samples)
+            assert found.holds_at is None or found.holds_at in known.kept_at
+            assert found.breaks_at is None or found.breaks_at in known.broken_at
+            if found.level is not None and found.low is not None and found.high is not None:
+                assert found.low <= found.level <= found.high
 
 
 def test_levels_without_intervals_give_a_crossing_without_one() -> None:

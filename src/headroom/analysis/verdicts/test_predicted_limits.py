@@ -45,7 +45,9 @@ def test_a_break_that_may_lie_beyond_the_levels_says_so() -> None:
     predictions = counting_predictions(BREAKS, within(3.0))
     assert predictions.level_low == 1.0
     assert predictions.level_high == 4.0
-    assert predictions.evidence == CrossingEvidence(before=2.0, after=3.0, is_cut=True)
+    assert predictions.evidence == CrossingEvidence(
+        before=2.0, after=3.0, is_cut=True, kept_at=[1.0], undecided_at=[2.0, 3.0, 4.0]
+    )
     assert predictions.breaks_at is None
 
 

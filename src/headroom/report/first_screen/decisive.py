@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from headroom.analysis.answer.design import setting_of
-from headroom.analysis.answer_evidence import FigureChoice, Setting, TradeOff
+from headroom.analysis.answer_evidence import (
+    FigureChoice,
+    Level,
+    Mark,
+    Saturated,
+    Setting,
+    Target,
+    TradeOff,
+)
 from headroom.analysis.results import (
     ClaimResult,
     Estimate,
@@ -26,7 +34,12 @@ from headroom.quantities import (
 )
 from headroom.report.first_screen.grid import Grid, GridColumn
 from headroom.report.numbers import format_estimate
-from headroom.report.sentences.answer.names import head_words, level_words, setting_words
+from headroom.report.sentences.answer.names import (
+    head_words,
+    level_number,
+    level_words,
+    setting_words,
+)
 from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
 from headroom.report.tables.tables import column_scale
 from headroom.report.words import label_metric
@@ -136,23 +149,48 @@ def _rules(
     for mark in figure.marks:
         if mark.kind not in {"knee", "limit", "target", "saturated"} or mark.level is None:
             continue
-        at = mark.level.value
-        if isinstance(at, str):
+        if isinstance(mark.level.value, str):
             continue
-        row = next(
-            (n for n, point in enumerate(points) if float(point.levels[figure.factor]) >= at), None
-        )
+        levels = [float(point.levels[figure.factor]) for point in points]
+        row = _row_of(figure.finding, float(mark.level.value), levels)
         if row is None or (row == 0 and mark.kind != "saturated"):
             continue
-        where = Sentence.of(level_words(mark.level)).text.replace(NO_BREAK, " ")
+        where = _place_of(figure.finding, mark.level)
         word = {
             "knee": "knee at",
             "limit": f"{mark.name} limits from",
             "saturated": "saturated from",
         }
-        head = word.get(mark.kind) or f"{_bound(mark.value)} at"
+        head = word.get(mark.kind) or _target_head(figure.finding, mark)
+        if isinstance(figure.finding, Saturated) and figure.finding.is_up_to:
+            row, head = row + 1, "saturated up to"
         rules.append((row, f"{head} {where}"))
     return rules, [row for row, _ in rules]
+
+
+def _place_of(finding: object, level: Level) -> str:
+    """Return the level of a rule in words."""
+    if isinstance(finding, Target) and finding.is_between:
+        return f"{level_number(level.low or 0.0)} to {level_number(level.high or 0.0)}"
+    named = finding.level if isinstance(finding, Target) and finding.kept == "above" else level
+    return Sentence.of(level_words(named)).text.replace(NO_BREAK, " ")
+
+
+def _row_of(finding: object, at: float, levels: Sequence[float]) -> int | None:
+    """Return the row above which a rule stands: none that keeps a limit stands below its break."""
+    kept = finding.kept_at if isinstance(finding, Target) and finding.kept == "below" else []
+    for row, level in enumerate(levels):
+        if level > at or (level == at and level not in kept):
+            return row
+    return None
+
+
+def _target_head(finding: object, mark: Mark) -> str:
+    bound = _bound(mark.value)
+    is_below = not isinstance(finding, Target) or finding.kept == "below"
+    if isinstance(finding, Target) and finding.is_between:
+        return f"{bound} at {finding.level.factor}"
+    return f"{bound} at" if is_below else f"{bound} kept from"
 
 
 def _bound(value: object) -> str:

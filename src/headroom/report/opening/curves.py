@@ -238,7 +238,9 @@ def _breaks(choice: FigureChoice) -> Iterator[Break]:
         is_number = isinstance(value, int | float)
         text = format_bounds(float(value), level.low, level.high, "1") if is_number else ""
         first, bracket, rest = text.partition(" (")
-        name = {"knee": "knee: ", "target": "passes at "}.get(mark.kind, "")
+        kept = getattr(choice.finding, "kept", "below")
+        passes = "passes at " if kept == "below" else "kept from "
+        name = {"knee": "knee: ", "target": passes}.get(mark.kind, "")
         lines = (f"{name}{first} {level.factor}", *([f"({rest}"] if bracket else []))
         yield Break(
             at=float(value) if is_number else None, low=level.low, high=level.high, lines=lines
@@ -267,7 +269,8 @@ def _marks(
         default=0.0,
     )
     if best is not None and best.metric == choice.metrics[0]:
-        words = f"{applied_words(best.applied)}: {times(best.gain.value)}"
+        much = f": {times(best.gain.value)}" if best.gain else ""
+        words = f"{applied_words(best.applied)}{much}"
         yield inputs.Mark(x=last, y=best.after * scale.factor, lines=(words,), role="better")
     yield from _today(choice, experiment, scale)
     printed = [

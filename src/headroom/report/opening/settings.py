@@ -196,22 +196,25 @@ def changes_of(choice: FigureChoice) -> Bars | None:
     finding = choice.finding
     if not isinstance(finding, Changes):
         return None
-    tried = [one for one in (finding.best, finding.further) if one is not None]
+    best = [one for one in (finding.best, finding.further) if one is not None]
+    tried = [*finding.also, *best][-MOST_ROWS:]
     rows = [*finding.no_gain[: MOST_ROWS - len(tried)], *tried]
     if not rows:
         return None
     last = rows[-1]
     before = last.before
-    scale = choose_scale([before, *(one.after for one in rows)], last.unit, metric=last.metric)
-    today = Bar(
-        label="as it is", value=before * scale.factor, text=digits(before, scale), role="context"
-    )
-    bars = (today, *(_changed(one, scale) for one in rows))
+    known = [] if before is None else [before]
+    scale = choose_scale([*known, *(one.after for one in rows)], last.unit, metric=last.metric)
+    today = [
+        Bar(label="as it is", value=one * scale.factor, text=digits(one, scale), role="context")
+        for one in known
+    ]
+    bars = (*today, *(_changed(one, scale) for one in rows))
     axis = value_axis([bar.value for bar in bars], axis_title(last.metric, scale), scale)
     return Bars(
         x=axis,
         bars=bars,
-        today=before * scale.factor,
+        today=None if before is None else before * scale.factor,
         title=f"at {setting_words(finding.levels)}" if finding.levels else "",
         end_title="next bottleneck" if any(bar.end for bar in bars) else "",
     )
@@ -221,7 +224,7 @@ def _changed(change: TriedChange, scale: Scale) -> Bar:
     return Bar(
         label=applied_words(change.applied),
         value=change.after * scale.factor,
-        text=times(change.gain.value) if change.is_gain else "no gain",
+        text="no gain" if not change.is_gain else times(change.gain.value) if change.gain else "",
         role="better" if change.is_gain else "context",
         end=change.then.name if change.then is not None else "",
     )

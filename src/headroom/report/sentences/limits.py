@@ -76,16 +76,39 @@ def _crossing(found: LimitCrossing) -> str:
     if found.state == "unclear":
         side = "at most" if is_upper else "at least"
         return f"{start}, {side} {bound}: undecided{_unclear(found.evidence, at)}"
+    if found.state == "breaks":
+        return _break(found, start, bound)
+    is_above = found.kept == "above"
     if found.state == "holds":
-        return f"{start} stays {'at most' if is_upper else 'at least'} {bound} up to {at}"
-    if found.state == "broken":
-        verb = "exceeds" if is_upper else "is below"
-        return f"{start} {verb} {bound} from the lowest level, {at}"
+        stays = f"stays {'at most' if is_upper else 'at least'} {bound}"
+        return f"{start} {stays} {'from the lowest level,' if is_above else 'up to'} {at}"
+    verb = "exceeds" if is_upper else "is below"
+    end = "up to the highest" if is_above else "from the lowest"
+    return f"{start} {verb} {bound} {end} level, {at}"
+
+
+def _break(found: LimitCrossing, start: str, bound: str) -> str:
+    """Return where a limit breaks, or from where on it is kept."""
+    is_upper = found.at_most is not None
+    stays = f"{start} stays {'at most' if is_upper else 'at least'} {bound}"
+    if found.kept == "between":
+        return f"{stays} only from {found.factor} = {format_break_level(found)}"
+    if found.kept == "above":
+        return f"{stays} {_from(found)}"
     if found.level is None:
         verb = "exceeds" if is_upper else "falls below"
         return f"{start} {verb} {bound} between {_between(found)}"
     verb = "reaches" if is_upper else "falls to"
     return f"{start} {verb} {bound} at {found.factor} = {format_break_level(found)}{_left(found)}"
+
+
+def _from(found: LimitCrossing) -> str:
+    """Return from which level on a limit is kept, of what is better if there is more of it."""
+    place = f"from {found.factor} = {format_break_level(found)} on"
+    if found.holds_at is None:
+        return place
+    first = f"{found.factor} = {format_level(found.holds_at)}"
+    return f"{place}; the lowest level that surely keeps it is {first}"
 
 
 def _unclear(evidence: CrossingEvidence, at: str) -> str:
@@ -120,17 +143,20 @@ def _added(found: LimitCrossing) -> str:
 
 def crossing_notes(found: LimitCrossing) -> list[str]:
     """Return the restrictions on the level at which a limit breaks, as clauses."""
-    one = found.evidence
+    one, is_above = found.evidence, found.kept == "above"
     advice = {
         "near_limit": "run more replications",
         "prediction": "measure nearer to the limit, then fit again",
     }
     clauses = {
         advice.get(one.unclear, ""): found.state == "unclear",
-        f"{found.factor} = {format_level(one.after)} is saturated": one.is_saturated,
-        f"it is kept from {found.factor} = {format_level(one.kept_from)}": one.kept_from
-        is not None,
-        "it is kept again at a higher level": one.is_kept_again,
+        f"{found.factor} = {format_level(one.before if is_above else one.after)} is saturated": (
+            one.is_saturated
+        ),
+        f"it is kept again at a {'lower' if is_above else 'higher'} level": found.is_kept_again,
+        f"at {', '.join(map(format_level, one.undecided_at))} the interval includes it": bool(
+            one.undecided_at and found.state in {"holds", "broken"}
+        ),
         "the interval ends with the levels": one.is_cut,
         "there are too few replications for an interval": one.lacks_interval,
     }

@@ -457,9 +457,9 @@ NOWHERE = msgspec.structs.replace(
         pytest.param(
             msgspec.structs.replace(
                 LIMIT, metric="throughput", unit="1/s", at_most=None, at_least=50.0,
-                where={"disks": 2}, verdict="undecided",
+                where={"disks": 2}, verdict="undecided", breaks_at=250.0,
                 evidence=CrossingEvidence(
-                    is_kept_again=True, is_cut=True, without=[300.0], undecided="includes_limit"
+                    kept_at=[200.0, 280.0], is_cut=True, without=[300.0], undecided="includes_limit"
                 ),
             ),
             "With disks = 2, throughput falls to 50 /s at users = 241 (236 to 248), 1.6x the "
@@ -485,11 +485,24 @@ NOWHERE = msgspec.structs.replace(
         ),
         pytest.param(
             msgspec.structs.replace(
-                NOWHERE, state="broken", evidence=CrossingEvidence(at=25.0, kept_from=50.0)
+                NOWHERE, state="broken", evidence=CrossingEvidence(at=25.0)
             ),
-            "Response time p95 exceeds 200 ms from the lowest level, users = 25. It is kept from "
-            "users = 50.",
+            "Response time p95 exceeds 200 ms from the lowest level, users = 25.",
             id="broken",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                NOWHERE, factor="servers", kept="above", is_resource=True, level=14.4,
+                level_low=14.2, level_high=14.6, holds_at=15.0, breaks_at=14.0,
+            ),
+            "Response time p95 stays at most 200 ms from servers = 14.4 (14.2 to 14.6) on; the "
+            "lowest level that surely keeps it is servers = 15.",
+            id="enough",
+        ),
+        pytest.param(
+            msgspec.structs.replace(NOWHERE, kept="between", level_low=4.0, level_high=16.0),
+            "Response time p95 stays at most 200 ms only from users = 4 to 16.",
+            id="window",
         ),
         pytest.param(
             msgspec.structs.replace(

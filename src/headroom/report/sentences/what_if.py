@@ -50,11 +50,13 @@ def _effect(effect: Effect) -> str:
     if low is not None and high is not None and low <= 1.0 <= high:
         return f"{name} changes by at most {format_limit(_largest_change(effect))}"
     verb, sign = ("rises", 1.0) if effect.ratio > 1.0 else ("falls", -1.0)
+    if low is None or high is None:  # The ratio is too uncertain to be one number.
+        ends = (effect.before, effect.after)
+        before, after = (format_quantity(end, effect.unit, metric=effect.metric) for end in ends)
+        return f"{name} {verb} from {before} to {after} (these runs do not bound the ratio)"
     if not 1.0 / _MANY < effect.ratio < _MANY:
         return f"{name} {verb} to {format_ratio(effect.ratio, low, high)}"
     change = format_percent(sign * (effect.ratio - 1.0))
-    if low is None or high is None:
-        return f"{name} {verb} by {change}"
     first, last = sorted((sign * (low - 1.0), sign * (high - 1.0)))
     return f"{name} {verb} by {change} ({format_percent(first)} to {format_percent(last)})"
 

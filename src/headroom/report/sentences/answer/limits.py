@@ -4,41 +4,30 @@ Invariant: a sentence claims no more than the intervals of its statement carry: 
 an equality is worded only where the statement says that the whole interval is on one side.
 """
 
-from collections.abc import Sequence
-
 from headroom.analysis.answer_evidence import (
     Busiest,
-    Changes,
     Disturbed,
     Incomplete,
     Limit,
     NoLimit,
     Saturated,
-    Target,
-    TriedChange,
 )
-from headroom.quantities import format_given
 from headroom.report.sentences.answer.names import (
     advice,
-    applied_words,
     level_number,
     level_words,
     noun,
-    setting_words,
     where_words,
 )
 from headroom.report.sentences.answer.sentence import (
-    NO_BREAK,
     brief,
     brief_percent_of,
     first_short,
-    number,
     plain,
-    times,
 )
-from headroom.report.sentences.numbers import capital, list_words
+from headroom.report.sentences.numbers import list_words
 from headroom.report.sentences.runs import warm_up_words
-from headroom.report.words import count_noun, label_metric
+from headroom.report.words import count_noun
 
 _CAUSES = {
     "others": "other programs took up to {} of {}",
@@ -86,18 +75,22 @@ def saturated_words(found: Saturated) -> str:
     is_sure = load is not None and load.value > 1.0 and (load.low is None or load.low > 1.0)
     much = f"{brief(load.value)} times what" if load and is_sure else "more than"
     words = f"{part.text} {part.verb('is', 'are')} offered {much} {part.verb('it', 'they')} can do"
-    if found.level is None or found.is_everywhere:
-        where = "at every level" if found.level else ""
-        return f"saturated{' ' if where else ''}{where}: {words}"
+    if found.is_everywhere or found.level is None:
+        some = f" at {found.points} of {count_noun(found.judged, 'point')}"
+        return f"saturated{' at every level' if found.is_everywhere else some}: {words}"
     do = f"; {advice(found.steadied_by, found.part)}" if found.steadied_by else ""
-    start = f"{where_words(found.where)}saturated from {level_words(found.level)} on: {words}"
+    at = level_words(found.level)
+    place = f"up to {at}" if found.is_up_to else f"from {at} on"
+    start = f"{where_words(found.where)}saturated {place}: {words}"
     return first_short(f"{start}{do}", start)
 
 
 def limit_words(found: Limit) -> str:
     """Return which part limits, from where on, and what to do."""
     part = noun(found.part)
-    limits = f"{where_words(found.where)}{part.text} {part.verb('limits', 'limit')}"
+    names = list_words([noun(one).text for one in (found.part, *found.ties)], most=_NAMED)
+    verb = "limit together" if found.ties else part.verb("limits", "limit")
+    limits = f"{where_words(found.where)}{names} {verb}"
     do = f": {advice(found.best.applied, found.part)}" if found.best else ""
     place, aside = _limit_place(found), _not_at(found)
     return first_short(f"{limits}{place}{aside}{do}", f"{limits}{place}{do}", f"{limits}{place}")
@@ -139,72 +132,3 @@ def busiest_words(found: Busiest) -> str:
     busy = brief_percent_of(share.value) if share else ""
     at = f" at {level_words(found.level)}" if found.level else ""
     return f"{part.text}: {busy} busy{at}"
-
-
-def target_words(found: Target) -> str:
-    """Return where a limit of the study breaks."""
-    bound = format_given(found.bound, found.unit, metric=found.metric).replace(" ", NO_BREAK)
-    metric = f"{where_words(found.where)}{label_metric(plain(found.metric))}"
-    level = level_words(found.level)
-    if found.state == "holds":
-        return f"{metric} stays {'within' if found.is_upper else 'above'} {bound} up to {level}"
-    if found.state == "broken":
-        verb = "exceeds" if found.is_upper else "is below"
-        return f"{metric} {verb} {bound} from the first level on, {level}"
-    verb = "passes" if found.is_upper else "falls below"
-    left = f", {times(found.headroom.value, None, None)} the current load" if found.headroom else ""
-    if found.is_between and found.level.low is not None and found.level.high is not None:
-        low, high = (level_number(end) for end in (found.level.low, found.level.high))
-        return f"{metric} {verb} {bound} between {found.level.factor} {low} and {high}"
-    return f"{metric} {verb} {bound} at {level}{left}"
-
-
-def changes_words(found: Changes) -> str:
-    """Return the effects of the tried changes."""
-    best, at = found.best, setting_words(found.levels) if found.levels else ""
-    start = f"at {at}, " if at else ""
-    if best is None:
-        names = list_words([applied_words(one.applied) for one in found.no_gain], most=_NAMED)
-        unclear = f"; {found.unclear} undecided" if found.unclear else ""
-        return (
-            f"{start}no change that was tried gains: {names}{unclear}"
-            if names
-            else (f"{start}no change that was tried clearly gains")
-        )
-    words = f"{start}{applied_words(best.applied)} {_gives(best)}"
-    if found.further is not None:
-        words += f"; {applied_words(found.further.applied)} {_effect(found.further)}"
-    if not found.no_gain:
-        return words
-    names = list_words([applied_words(one.applied) for one in found.no_gain], most=_NAMED)
-    return f"{words}. {capital(names)} {_gain(found.no_gain)} nothing"
-
-
-def _gain(changes: Sequence[TriedChange]) -> str:
-    return _verb(changes[0], "gains", "gain") if len(changes) == 1 else "gain"
-
-
-def _gives(change: TriedChange) -> str:
-    metric = label_metric(plain(change.metric))
-    if change.better == "high":
-        much, _, bounds = _effect(change).partition(" ")
-        return f"{_verb(change, 'gives', 'give')} {much} the {metric} {bounds}".rstrip()
-    share, _, bounds = _effect(change).partition(" ")
-    return f"{_verb(change, 'brings', 'bring')} {metric} to {share} of what it is {bounds}".rstrip()
-
-
-def _verb(change: TriedChange, singular: str, plural: str) -> str:
-    """Return the form of a verb that fits the noun of a change."""
-    words = applied_words(change.applied)
-    is_one = change.applied[0].aspect == "speed" or words.startswith(("a ", "an "))
-    is_count = len(change.applied) > 1 or words[:1].isdigit() or words.startswith("twice")
-    return singular if len(change.applied) == 1 and (is_one or not is_count) else plural
-
-
-def _effect(change: TriedChange) -> str:
-    """Return how many times a metric is what it was; of one that falls, in per cent."""
-    gain = change.gain
-    if change.better == "high":
-        return times(gain.value, gain.low, gain.high)
-    ends = [None if one is None else 1.0 / one for one in (gain.value, gain.high, gain.low)]
-    return number(ends[0] or 0.0, ends[1], ends[2], "1", metric="share")

@@ -266,7 +266,7 @@ def _applied(one: AppliedChange) -> str:
         unit = "" if one.aspect == "value" else f" {one.aspect}"
         return f"{_much(one.factor)}the {name}{unit}"
     if one.kind == "station":
-        return _counted_things(one, f"{name} servers")
+        return _counted_things(one, name if is_plural(name) else f"{name} servers")
     if one.kind == "pool" or (is_plural(name) and not isinstance(one.after, str)):
         return _counted_things(one, name)
     return with_factor(one.name, one.after, unit_of_name(one.name))

@@ -115,13 +115,17 @@ def number(
 
 
 def times(value: float, low: float | None, high: float | None) -> str:
-    r"""Return ``1.28 times`` with its interval.
+    r"""Return ``1.28 times`` with its interval; without an upper end, the least that it is.
 
     Examples
     --------
     >>> times(1.2803, 1.2735, 1.2855).replace(NO_BREAK, " ")
     '1.28 times \ue000(1.27 to 1.29)\ue001'
+    >>> times(5.2, 1.63, None).replace(NO_BREAK, " ")
+    'at least 1.63 times'
     """
+    if low is not None and high is None:
+        return f"at least {_same_digits(low, None, None)[0]}{NO_BREAK}times"
     texts = _same_digits(value, low, high)
     shown = f"{texts[0]}{NO_BREAK}times"
     if len(texts) == 1 or texts[1] == texts[2]:

@@ -28,15 +28,14 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
+from headroom.report.sentences.answer.changes import changes_words
 from headroom.report.sentences.answer.limits import (
     busiest_words,
-    changes_words,
     disturbed_words,
     incomplete_words,
     limit_words,
     no_limit_words,
     saturated_words,
-    target_words,
 )
 from headroom.report.sentences.answer.names import (
     level_words,
@@ -60,6 +59,7 @@ from headroom.report.sentences.answer.settings import (
     trade_off_words,
     undecided_words,
 )
+from headroom.report.sentences.answer.targets import target_words
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun, label_metric
 
