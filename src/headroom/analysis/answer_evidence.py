@@ -27,6 +27,7 @@ Kind: TypeAlias = Literal[
     "trade_off",
     "reproduction",
     "prediction",
+    "findings",
     "sweep",
     "value",
 ]
@@ -240,6 +241,8 @@ class Comparison(_Statement, frozen=True, kw_only=True, tag="comparison"):
     worse_count: int = 0
     same_count: int = 0
     undecided_count: int = 0
+    beyond: Level | None = None
+    """From which level on the first is better, if the second is better below it."""
     where: Setting = {}
 
 
@@ -325,6 +328,16 @@ class Reproduction(_Statement, frozen=True, kw_only=True, tag="reproduction"):
     """Findings printed as numbers that differ."""
 
 
+class Findings(_Statement, frozen=True, kw_only=True, tag="findings"):
+    """How many of its own claims hold in a study of which no setting is the answer."""
+
+    holds: int
+    differs: int
+    undecided: int
+    first: str = ""
+    """Text of the first claim, if that holds: a study names the most important one first."""
+
+
 class Prediction(_Statement, frozen=True, kw_only=True, tag="prediction"):
     """How far predictions are from measurements of points that they had not seen."""
 
@@ -391,6 +404,7 @@ class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):
     part: Part
     level: Level | None
     is_limiting: bool
+    where: Setting = {}
 
 
 class Settings(_Statement, frozen=True, kw_only=True, tag="settings"):
@@ -405,8 +419,10 @@ class PrintedNumbers(_Statement, frozen=True, kw_only=True, tag="printed"):
     """How far the results are from the numbers that a publication prints."""
 
     count: int
-    within: float
-    """Largest distance, as a share of what is printed."""
+    within: float | None
+    """Largest distance, as a share of what is printed; None without `count`."""
+    fitted: int = 0
+    """Further numbers that the model was fitted to: that they are met says nothing."""
 
 
 Statement: TypeAlias = (
@@ -422,6 +438,7 @@ Statement: TypeAlias = (
     | TradeOff
     | Reproduction
     | Prediction
+    | Findings
     | Sweep
     | SinglePoint
     | Changes

@@ -18,6 +18,7 @@ from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_at
 from headroom.analysis.answer.claims import (
     counts_of,
+    findings_of,
     prediction_of,
     printed_numbers,
     reproduction_of,
@@ -35,6 +36,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     Disturbed,
     Equal,
+    Findings,
     Incomplete,
     Limit,
     Prediction,
@@ -78,7 +80,8 @@ def answer_of(study: StudyResult) -> Answer:
     """Return the answer of a study, see `with_answer`."""
     experiment = _asked(study)
     question = _question(study, experiment)
-    about = None if question in _of_claims(study) else experiment
+    is_of_claims = question in _of_claims(study) or isinstance(question, Findings)
+    about = None if is_of_claims else experiment
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
     figure = figure_of(about, shown)
@@ -117,7 +120,14 @@ def _question(study: StudyResult, experiment: ExperimentResult | None) -> Statem
     of_claims = _of_claims(study)
     if of_claims:
         return of_claims[0]
-    return statement_of(study, experiment) if experiment else None
+    found = statement_of(study, experiment) if experiment else None
+    return findings_of(study) or found if _is_no_answer(found) else found
+
+
+def _is_no_answer(statement: Statement | None) -> bool:
+    """Return whether a statement chooses among settings, and finds none clearly best."""
+    is_tie = isinstance(statement, TradeOff) and len(statement.goals) == 1
+    return is_tie or (isinstance(statement, Undecided) and statement.code == "ranking")
 
 
 def _first(
@@ -136,7 +146,7 @@ def _first(
 
 def _has_runs_left(study: StudyResult, experiment: ExperimentResult, question: Statement) -> bool:
     """Return whether runs are left of what a question is about: an experiment, or all claims."""
-    if isinstance(question, Reproduction | Prediction):
+    if isinstance(question, Reproduction | Prediction | Findings):
         return not study.is_complete
     is_finished = all(point.is_finished or point.failed for point in experiment.points)
     return not study.is_complete and not is_finished
@@ -198,8 +208,10 @@ def _follows(
     if isinstance(statement, Disturbed):
         return [question] if question is not None else []
     found: list[Statement | None] = []
-    if experiment is None:
+    if experiment is None and not isinstance(statement, Findings):
         found.append(printed_numbers(study.claims))
+    elif experiment is None:
+        pass
     elif isinstance(statement, TradeOff):
         found.append(values_of_best(experiment, statement))
     else:

@@ -12,6 +12,7 @@ from typing import Literal
 from headroom.analysis.answer_evidence import (
     Bounded,
     ClaimCounts,
+    Findings,
     Prediction,
     PrintedNumbers,
     Reproduction,
@@ -74,13 +75,31 @@ def _state(counts: ClaimCounts, headline: int) -> Literal["stands", "partly", "f
 
 
 def printed_numbers(claims: Sequence[ClaimResult]) -> PrintedNumbers | None:
-    """Return how far the results are from the numbers that were printed."""
-    errors = [
-        abs(claim.value / claim.printed.value - 1.0)
+    """Return how far the results are from the numbers that were printed, and not fitted to."""
+    printed = [
+        (claim.basis == "fitted", abs(claim.value / claim.printed.value - 1.0))
         for claim in claims
         if claim.printed is not None and claim.printed.value and claim.value is not None
     ]
-    return PrintedNumbers(count=len(errors), within=max(errors)) if errors else None
+    if not printed:
+        return None
+    errors = [error for is_fitted, error in printed if not is_fitted]
+    return PrintedNumbers(
+        count=len(errors), within=max(errors, default=None), fitted=len(printed) - len(errors)
+    )
+
+
+def findings_of(study: StudyResult) -> Findings | None:
+    """Return how many of the claims of a study hold; None without claims."""
+    if not study.claims:
+        return None
+    counts, first = counts_of(study.claims), study.claims[0]
+    return Findings(
+        holds=counts.holds,
+        differs=counts.differs,
+        undecided=counts.undecided - counts.left_out,
+        first=first.text.rstrip(".") if first.verdict == "holds" else "",
+    )
 
 
 def predictions_of(study: StudyResult) -> list[ClaimResult]:

@@ -7,11 +7,14 @@ ratio of several rows is the one that claims least.
 from collections import Counter
 
 from headroom.analysis.answer.numbers import NEAR_ONE, gain
-from headroom.analysis.answer_evidence import Bounded, Comparison, Equal, Undecided
+from headroom.analysis.answer_evidence import Bounded, Comparison, Equal, Level, Undecided
 from headroom.analysis.results import ExperimentResult, LevelComparison, LevelsCompared
+from headroom.experiment.protocol.system import Value
 
 _MOST_RUNS = 1000
 """Further runs beyond which their number is no advice."""
+_SIDES = 2
+"""Ranges of a curve that crosses once."""
 _LARGER = {"better", "larger"}
 _SMALLER = {"worse", "smaller"}
 
@@ -27,7 +30,8 @@ def compared_of(experiment: ExperimentResult) -> Comparison | Equal | Undecided 
     larger = sum(verdicts[verdict] for verdict in ("better", "larger"))
     smaller = sum(verdicts[verdict] for verdict in ("worse", "smaller"))
     if larger or smaller:
-        return _comparison(compared, rows, larger, smaller)
+        crossing = _crossing(experiment, compared, rows)
+        return crossing or _comparison(compared, rows, larger, smaller)
     if verdicts["undecided"]:
         return _undecided(compared, next(row for row in rows if row.verdict == "undecided"))
     farthest = max(rows, key=lambda row: abs((row.ratio or 1.0) - 1.0))
@@ -40,6 +44,41 @@ def compared_of(experiment: ExperimentResult) -> Comparison | Equal | Undecided 
         count=len(rows),
         where=farthest.where if len(rows) == 1 else {},
     )
+
+
+def _crossing(
+    experiment: ExperimentResult, compared: LevelsCompared, rows: list[LevelComparison]
+) -> Comparison | None:
+    """Return from which level of another factor on one side is better; None if it is not so."""
+    own = [one for one in compared.crossovers if (one.level, one.metric) == _level_of(rows)]
+    if len(own) != 1 or len(own[0].points) != 1 or len(own[0].ranges) != _SIDES:
+        return None
+    (found,), (point,) = own, own[0].points
+    if point.level is None or {one.verdict for one in found.ranges} & {"undecided", "same"}:
+        return None
+    is_level = point.beyond in _LARGER
+    wins = [row for row in rows if row.verdict in (_LARGER if is_level else _SMALLER)]
+    told = [row for row in wins if row.ratio is not None]
+    if not told:
+        return None
+    names = {compared.factor: rows[0].level}, {compared.factor: compared.base}
+    first, second = names if is_level else names[::-1]
+    unit = next((one.unit for one in experiment.factors if one.name == found.factor), "1")
+    return Comparison(
+        first=first,
+        second=second,
+        metric=found.metric,
+        better=found.better,
+        ratio=_times(told[-1], is_level=is_level),
+        beyond=Level(
+            factor=found.factor, unit=unit, value=point.level, low=point.low, high=point.high
+        ),
+        where=found.where,
+    )
+
+
+def _level_of(rows: list[LevelComparison]) -> tuple[Value, str]:
+    return rows[0].level, rows[0].metric
 
 
 def _ratio(row: LevelComparison) -> Bounded:

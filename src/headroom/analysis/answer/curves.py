@@ -4,6 +4,9 @@ Invariant: a curve is called ahead only by points at which the whole interval of
 """
 
 import re
+from itertools import combinations
+
+import msgspec
 
 from headroom.analysis.answer.design import (
     Curve,
@@ -13,9 +16,10 @@ from headroom.analysis.answer.design import (
     is_numeric_group,
     spans,
 )
-from headroom.analysis.answer.numbers import gain, is_above_one, ratio_of
-from headroom.analysis.answer_evidence import Comparison
+from headroom.analysis.answer.numbers import gain, goals_of, is_above_one, ratio_of
+from headroom.analysis.answer_evidence import Comparison, Undecided
 from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.verdicts.directions import is_load
 
 _COMPARED = 2
 """Curves that are compared with each other."""
@@ -45,16 +49,44 @@ def ahead(experiment: ExperimentResult, metric: str) -> Comparison | None:
     """Return which of two curves is ahead, by its least ratio; None if none is at most points."""
     axis = axis_of(experiment)
     curves = curves_of(experiment, axis) if axis else []
-    if len(curves) != _COMPARED:
+    return _ahead_of(*curves, metric=metric) if len(curves) == _COMPARED else None
+
+
+def best_over_load(experiment: ExperimentResult, metric: str) -> Comparison | Undecided | None:
+    """Return which curve over a load is ahead of all others; None if the axis is no load.
+
+    A load is not chosen: settings are compared at equal loads.
+    """
+    axis = axis_of(experiment)
+    curves = curves_of(experiment, axis) if axis else []
+    if axis is None or len(curves) < _COMPARED or not all(_is_over_load(one) for one in curves):
         return None
-    pairs = _pairs(curves[0], curves[1], metric)
+    wins: dict[int, list[Comparison]] = {place: [] for place in range(len(curves))}
+    for (n, one), (m, other) in combinations(enumerate(curves), 2):
+        found = _ahead_of(one, other, metric=metric)
+        if found is not None:
+            wins[n if found.first == one.where else m].append(found)
+    best = next((found for found in wins.values() if len(found) == len(curves) - 1), None)
+    if best is None:
+        better = dict(goals_of(experiment)).get(metric, "none")
+        return Undecided(code="ranking", metric=metric, better=better, count=len(curves))
+    least = min(best, key=lambda found: found.ratio.low or 0.0)
+    return msgspec.structs.replace(least, is_next=len(curves) > _COMPARED)
+
+
+def _is_over_load(curve: Curve) -> bool:
+    return is_load(curve.axis.name, curve.points)
+
+
+def _ahead_of(first: Curve, second: Curve, *, metric: str) -> Comparison | None:
+    """Return which of two curves is ahead, by its least ratio; None if none is at most points."""
+    pairs = _pairs(first, second, metric)
     better = pairs[0][0].estimates[metric].better if pairs else "none"
     if better == "none":
         return None
     ratios = [gain(ratio_of(a.estimates[metric], b.estimates[metric]), better) for a, b in pairs]
     turned = [gain(ratio, "low") for ratio in ratios]
     wins, losses = ([ratio for ratio in side if is_above_one(ratio)] for side in (ratios, turned))
-    first, second = curves
     if len(losses) > len(wins):
         first, second, wins, losses = second, first, losses, wins
     if 2 * len(wins) <= len(pairs):

@@ -33,6 +33,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     FigureChoice,
     FigureKind,
+    Findings,
     Level,
     Limit,
     Mark,
@@ -59,7 +60,7 @@ _MIN_POINTS = 2
 
 def figure_of(experiment: ExperimentResult | None, statement: Statement) -> FigureChoice | None:
     """Return the decisive figure of a statement; None if nothing can be drawn."""
-    if isinstance(statement, Reproduction):
+    if isinstance(statement, Reproduction | Findings):
         return FigureChoice(kind="claims", question="answer", experiment="", finding=statement)
     if isinstance(statement, Prediction):
         return FigureChoice(
@@ -221,7 +222,7 @@ def _own_questions(
     axis = axis_of(experiment)
     if axis is not None and decisive is not None and decisive.factor:
         yield from _further_curves(experiment, axis.name, drawn)
-        yield from _parts_figure(experiment, axis.name)
+        yield from _parts_figure(experiment, axis.name, decisive.finding)
     else:
         yield from _further_settings(experiment, drawn)
     last = next((p for p in reversed(experiment.points) if p.what_ifs or p.estimates), None)
@@ -286,7 +287,9 @@ def _sweep_of(experiment: ExperimentResult, metric: str) -> Sweep | None:
     return None
 
 
-def _parts_figure(experiment: ExperimentResult, axis: str) -> Iterator[FigureChoice]:
+def _parts_figure(
+    experiment: ExperimentResult, axis: str, statement: Statement | None
+) -> Iterator[FigureChoice]:
     """Yield the utilization of the busiest parts over a factor."""
     highest: dict[str, float] = {}
     for point in experiment.points:
@@ -298,16 +301,15 @@ def _parts_figure(experiment: ExperimentResult, axis: str) -> Iterator[FigureCho
     if not highest:
         return
     metrics = sorted(highest, key=lambda name: highest[name], reverse=True)[:_MAX_PARTS]
-    top = axis_of(experiment)
-    curve = curves_of(experiment, top)[0] if top else None
+    found = busiest_of(experiment, statement)
     yield FigureChoice(
         kind="curve",
         question="which_part",
         experiment=experiment.name,
         metrics=metrics,
         factor=axis,
-        where=curve.where if curve else {},
-        finding=busiest_of(experiment, curve.level(curve.points[-1]) if curve else None),
+        where=found.where if found else {},
+        finding=found,
     )
 
 
@@ -326,7 +328,7 @@ def _further_settings(experiment: ExperimentResult, drawn: set[str]) -> Iterator
 
 def _claim_questions(study: StudyResult, decisive: FigureChoice | None) -> Iterator[FigureChoice]:
     printed = printed_numbers(study.claims) if reproduction_of(study) else None
-    if printed is not None and printed.count > 1:
+    if printed is not None and printed.count + printed.fitted > 1:
         yield FigureChoice(kind="claims", question="printed", experiment="", finding=printed)
     for claim in predictions_of(study):
         if len(claim.pairs) < _MIN_POINTS:

@@ -19,6 +19,7 @@ from headroom.analysis.answer_evidence import (
     NoLimit,
     Part,
     Saturated,
+    Statement,
 )
 from headroom.analysis.evidence import AppliedChange, Limiting
 from headroom.analysis.results import (
@@ -28,6 +29,7 @@ from headroom.analysis.results import (
     PointResult,
     StudyResult,
 )
+from headroom.analysis.verdicts.directions import is_resource
 from headroom.experiment.protocol.system import Value
 
 
@@ -148,7 +150,7 @@ def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> 
     if last is None:
         return None
     part = _part(last)
-    own = [point for point in judged if _limits(point, part)]
+    own = [point for point in judged if _limits(point, part) or _is_renamed(point, last)]
     first = _start_of_run(judged, last, part)
     is_to_end = last is judged[-1]
     below = [point for point in judged if curve.number(point) < curve.number(first)]
@@ -197,11 +199,22 @@ def _limits(point: PointResult, part: Part) -> bool:
     return verdict.limits and (verdict.kind, verdict.name) == (part.kind, part.name)
 
 
+def _is_renamed(point: PointResult, last: PointResult) -> bool:
+    """Return whether what limits here and what limits at `last` are each unknown at the other.
+
+    A model may number its parts where it has several: ``server/cpu`` becomes ``server 1/cpu``.
+    """
+    pairs = ((_verdict(point), last), (_verdict(last), point))
+    return _verdict(point).limits and all(
+        found.name not in {one.name for one in other.resources} for found, other in pairs
+    )
+
+
 def _start_of_run(judged: Sequence[PointResult], last: PointResult, part: Part) -> PointResult:
     """Return the lowest level from which on the part limits up to `last`."""
     first = last
     for point in reversed(judged[: judged.index(last) + 1]):
-        if not _limits(point, part):
+        if not (_limits(point, part) or _is_renamed(point, last)):
             break
         first = point
     return first
@@ -273,16 +286,43 @@ def _share(part: Part) -> float:
     return part.utilization.value if part.utilization else 0.0
 
 
-def busiest_of(experiment: ExperimentResult, level: Level | None) -> Busiest | None:
-    """Return the limiting part at the first level where one limits, else the busiest at the end."""
+def busiest_of(experiment: ExperimentResult, statement: Statement | None) -> Busiest | None:
+    """Return the part that limits first, else the busiest one of all levels.
+
+    Parameters
+    ----------
+    experiment
+        Any.
+    statement
+        What the answer says: its part is the one, and its curve is looked at; None if it is about
+        something else.
+    """
     axis = axis_of(experiment)
-    if axis is None or level is None:
+    if axis is None:
         return None
-    curve = curves_of(experiment, axis)[0]
-    limited = next((point for point in curve.points if _is_limited(point)), None)
-    if limited is not None:
-        return Busiest(part=_part(limited), level=curve.level(limited), is_limiting=True)
-    part = busiest_at(curve.points[-1])
-    if part is None:
-        return None
-    return Busiest(part=part, level=curve.level(curve.points[-1]), is_limiting=False)
+    where = getattr(statement, "where", None)
+    curves = [one for one in curves_of(experiment, axis) if where in (None, one.where)]
+    named = statement.part if isinstance(statement, Limit) else None
+    limited = [
+        (curve, point)
+        for curve in curves
+        for point in _from_idle(curve)
+        if _is_limited(point) and (named is None or _limits(point, named))
+    ]
+    if limited:
+        curve, point = limited[0]
+        part: Part = _part(point)
+    else:
+        busy = [(c, p, found) for c in curves for p in c.points if (found := busiest_at(p))]
+        if not busy:
+            return None
+        curve, point, part = max(busy, key=lambda row: _share(row[2]))
+    return Busiest(
+        part=part, level=curve.level(point), is_limiting=bool(limited), where=curve.where
+    )
+
+
+def _from_idle(curve: Curve) -> Sequence[PointResult]:
+    """Return the points of a curve from the end at which less is asked of each part."""
+    is_of_parts = is_resource(curve.axis.name, curve.points)
+    return curve.points[::-1] if is_of_parts else curve.points

@@ -1,9 +1,9 @@
 """How wide the intervals of an experiment are, relative to their values.
 
 If no job waits, a queue of 0.001 jobs is known well enough at 0.001 +/- 0.002, though its
-relative width is 200%: dividing by a value that is nothing says nothing. So what has no unit is
-judged against one at least (a whole share, one job), a wait against the response time that it is a
-part of. Times and rates of a system at work are never near zero.
+relative width is 200%: dividing by a value that is nothing says nothing. So a number of jobs is
+judged against one job at least, a share against a hundredth, a wait against the response time that
+it is a part of. Times and rates of a system at work are never near zero.
 
 Invariant: restates `Estimate`; a threshold decides about words only.
 """
@@ -16,6 +16,9 @@ from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 
 VAGUE = 2.0
 """Reach of an interval, as a share of its value, from which a percentage no longer tells it."""
+
+_SHARES = ("_ratio", "utilization", "utilization_max")
+_LEAST_SHARE = 0.01
 
 
 def sureness_of(experiment: ExperimentResult) -> Sureness | None:
@@ -65,7 +68,8 @@ def _size(estimate: Estimate, point: PointResult) -> float:
     """Return the reference value of an interval; 0 if there is none."""
     size = abs(estimate.value)
     if estimate.unit == "1":
-        return max(size, 1.0)
+        is_share = estimate.metric.endswith(_SHARES)
+        return max(size, _LEAST_SHARE if is_share else 1.0)
     if estimate.metric.endswith("wait_s_mean"):
         response = point.estimates.get("response_s_mean")
         return max(size, response.value if response else 0.0)

@@ -131,4 +131,4 @@ def busiest_words(found: Busiest) -> str:
     share = found.part.utilization
     busy = brief_percent_of(share.value) if share else ""
     at = f" at {level_words(found.level)}" if found.level else ""
-    return f"{part.text}: {busy} busy{at}"
+    return f"{where_words(found.where)}{part.text}: {busy} busy{at}"

@@ -39,6 +39,12 @@ def comparison_words(found: Comparison) -> str:
     """Return how many times better one setting is."""
     first, second = setting_words(found.first), setting_words(found.second)
     metric = label_metric(plain(found.metric))
+    if found.beyond is not None:
+        how = "faster" if found.better == "low" and _is_time(found.metric) else "better"
+        by = "" if how == "faster" else f" by {metric}"
+        where = where_words(found.where) or AS_IS
+        place = f"from {level_words(found.beyond)} on"
+        return f"{where}{first} is {how} than {second}{by} {place}; below, {second} is"
     ratio = times(found.ratio.value, found.ratio.low, found.ratio.high)
     much, _, bounds = ratio.partition(" ")
     if found.is_least and found.ratio.low is not None:

@@ -13,6 +13,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     Disturbed,
     Equal,
+    Findings,
     Incomplete,
     Limit,
     NoLimit,
@@ -182,10 +183,27 @@ def counts_words(holds: int, differs: int, undecided: int) -> str:
 
 
 def _printed(found: PrintedNumbers) -> str:
-    within = brief_percent_of(found.within)
-    if found.count == 1:
-        return f"the printed number is met within {within}"
-    return f"the {found.count} printed numbers are met within {within}"
+    all_numbers = found.count + found.fitted
+    what = "printed number" if all_numbers == 1 else f"{all_numbers} printed numbers"
+    if found.within is None:
+        return f"the model was fitted to the {what}"
+    if found.fitted:
+        what = f"{found.count} of {what}"
+    start = what if found.fitted else f"the {what}"
+    met = (
+        f"{start} {'is' if found.count == 1 else 'are'} met within {brief_percent_of(found.within)}"
+    )
+    rest = f"; to the other{'s' if found.fitted > 1 else ''} the model was fitted"
+    return f"{met}{rest if found.fitted else ''}"
+
+
+def _findings(found: Findings) -> str:
+    """Return how many claims hold, with the first one if it does."""
+    total = found.holds + found.differs + found.undecided
+    hold = "holds" if found.holds == 1 else "hold"
+    words = f"{found.holds} of {count_noun(total, 'finding')} {hold}"
+    first = found.first[:1].lower() + found.first[1:] if found.first[1:2].islower() else found.first
+    return first_short(f"{words}: {first}", words) if first else words
 
 
 _WORDS: dict[type, Callable[[Any], str]] = {
@@ -201,6 +219,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     TradeOff: trade_off_words,
     Reproduction: _reproduction,
     Prediction: _prediction,
+    Findings: _findings,
     Sweep: _sweep,
     SinglePoint: _single,
     Changes: changes_words,
