@@ -3,12 +3,15 @@
 Invariant: a level is called enough, or not enough, only if its whole interval says so.
 """
 
+import msgspec
+
 from headroom.analysis.answer_evidence import Target
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_given
 from headroom.report.sentences.answer.names import (
     level_number,
     level_words,
+    range_words,
     where_words,
     with_factor,
 )
@@ -137,7 +140,8 @@ def _window(found: Target) -> str:
     if low == high:
         place = f"at {_at(found, low)} alone"
     else:
-        place = f"from {level_number(low)} to {_at(found, high)}"
+        ends = [msgspec.structs.replace(found.level, value=end, low=None) for end in (low, high)]
+        place = range_words(*ends)
     near = list_words([level_number(at) for at in found.beyond])
     return f"{name} only {place}{f', not at {near}' if near else ''}{_undecided(found)}"
 
