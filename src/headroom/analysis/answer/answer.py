@@ -15,7 +15,7 @@ Invariant: the answer is a function of the other fields of the result.
 import msgspec
 
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
-from headroom.analysis.answer.changes import changes_at
+from headroom.analysis.answer.changes import changes_of
 from headroom.analysis.answer.claims import (
     counts_of,
     findings_of,
@@ -23,7 +23,6 @@ from headroom.analysis.answer.claims import (
     printed_numbers,
     reproduction_of,
 )
-from headroom.analysis.answer.design import axis_of
 from headroom.analysis.answer.figures import figure_of, questions_of
 from headroom.analysis.answer.limits import saturated_of
 from headroom.analysis.answer.numbers import has_results
@@ -47,7 +46,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
 
 MAX_DISTURBED = 0.5
@@ -85,12 +84,13 @@ def answer_of(study: StudyResult) -> Answer:
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
     figure = figure_of(about, shown)
+    changes = changes_of(study, about, shown) if about else None
     return Answer(
         statement=statement,
         experiment=about.name if about else "",
-        follows=_follows(study, about, statement, question)[:_MAX_FOLLOWS],
+        follows=_follows(study, about, statement, question, changes)[:_MAX_FOLLOWS],
         figure=figure,
-        questions=questions_of(study, about, figure),
+        questions=questions_of(study, about, figure, changes),
         cautions=cautions_of(study, experiment) if experiment else [],
         sureness=sureness_of(experiment) if experiment else None,
         claims=counts_of(study.claims),
@@ -201,6 +201,7 @@ def _follows(
     experiment: ExperimentResult | None,
     statement: Statement,
     question: Statement | None,
+    changes: Changes | None,
 ) -> list[Statement]:
     """Return the consequences of the answer, or the answer itself if a disturbance hides it."""
     if isinstance(statement, Incomplete):
@@ -215,52 +216,8 @@ def _follows(
     elif isinstance(statement, TradeOff):
         found.append(values_of_best(experiment, statement))
     else:
-        found.append(_changes(study, experiment, statement))
+        found.append(changes)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
         found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]
-
-
-def _changes(
-    study: StudyResult, experiment: ExperimentResult, statement: Statement
-) -> Changes | None:
-    """Return the effects of changes where a limit of the study breaks, else where a part limits."""
-    if not isinstance(statement, Limit | Target | Saturated):
-        return None
-    axis = axis_of(experiment)
-    moved = axis.name if axis else ""
-    if isinstance(statement, Target):
-        if statement.is_resource and statement.state == "breaks":
-            return None  # What is enough was asked, and has an answer.
-        tried = (
-            changes_at(study, experiment, point, moved=moved, target=statement)
-            for point in _broken_points(experiment, statement)
-        )
-        return next((found for found in tried if found is not None), None)
-    points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
-    if not points:
-        return None
-    top = max(points, key=lambda p: float(p.levels[axis.name])) if axis else points[-1]
-    return changes_at(study, experiment, top, moved=moved)
-
-
-def _broken_points(experiment: ExperimentResult, target: Target) -> list[PointResult]:
-    """Return the points of a target's curve that break it, the nearest to the break first.
-
-    Points of which that is not known come last.
-    """
-    factor, at = target.level.factor, float(target.level.value)
-    points = [
-        point
-        for point in experiment.points
-        if factor in point.levels
-        and float(point.levels[factor]) not in target.kept_at
-        and all(point.levels.get(name) == level for name, level in target.where.items())
-    ]
-
-    def rank(point: PointResult) -> tuple[bool, float]:
-        level = float(point.levels[factor])
-        return level in target.undecided, abs(level - at)
-
-    return sorted(points, key=rank)

@@ -15,9 +15,18 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from headroom.analysis.answer.design import setting_of
+from headroom.analysis.answer.design import axis_of, setting_of
 from headroom.analysis.answer.numbers import gain, is_gain, is_no_gain, ratio_of
-from headroom.analysis.answer_evidence import Bounded, Changes, Part, Target, TriedChange
+from headroom.analysis.answer_evidence import (
+    Bounded,
+    Changes,
+    Limit,
+    Part,
+    Saturated,
+    Statement,
+    Target,
+    TriedChange,
+)
 from headroom.analysis.evidence import AppliedChange
 from headroom.analysis.results import (
     Bottleneck,
@@ -69,6 +78,50 @@ def changes_at(
     if target is not None or not any(change.is_gain for change in chosen):
         chosen += _judged(_of_what_ifs(experiment, point), experiment.responses, target)
     return summary(chosen, setting_of(experiment, point), target) if chosen else None
+
+
+def changes_of(
+    study: StudyResult, experiment: ExperimentResult, statement: Statement
+) -> Changes | None:
+    """Return the effects of changes where a limit of the study breaks, else where a part limits."""
+    if not isinstance(statement, Limit | Target | Saturated):
+        return None
+    axis = axis_of(experiment)
+    moved = axis.name if axis else ""
+    if isinstance(statement, Target):
+        if statement.is_resource and statement.state == "breaks":
+            return None  # What is enough was asked, and has an answer.
+        tried = (
+            changes_at(study, experiment, point, moved=moved, target=statement)
+            for point in _broken_points(experiment, statement)
+        )
+        return next((found for found in tried if found is not None), None)
+    points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
+    if not points:
+        return None
+    top = max(points, key=lambda p: float(p.levels[axis.name])) if axis else points[-1]
+    return changes_at(study, experiment, top, moved=moved)
+
+
+def _broken_points(experiment: ExperimentResult, target: Target) -> list[PointResult]:
+    """Return the points of a target's curve that break it, the nearest to the break first.
+
+    Points of which that is not known come last.
+    """
+    factor, at = target.level.factor, float(target.level.value)
+    points = [
+        point
+        for point in experiment.points
+        if factor in point.levels
+        and float(point.levels[factor]) not in target.kept_at
+        and all(point.levels.get(name) == level for name, level in target.where.items())
+    ]
+
+    def rank(point: PointResult) -> tuple[bool, float]:
+        level = float(point.levels[factor])
+        return level in target.undecided, abs(level - at)
+
+    return sorted(points, key=rank)
 
 
 def _judged(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from headroom.analysis.answer.changes import changes_among, changes_at, values_at
+from headroom.analysis.answer.changes import changes_among, values_at
 from headroom.analysis.answer.claims import (
     factor_of_pairs,
     predictions_of,
@@ -30,6 +30,7 @@ from headroom.analysis.answer.question import statement_of, sweep
 from headroom.analysis.answer.settings import best_for
 from headroom.analysis.answer_evidence import (
     Bounded,
+    Changes,
     Comparison,
     FigureChoice,
     FigureKind,
@@ -76,7 +77,10 @@ def figure_of(experiment: ExperimentResult | None, statement: Statement) -> Figu
 
 
 def questions_of(
-    study: StudyResult, experiment: ExperimentResult | None, decisive: FigureChoice | None
+    study: StudyResult,
+    experiment: ExperimentResult | None,
+    decisive: FigureChoice | None,
+    changes: Changes | None = None,
 ) -> list[FigureChoice]:
     """Return one figure for each further question, the most useful first.
 
@@ -88,8 +92,10 @@ def questions_of(
         The one that the answer is about; None if that is the claims.
     decisive
         What is drawn already.
+    changes
+        What was tried, as the answer states it.
     """
-    own = list(_own_questions(study, experiment, decisive)) if experiment else []
+    own = list(_own_questions(experiment, decisive, changes)) if experiment else []
     about_claims = list(_claim_questions(study, decisive))
     others = [
         figure
@@ -215,7 +221,7 @@ def _drawn_level(target: Target) -> Level | None:
 
 
 def _own_questions(
-    study: StudyResult, experiment: ExperimentResult, decisive: FigureChoice | None
+    experiment: ExperimentResult, decisive: FigureChoice | None, changes: Changes | None
 ) -> Iterator[FigureChoice]:
     """Yield the further questions about the experiment of the answer."""
     drawn = set(decisive.metrics) if decisive else set()
@@ -225,8 +231,6 @@ def _own_questions(
         yield from _parts_figure(experiment, axis.name, decisive.finding)
     else:
         yield from _further_settings(experiment, drawn)
-    last = next((p for p in reversed(experiment.points) if p.what_ifs or p.estimates), None)
-    changes = changes_at(study, experiment, last, moved=axis.name if axis else "") if last else None
     if changes is not None:
         tried = changes.best or next(iter(changes.no_gain), None)
         name = tried.experiment if tried else experiment.name

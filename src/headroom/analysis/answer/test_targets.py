@@ -33,6 +33,9 @@ from headroom.analysis.results import (
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.headroom_left import crossing_of
 from headroom.experiment.study.study import Limit
+from headroom.report.figures.axes import linear_axis
+from headroom.report.figures.curve import _ground_of
+from headroom.report.figures.inputs import Curve, Dot, Line
 from headroom.report.first_screen.decisive import decisive_table
 from headroom.report.sentences.answer.statements import statement_sentence
 from tests.support.example_answers import (
@@ -252,6 +255,19 @@ def test_of_servers_saturation_ends_at_a_level() -> None:
     assert isinstance(found, Saturated)
     assert found.level is not None
     assert (found.level.value, found.is_up_to, found.last_steady) == (2, True, 3)
+
+
+@pytest.mark.parametrize(
+    ("full", "ground"),
+    [([3.0], (3.0, None)), ([1.0], (None, 1.0)), ([1.2], None), ([1.7], (1.7, 1.7)), ([], None)],
+)
+def test_the_ground_covers_saturated_levels_alone(
+    full: list[float], ground: tuple[float | None, float | None] | None
+) -> None:
+    dots = tuple(Dot(x=x, y=1.0) for x in (1.2, 1.5, 2.0))
+    line, axis = Line(label="", role="data", dots=dots), linear_axis([0.0, 3.0], "")
+    curve = Curve(x=axis, y=axis, lines=(line,), saturated=tuple((one, "") for one in full))
+    assert _ground_of(curve) == ground
 
 
 def test_a_load_is_not_ranked_like_a_purchase() -> None:

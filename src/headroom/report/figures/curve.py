@@ -69,13 +69,13 @@ def _with_room(axis: Axis, values: Sequence[float]) -> Axis:
 
 def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     plot = frame.plot
-    start = curve.limited_from
-    if start is None and curve.saturated:
-        start = min(level for level, _ in curve.saturated)
-    if start is None:
+    ground = _ground_of(curve)
+    if ground is None:
         return
-    left = frame.across(start)
-    canvas.rect(Box(left, plot.top, plot.right, plot.bottom), "g-limit")
+    start, end = ground
+    left = plot.left if start is None else frame.across(start)
+    right = plot.right if end is None else frame.across(end)
+    canvas.rect(Box(left, plot.top, right, plot.bottom), "g-limit")
     words = Words(text=curve.limited_by, tone="limit", is_bold=True).within(canvas.width)
     if words.width < canvas.width - left - 4.0:
         canvas.write(words, left + 4.0, plot.top - 8.0)
@@ -84,6 +84,18 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     before = Words(text=curve.before, tone="muted")
     if before.width < left - plot.left:
         canvas.write_if_free(before, left - 6.0, plot.top - 8.0, "end")
+
+
+def _ground_of(curve: Curve) -> tuple[float | None, float | None] | None:
+    """Return the ends of the limited or saturated levels; None where others lie among them."""
+    if curve.limited_from is not None:
+        return curve.limited_from, None
+    full = [level for level, _ in curve.saturated]
+    free = [dot.x for line in curve.lines for dot in line.dots]
+    if not full or any(min(full) <= level <= max(full) for level in free):
+        return None
+    is_low, is_high = max(full) < min(free), min(full) > max(free)
+    return None if is_low else min(full), None if is_high else max(full)
 
 
 def _draw_fitted(curve: Curve, canvas: Canvas, frame: Frame) -> None:
