@@ -13,7 +13,7 @@ from headroom.analysis.results import (
     PointResult,
     WhatIfResult,
 )
-from headroom.quantities import format_given, format_ratio
+from headroom.quantities import format_bounds, format_given, format_ratio
 from headroom.report.notes.saturation import saturation_words
 from headroom.report.numbers import format_estimate
 from headroom.report.sentences.bottleneck import bottleneck_text
@@ -45,7 +45,18 @@ def format_effect(effect: Effect) -> str:
     ...     ratio=1.2835, low=1.2771, high=1.2912, pairs=5, variance_reduction=1.3)
     >>> format_effect(effect).replace("\u00d7", "x")
     '1.284x (1.277 to 1.291)'
+
+    If the runs do not bound the ratio, what the change leads to is known all the same:
+
+    >>> from msgspec.structs import replace
+    >>> format_effect(replace(effect, low=None, high=None, after_low=280.1, after_high=289.7))
+    'to 285 /s (280 to 290)'
     """
+    if effect.low is None or effect.high is None:
+        ends = (effect.after_low, effect.after_high)
+        return f"to {format_bounds(effect.after, *ends, effect.unit, metric=effect.metric)}"
+    if effect.low <= 0.0 < effect.high:
+        return f"at most {format_ratio(effect.high, None, None)}"
     return format_ratio(effect.ratio, effect.low, effect.high)
 
 

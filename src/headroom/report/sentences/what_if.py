@@ -54,6 +54,8 @@ def _effect(effect: Effect) -> str:
         ends = (effect.before, effect.after)
         before, after = (format_quantity(end, effect.unit, metric=effect.metric) for end in ends)
         return f"{name} {verb} from {before} to {after} (these runs do not bound the ratio)"
+    if low <= 0.0 < high:
+        return f"{name} falls to at most {format_ratio(high, None, None)}"
     if not 1.0 / _MANY < effect.ratio < _MANY:
         return f"{name} {verb} to {format_ratio(effect.ratio, low, high)}"
     change = format_percent(sign * (effect.ratio - 1.0))
