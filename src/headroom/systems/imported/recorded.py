@@ -9,6 +9,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Direction, Value
+from headroom.units import Unit, unit_named
 
 FORMAT = 1
 
@@ -63,7 +64,24 @@ def read_recorded(path: Path) -> Recorded:
             cure="import the results again with this version",
         )
     _check(path, found)
-    return found
+    return _in_base_units(found)
+
+
+def _in_base_units(found: Recorded) -> Recorded:
+    """Return the runs with their values in base units, as limits and reports take them."""
+    units = {
+        metric.name: unit_named(metric.unit) or Unit(metric.unit, 1.0) for metric in found.metrics
+    }
+    if all(unit.factor == 1.0 for unit in units.values()):
+        return found
+    metrics = [msgspec.structs.replace(one, unit=units[one.name].base) for one in found.metrics]
+    runs = [
+        msgspec.structs.replace(
+            run, values={name: units[name].factor * value for name, value in run.values.items()}
+        )
+        for run in found.runs
+    ]
+    return msgspec.structs.replace(found, metrics=metrics, runs=runs)
 
 
 def _check(path: Path, found: Recorded) -> None:
