@@ -30,7 +30,9 @@ def test_each_recorded_run_is_one_replication_of_its_point(tmp_path: Path) -> No
 
 def test_recorded_values_are_in_base_units_whatever_the_file_says(tmp_path: Path) -> None:
     metrics = [{"name": "wall_s", "unit": "ms"}, {"name": "score", "unit": "points"}]
-    runs: list[dict[str, object]] = [{"levels": {}, "values": {"wall_s": 20.0, "score": 3.0}, "source": "a.txt"}]
+    runs: list[dict[str, object]] = [
+        {"levels": {}, "values": {"wall_s": 20.0, "score": 3.0}, "source": "a.txt"}
+    ]
     system = written(tmp_path, runs, metrics=metrics)
     assert [metric.unit for metric in system.metrics({})] == ["s", "points"]
     assert system.replay({}, replication=0).values == {"wall_s": 0.02, "score": 3.0}
