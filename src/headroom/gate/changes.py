@@ -113,17 +113,15 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
 
 
 def results_after(length: int, places: Sequence[int], *, level: float) -> int | None:
-    """Return the least number of results after the last change that could have been seen.
+    """Return from how many results after it on a step could have been seen, None if never.
 
-    It is the least for which the smallest possible p-value, that of a step to values beyond all
-    before it, reaches the level. None: the results since the last change found are too few.
+    Its smallest possible p-value, that of a step to values beyond all since the change before,
+    has to reach the level.
 
     Parameters
     ----------
-    length
-        Number of results of the series.
-    places
-        Places of the changes found.
+    length, places
+        Number of results of the series, and the places of the changes found.
     level
         As of `changes_of`.
 
@@ -134,22 +132,21 @@ def results_after(length: int, places: Sequence[int], *, level: float) -> int | 
     """
     rest = length - max(places, default=0)
     share = level * rest / length
+    permutations = _permutations(share)
     for count in range(SHORTEST, rest // 2 + 1):
         largest = math.sqrt(3.0 * count * (rest - count) / (rest + 1.0))
-        if _p_value(largest, _tail(rest, _permutations(share)), _permutations(share)) <= share:
+        if _p_value(largest, _tail(rest, permutations), permutations) <= share:
             return count
     return None
 
 
 def outside_of(values: Sequence[float], places: Sequence[int], after: int | None) -> list[Outside]:
-    """Return the results that lie outside the others between changes, as runs of neighbours.
-
-    Those are outliers, and last results beyond all others that are too few to be a change.
+    """Return outliers, and last results beyond all others and too few for a step, as runs.
 
     Parameters
     ----------
     values, places
-        Results in the order of time, and the places of changes.
+        Results in the order of time, and the places of the changes found.
     after
         As of `results_after`.
 

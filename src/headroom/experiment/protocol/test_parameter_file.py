@@ -11,7 +11,8 @@ from headroom.experiment.protocol.parameter_file import read_parameters
 from headroom.experiment.protocol.system import Parameter
 from headroom.units import UNITS, conversion
 
-SPELLINGS = [(base, word) for base, words in UNITS.items() for word in words]
+BASES = {word: base for base, words in UNITS.items() for word in words}
+SPELLINGS = list(BASES)
 
 
 def written(path: Path, text: str) -> Path:
@@ -21,22 +22,18 @@ def written(path: Path, text: str) -> Path:
 
 def read(folder: Path, unit: str, entry: str) -> Parameter:
     """Return a number of a file, which the example has in `unit`."""
-    word = unit.replace("/", "-per-").replace("%", "percent").replace(" ", "-")
-    example = folder / f"{word}-1.toml"
-    if not example.exists():
-        bounds = f'unit = "{unit}", low = 1e-30, high = 1e30, source = "assumed"'
-        written(example, f"number = {{ value = 2.0, {bounds} }}")
+    example = f'number = {{ value = 2.0, unit = "{unit}", source = "assumed" }}'
+    copied = written(folder / f"example-{SPELLINGS.index(unit)}.toml", example)
     path = written(folder / "machine.toml", f"number = {{ value = 3.5, {entry} }}")
-    (found,) = read_parameters(path, {"number": float}, copy_of=example, own=folder)
+    (found,) = read_parameters(path, {"number": float}, copy_of=copied, own=folder)
     return found
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "MHz", "1/min", "MB/s", "KiB", "bit/s", "1", "%", "W"])
 def test_every_spelling_is_converted_or_refused(tmp_path: Path, unit: str) -> None:
-    (base,) = (base for base, word in SPELLINGS if word == unit)
-    for other, word in SPELLINGS:
+    for word, base in BASES.items():
         entry = f'unit = "{word}", low = 2.0, high = 8.0, source = "assumed"'
-        if other != base:
+        if base != BASES[unit]:
             with pytest.raises(StudyError, match="has the unit") as refused:
                 read(tmp_path, unit, entry)
             assert f'"{unit}"' in refused.value.cure
@@ -61,7 +58,7 @@ def test_a_file_that_is_like_another_has_its_unit_unless_it_says_another(tmp_pat
         entry = f'number = {{ value = {value}, {stated} source = "paper" }}'
         mine = written(tmp_path / "mine.toml", entry)
         mine.write_text('like = "base"\n' + mine.read_text("utf-8"), encoding="utf-8")
-        example = tmp_path / "MHz-1.toml"
+        example = tmp_path / f"example-{SPELLINGS.index('MHz')}.toml"
         (found,) = read_parameters(mine, {"number": float}, copy_of=example, own=tmp_path)
         assert (found.default, found.unit, found.low, found.high) == (4000.0, "MHz", 1000.0, 9000.0)
 

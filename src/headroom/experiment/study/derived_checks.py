@@ -21,7 +21,6 @@ from headroom.experiment.study.plan import (
 from headroom.experiment.study.study import Derived, Where
 from headroom.experiment.study.study_file import KeyPath, LoadedStudy
 from headroom.experiment.study.variants import Variant
-from headroom.units import unit_named
 
 _TO_A_POINT = ("ratio_to", "difference_to")
 _REDUCING = ("sum_over", "mean_over", "geometric_mean_over", "maximum_over", "minimum_over")
@@ -230,7 +229,7 @@ class _Checks:
         if operation == "divided_by":
             divisor = self._divisor_unit(factors)
         if self.spec.unit is not None:
-            return self._stated_unit(self.spec.unit, operation, unit)
+            return self.spec.unit
         if operation in _WITHOUT_UNIT or divisor == unit:
             return "1"
         if divisor in {"", "1"}:
@@ -238,18 +237,6 @@ class _Checks:
         raise self._error(
             "divided_by", f"a quotient of {unit} and {divisor} needs a unit", "add unit = ..."
         )
-
-    def _stated_unit(self, stated: str, operation: str, unit: str) -> str:
-        """Return the unit that a study gives to a quantity; its values are not converted."""
-        natural = "1" if operation in _WITHOUT_UNIT else unit
-        is_open = operation in {"divided_by", "function"} or self.spec.weights
-        if not is_open and unit_named(stated) not in {None, unit_named(natural)}:
-            raise self._error(
-                "unit",
-                f"the quantity is in {natural}, not in {stated}",
-                f'write unit = "{natural}"',
-            )
-        return stated
 
     def _divisor_unit(self, factors: Mapping[str, FactorSpec]) -> str:
         name = self.spec.divided_by

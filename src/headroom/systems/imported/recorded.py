@@ -69,19 +69,12 @@ def read_recorded(path: Path) -> Recorded:
 
 def _in_base_units(found: Recorded) -> Recorded:
     """Return the runs with their values in base units, as limits and reports take them."""
-    units = {
-        metric.name: unit_named(metric.unit) or Unit(metric.unit, 1.0) for metric in found.metrics
-    }
-    if all(unit.factor == 1.0 for unit in units.values()):
-        return found
-    metrics = [msgspec.structs.replace(one, unit=units[one.name].base) for one in found.metrics]
-    runs = [
-        msgspec.structs.replace(
-            run, values={name: units[name].factor * value for name, value in run.values.items()}
-        )
-        for run in found.runs
-    ]
-    return msgspec.structs.replace(found, metrics=metrics, runs=runs)
+    units = {one.name: unit_named(one.unit) or Unit(one.unit, 1.0) for one in found.metrics}
+    for place, one in enumerate(found.metrics):
+        found.metrics[place] = msgspec.structs.replace(one, unit=units[one.name].base)
+    for run in found.runs:
+        run.values.update({name: units[name].factor * run.values[name] for name in run.values})
+    return found
 
 
 def _check(path: Path, found: Recorded) -> None:
