@@ -90,15 +90,38 @@ def unit_named(word: str) -> Unit | None:
     return next((Unit(base, units[word]) for base, units in UNITS.items() if word in units), None)
 
 
+def conversion(word: str, unit: str) -> float:
+    """Return how many of `unit` one of `word` is; no unit and 1 are the same.
+
+    Raises
+    ------
+    QuantityError
+        They are units of different things, or one of them is not known.
+
+    Examples
+    --------
+    >>> conversion("GHz", "MHz"), conversion("us", "ms"), conversion("widgets", "widgets")
+    (1000.0, 0.001, 1.0)
+    """
+    if (word or "1") == (unit or "1"):
+        return 1.0
+    stated, wanted = unit_named(word), unit_named(unit or "1")
+    if stated is None or wanted is None or stated.base != wanted.base:
+        kept = "a plain number" if unit in {"", "1"} else f"in {unit}"
+        raise QuantityError(f"the unit `{word}`, but the value is {kept}",
+                            f"write {_example(unit)}")  # fmt: skip
+    return float(f"{stated.factor / wanted.factor:.15g}")
+
+
 def parse_quantity(text: str, unit: str) -> float:
-    """Return a quantity in its base unit; a number without a unit is in the base unit.
+    """Return a quantity in a unit; a number without a unit is in that unit.
 
     Parameters
     ----------
     text
         ``200 ms``, ``4 GiB``, ``80%`` or a number alone.
     unit
-        Base unit that it must have.
+        Unit of the result: the text may have any multiple of it.
 
     Raises
     ------
@@ -114,12 +137,10 @@ def parse_quantity(text: str, unit: str) -> float:
     if match is None:
         raise QuantityError(f"`{text}` is not a quantity", f"write {_example(unit)}")
     number, word = float(match[1]), match[2] or ""
-    factors = {unit: 1.0} | dict(UNITS.get(unit, {}))
-    if word and word not in factors:
-        kept = "a plain number" if unit == "1" else f"in {unit}"
-        raise QuantityError(f"`{text}` has the unit `{word}`, but the value is {kept}",
-                            f"write {_example(unit)}")  # fmt: skip
-    return number * (factors[word] if word else 1.0)
+    try:
+        return number * conversion(word or unit, unit)
+    except QuantityError as error:
+        raise QuantityError(f"`{text}` has {error}", error.hint) from error
 
 
 def _example(unit: str) -> str:

@@ -3,8 +3,6 @@
 Invariant: a reader sees the old file or the new one, never a part of either.
 """
 
-import os
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -12,6 +10,7 @@ import msgspec
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form, stored_form
 from headroom.errors import EnvironmentUnfitError
+from headroom.output_file import replace_file
 
 FORMAT = 4
 """Version of the document; a change that old readers misread raises it."""
@@ -28,27 +27,12 @@ def write_results(result: StudyResult, path: Path) -> None:
     encoded = msgspec.json.encode(stored_form(result)) + b"\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, encoded)
+        replace_file(path, encoded)
     except OSError as error:
         raise EnvironmentUnfitError(
             f"the results cannot be written to {path}: {error.strerror or error}",
             cure="free space or make the folder writable; the journal keeps every replication",
         ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def read_results(path: Path) -> StudyResult:

@@ -22,10 +22,11 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.paths import RESULTS_NAME, results_folder
+from headroom.output_file import write_output
 from headroom.report.cards import result_card
 from headroom.report.first_screen.render import render_first_screen
 from headroom.report.terminal.terminal import render_study
-from headroom.sessions.study_session import existing_journal, write_page
+from headroom.sessions.study_session import existing_journal, page_text
 
 if TYPE_CHECKING:
     import altair
@@ -155,7 +156,7 @@ class View(Tabular):
     def page(self, path: str | Path = "report.html") -> Path:
         """Write the report of the study as one HTML file, and return its path."""
         file = Path(path)
-        write_page(self.data, file, lambda _: None)
+        write_output(file, page_text(self.data, lambda _: None))
         return file
 
 

@@ -181,6 +181,7 @@ def test_an_empty_result_makes_every_check_say_what_it_lacks() -> None:
         ),
         ('{"fio version": "3", "jobs": []}', "", "no result in this file"),
         ("system,throughput,response_ms_mean\nA,fast,1\n", "", "result:2: could not convert"),
+        ("system,throughput,response_sm_mean\nA,1,1\n", "", "'sm', which is not a unit of time"),
         ("system,clients,throughput\nA,nan,1\n", "", "'nan' is not a number of 0 or more"),
         ("a", "excel", "unknown format"),
         ("Running 10s test @ x\n  Thread Stats\n", "", "the text of wrk is incomplete"),

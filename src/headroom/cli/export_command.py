@@ -3,7 +3,7 @@
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -30,6 +30,7 @@ from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study_schema import study_schema
+from headroom.output_file import output_file, write_output
 
 
 class What(StrEnum):
@@ -117,7 +118,7 @@ def export(
         typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
         return
     write = _write_jsonl if form is Format.JSONL else _write_csv
-    with session.existing_journal(plan) as journal, _opened(output) as stream:
+    with session.existing_journal(plan) as journal, _stream_to(output) as stream:
         write(_rows(what, plan, journal), stream, _factor_columns(plan))
 
 
@@ -153,7 +154,7 @@ def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | No
         write_pngs({folder / f"{one.name}.png": one.svg for one in pictures})
     else:
         for one in pictures:
-            (folder / f"{one.name}.svg").write_text(one.svg, encoding="utf-8")
+            write_output(folder / f"{one.name}.svg", one.svg)
     return len(pictures)
 
 
@@ -164,7 +165,7 @@ def _write_artefacts(plan: Plan, journal: Journal, folder: Path, form: Format | 
     for place, artefact in artefacts(plan, journal):
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(artefact.content)
+        write_output(path, artefact.content)
         count += 1
     return count
 
@@ -176,13 +177,8 @@ _FILES: Mapping[What, Callable[[Plan, Journal, Path, Format | None], int]] = {
 """Kinds of results that are written as files in a folder."""
 
 
-@contextmanager
-def _opened(output: Path | None) -> Iterator[TextIO]:
-    if output is None:
-        yield sys.stdout
-    else:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
+def _stream_to(output: Path | None) -> AbstractContextManager[TextIO]:
+    return nullcontext(sys.stdout) if output is None else output_file(output)
 
 
 _OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {

@@ -19,6 +19,7 @@ from headroom.experiment.protocol.registry import system_names
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.experiment.study.study_file import load_study
+from headroom.output_file import write_output
 from headroom.report.index.entries import entries_of, is_folder_of_studies, study_files
 
 
@@ -150,9 +151,7 @@ def _write_index(folder: Path, output: Path | None) -> Path:
 
     page = output or folder / "index.html"
     text = render_index(entries_of(folder), title=f"Studies in {folder.resolve().name}", at=page)
-    draft = page.with_name(page.name + ".draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(page)
+    write_output(page, text)
     return page
 
 

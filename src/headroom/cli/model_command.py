@@ -19,6 +19,7 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import Modelled, Parameter, System, Value
 from headroom.jmt import write_jsimg
+from headroom.output_file import check_output, write_output
 from headroom.quantities import format_with_unit
 from headroom.report.model_picture import draw_model, list_model
 from headroom.sessions.subjects import find_subject, parse_settings, with_config
@@ -161,7 +162,7 @@ def picture(
     if output is None:
         sys.stdout.write(drawn + "\n")
     else:
-        output.write_text(drawn + "\n", encoding="utf-8")
+        write_output(output, drawn + "\n")
         typer.echo(output)
 
 
@@ -191,6 +192,7 @@ def jsimg(
 ) -> None:
     """Write a model as a file that JMT's JSIMgraph opens; see docs/guides/bring-your-model.md."""
     system, config = _configured(model, settings)
+    check_output(output, reads=model)
     write_jsimg(_model(system, config), output)
     typer.echo(output)
 

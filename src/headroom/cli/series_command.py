@@ -15,6 +15,7 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol.run import TimeSamples
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Modelled
+from headroom.output_file import output_file
 from headroom.sessions.subjects import find_subject, parse_settings, with_config
 
 
@@ -61,7 +62,7 @@ def series(
     if output is None:
         _write(samples, found, sys.stdout)
         return
-    with output.open("w", encoding="utf-8", newline="") as stream:
+    with output_file(output) as stream:
         _write(samples, found, stream)
     typer.echo(f"{output}: {samples.times_s.size:,} rows, {len(found):,} metrics")
 

@@ -10,6 +10,7 @@ from headroom.cli.output import ColorMode, error_console, print_lines
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.study.plan import Plan
+from headroom.output_file import write_output
 from headroom.sessions import study_session
 from headroom.sessions.study_session import (
     analysed,
@@ -90,5 +91,5 @@ def write_artefacts(plan: Plan, result: StudyResult) -> Path:
 
 
 def write_page(result: StudyResult, page: Path) -> None:
-    """Write the report so that a reader never sees half a page."""
-    study_session.write_page(result, page, note)
+    """Write the report to the file that the user named."""
+    write_output(page, study_session.page_text(result, note))

@@ -10,8 +10,9 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
-from headroom.errors import ExitCode
-from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME
+from headroom.errors import ExitCode, StudyError
+from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME, RESULTS_NAME
+from headroom.output_file import replace_file
 from headroom.report.sizes.sizing import render_sizing
 from headroom.report.sizes.sizing_page import render_sizing_page
 from headroom.sessions.sizing import (
@@ -101,6 +102,10 @@ def size(
     varied = [axis.name for axis in axes]
     base, results = find_subject(subject, experiment, completions, varied)
     place = (folder or results / _FOLDER) / JOURNAL_NAME
+    if (place.parent / RESULTS_NAME).exists():
+        raise StudyError(
+            f"{place.parent} has the results of a study", cure="name another folder: --results"
+        )
     wanted = Wanted(
         name=subject,
         axes=axes,
@@ -136,7 +141,7 @@ def size(
         session.note("stopped; run the same command to resume", quiet=quiet)
         raise typer.Exit(ExitCode.INTERRUPTED) from error
     page = place.parent / PAGE_NAME
-    page.write_text(render_sizing_page(result), encoding="utf-8")
+    replace_file(page, render_sizing_page(result))
     if as_json:
         write_json("sizing-result", result)
         session.note(f"report: {page.as_posix()}", quiet=quiet)

@@ -30,7 +30,7 @@ import numpy as np
 
 from headroom.analysis.statistics.two_samples import shift_between
 from headroom.experiment.protocol.run import FloatArray
-from headroom.gate.drift import abrupt_places
+from headroom.gate.drift import abrupt_places, levels_between, usual_reach
 
 LEVEL = 0.01
 """Probability that a series without a change shows one."""
@@ -63,6 +63,23 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is abrupt; else a drift explains it as well."""
 
 
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
+    """Neighbouring results that lie outside the others, and are too few to be a change."""
+
+    first: int
+    """Number (from 0) of the first of them."""
+    count: int
+    value: float
+    """Their median."""
+    usual: float
+    """Median of the stretch between changes that they are in."""
+
+    @property
+    def distance(self) -> float:
+        """Distance from what is usual."""
+        return abs(self.value - self.usual)
+
+
 def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]:
     """Return the changes of a series in their order.
 
@@ -92,6 +109,73 @@ def changes_of(values: Sequence[float], *, level: float = LEVEL) -> list[Change]
             series[start:place], series[place:stop], place, found[place], is_step=place in steps
         )
         for start, place, stop in zip(ends, places, ends[2:], strict=False)
+    ]
+
+
+def results_after(length: int, places: Sequence[int], *, level: float) -> int | None:
+    """Return from how many results after it on a step could have been seen, None if never.
+
+    Its smallest possible p-value, that of a step to values beyond all since the change before,
+    has to reach the level.
+
+    Parameters
+    ----------
+    length, places
+        Number of results of the series, and the places of the changes found.
+    level
+        As of `changes_of`.
+
+    Examples
+    --------
+    >>> results_after(24, [], level=0.01), results_after(24, [18], level=0.01)
+    (4, None)
+    """
+    rest = length - max(places, default=0)
+    share = level * rest / length
+    permutations = _permutations(share)
+    for count in range(SHORTEST, rest // 2 + 1):
+        largest = math.sqrt(3.0 * count * (rest - count) / (rest + 1.0))
+        if _p_value(largest, _tail(rest, permutations), permutations) <= share:
+            return count
+    return None
+
+
+def outside_of(values: Sequence[float], places: Sequence[int], after: int | None) -> list[Outside]:
+    """Return outliers, and last results beyond all others and too few for a step, as runs.
+
+    Parameters
+    ----------
+    values, places
+        Results in the order of time, and the places of the changes found.
+    after
+        As of `results_after`.
+
+    Examples
+    --------
+    >>> series = [10.1, 10.0, 9.9, 10.2, 10.0, 9.8, 14.0, 14.1, 10.0, 9.9, 10.1, 10.2, 11.0, 11.1]
+    >>> [(one.first, one.count, one.value) for one in outside_of(series, [], 5)]
+    [(6, 2, 14.05), (12, 2, 11.05)]
+    """
+    series = np.asarray(values, dtype=np.float64)
+    if after is None and not places:
+        return []
+    levels = levels_between(series, places)
+    rounding = 1e-9 * np.abs(levels)
+    is_outside = np.abs(series - levels) > usual_reach(series - levels) + rounding
+    stretch = series[max(places, default=0) :]
+    for count in range(2, min(after or stretch.size, stretch.size // 2 + 1)):
+        rest, last = stretch[:-count], stretch[-count:]
+        if last.min() > rest.max() or last.max() < rest.min():
+            is_outside[-count:] = True
+    edges = np.flatnonzero(np.diff(np.r_[False, is_outside, False]))
+    return [
+        Outside(
+            first=int(first),
+            count=int(end - first),
+            value=float(np.median(series[first:end])),
+            usual=float(levels[first]),
+        )
+        for first, end in edges.reshape(-1, 2)
     ]
 
 
@@ -144,13 +228,20 @@ def _best_split(series: FloatArray, level: float) -> tuple[int, float]:
     statistics = _standardised(ranks[None, :])[0]
     place = int(np.argmax(statistics))
     has_ties = np.unique(series).size < series.size
-    count = next(count for least, count in _PERMUTATIONS if level >= least)
+    count = _permutations(level)
     tail = _tail_of(ranks, count) if has_ties else _tail(series.size, count)
-    largest = statistics[place] + 1e-9
-    if largest < tail[0]:
-        return place + SHORTEST, 1.0
-    rarer = int(np.count_nonzero(tail >= largest - 2e-9))
-    return place + SHORTEST, (1 + rarer) / (1 + count)
+    return place + SHORTEST, _p_value(float(statistics[place]), tail, count)
+
+
+def _permutations(level: float) -> int:
+    return next(count for least, count in _PERMUTATIONS if level >= least)
+
+
+def _p_value(largest: float, tail: FloatArray, count: int) -> float:
+    """Return the p-value of a statistic from the largest ones of `count` permutations."""
+    if largest + 1e-9 < tail[0]:
+        return 1.0
+    return (1 + int(np.count_nonzero(tail >= largest - 1e-9))) / (1 + count)
 
 
 def _ranks(series: FloatArray) -> FloatArray:

@@ -72,12 +72,21 @@ def abrupt_places(series: FloatArray, places: Sequence[int], level: float) -> se
 
 def _without_outliers(series: FloatArray, places: Sequence[int]) -> FloatArray:
     """Return the series with its outliers moved to the edge of what is usual around each level."""
-    stretches = np.split(series, list(places))
-    levels = np.concatenate([np.full(part.size, np.median(part)) for part in stretches])
-    rest = series - levels
-    reach = _FARTHEST * _DEVIATION * float(np.median(np.abs(rest)))
-    moved: FloatArray = levels + np.clip(rest, -reach, reach)
+    levels = levels_between(series, places)
+    reach = usual_reach(series - levels)
+    moved: FloatArray = levels + np.clip(series - levels, -reach, reach)
     return moved
+
+
+def levels_between(series: FloatArray, places: Sequence[int]) -> FloatArray:
+    """Return for each result the median of the results between the changes around it."""
+    parts = np.split(series, list(places))
+    return np.concatenate([np.full(part.size, np.median(part)) for part in parts])
+
+
+def usual_reach(rest: FloatArray) -> float:
+    """Return the distance from its level within which a result is usual."""
+    return _FARTHEST * _DEVIATION * float(np.median(np.abs(rest)))
 
 
 def _log_likelihood(spectrum: FloatArray, pulses: Sequence[int]) -> float:

@@ -23,7 +23,15 @@ from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.gate.arms import analysed_rows
-from headroom.gate.changes import LEVEL, Change, changes_of, fewest_results
+from headroom.gate.changes import (
+    LEVEL,
+    Change,
+    Outside,
+    changes_of,
+    fewest_results,
+    outside_of,
+    results_after,
+)
 from headroom.gate.sessions import OTHER_MACHINE, Session, commit_in, sessions_of
 from headroom.version import version
 
@@ -51,6 +59,11 @@ class HistorySeries(msgspec.Struct, frozen=True, kw_only=True):
     better: Direction
     results: list[Found]
     changes: list[Change] = []
+    outside: list[Outside] = []
+    """Results outside the others, and too few to be a change."""
+    results_after: int | None = None
+    """Results that a change needs after it to be found among those since the last one; None: they
+    are too few for any."""
 
 
 class HistoryResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,7 +249,10 @@ def _series(
     observations: Sequence[_Observation], level: float, *, has_names: bool
 ) -> HistorySeries:
     ordered = sorted((one.found for one in observations), key=lambda found: found.date)
-    first = observations[0]
+    first, values = observations[0], [found.value for found in ordered]
+    changes = changes_of(values, level=level)
+    places = [change.place for change in changes]
+    after = results_after(len(values), places, level=level)
     return HistorySeries(
         experiment=first.key[0] if has_names else "",
         levels=dict(first.levels),
@@ -244,5 +260,7 @@ def _series(
         unit=first.unit,
         better=first.better,
         results=ordered,
-        changes=changes_of([found.value for found in ordered], level=level),
+        changes=changes,
+        outside=outside_of(values, places, after),
+        results_after=after,
     )

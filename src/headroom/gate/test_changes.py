@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headroom.gate.changes import LEVEL, changes_of
+from headroom.gate.changes import LEVEL, changes_of, outside_of, results_after
 
 
 def noise(count: int, *, seed: int) -> np.ndarray:
@@ -70,3 +70,29 @@ def test_a_machine_that_drifts_shows_no_steps_and_a_step_on_it_is_found() -> Non
         found += 20 in places
     assert false <= stats.binom.isf(1e-4, 150, LEVEL)
     assert found > 100
+
+
+@pytest.mark.parametrize("length", [14, 24, 40])
+@pytest.mark.parametrize("level", [LEVEL, LEVEL / 5])
+def test_a_step_is_found_from_the_stated_number_of_results_after_it_on(
+    length: int, level: float
+) -> None:
+    after = results_after(length, [], level=level)
+    assert after is not None
+    middling = 0.01 * np.cos(2.6 * np.arange(length))  # Ups and downs, no step of their own.
+    for count in range(1, after + 1):
+        series = np.r_[middling[count:], 5.0 + middling[:count]].tolist()
+        found = changes_of(series, level=level)
+        assert [change.place for change in found] == [length - count] * (count >= after)
+        if count < after:
+            (last,) = outside_of(series, [], after)
+            assert (last.first, last.count) == (length - count, count)
+
+
+def test_a_pulse_is_no_change_and_lies_outside() -> None:
+    for start in range(21):
+        series = noise(24, seed=4)
+        series[start : start + 3] *= 3.0
+        found = outside_of(series.tolist(), [], results_after(24, [], level=LEVEL))
+        assert changes_of(series.tolist()) == []
+        assert any(one.first <= start < one.first + one.count for one in found)

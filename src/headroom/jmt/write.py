@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 from headroom.jmt.laws_out import JmtLaw, Matrix
 from headroom.jmt.net_out import OutNet, OutNode, Route, net_of
-from headroom.simulation import Model, SimulationError, Station
+from headroom.output_file import write_output
+from headroom.simulation import Model, Station
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 
 Xml = ElementTree.Element
@@ -63,13 +64,7 @@ def write_jsimg(model: Model, path: str | Path) -> None:
     >>> "<value>125.0</value>" in text
     True
     """
-    text = jsimg_text(model)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SimulationError(
-            f"{path} cannot be written: {error.strerror}", cure="choose another file"
-        ) from error
+    write_output(path, jsimg_text(model))
 
 
 def jsimg_text(model: Model) -> str:

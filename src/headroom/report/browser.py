@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from headroom.errors import EnvironmentUnfitError
+from headroom.output_file import write_output
 
 Scheme: TypeAlias = Literal["light", "dark"]
 Message: TypeAlias = dict[str, Any]
@@ -267,7 +268,7 @@ class Browser:
         }
         options = {"format": "png", "captureBeyondViewport": True, "clip": clip}
         shot = self._call("Page.captureScreenshot", options, session=session)
-        path.write_bytes(base64.b64decode(shot["data"]))
+        write_output(path, base64.b64decode(shot["data"]))
 
     def _evaluate(self, expression: str, *, session: str) -> Any:  # noqa: ANN401
         options = {"expression": expression, "awaitPromise": True, "returnByValue": True}

@@ -3,7 +3,6 @@
 The analysis and chart modules are loaded only when needed: a cached result needs neither.
 """
 
-import errno
 import html
 import os
 import shlex
@@ -40,6 +39,7 @@ from headroom.experiment.study.paths import (
 )
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study_file import LoadedStudy, load_study
+from headroom.output_file import replace_file
 from headroom.quantities import format_level
 from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
@@ -261,21 +261,15 @@ def write_artefacts(plan: Plan, result: StudyResult, say: Say) -> Path:
     folder = results_folder(plan.folder, plan.is_quick)
     write_results(result, folder / RESULTS_NAME)
     page = folder / PAGE_NAME
-    write_page(result, page, say)
+    replace_file(page, page_text(result, say))
     return page
 
 
-def write_page(result: StudyResult, page: Path, say: Say) -> None:
-    """Write the report so that a reader never sees half a page."""
+def page_text(result: StudyResult, say: Say) -> str:
+    """Return the report as a page."""
     from headroom.report.page import render_page  # noqa: PLC0415 - few commands draw
 
-    if page.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(page))
-    draft = page.with_name(page.name + ".draft")
-    draft.write_text(
-        fallback(lambda: render_page(result), _plain_page(result, say)), encoding="utf-8"
-    )
-    draft.replace(page)
+    return fallback(lambda: render_page(result), _plain_page(result, say))
 
 
 def _plain_page(result: StudyResult, say: Say) -> Callable[[str], str]:

@@ -10,6 +10,7 @@ from typing import Any
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.system import Value
+from headroom.units import UNITS
 
 COLUMNS = {
     "system": "name of the system or configuration",
@@ -24,9 +25,8 @@ COLUMNS = {
     "cpus": "processors of the system",
     "cpu_utilization": "busy share of them, 1 is all",
 }
-"""Columns by name; `response_s_STATISTIC` too, in s, ms or us."""
-_RESPONSE = re.compile(r"response_(s|ms|us)_(mean|stdev|min|max|p\d+(?:\.\d+)?)")
-_SCALES = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+"""Columns by name; `response_s_STATISTIC` too, in any unit of time."""
+_RESPONSE = re.compile(r"response_([^_]+)_(mean|stdev|min|max|p\d+(?:\.\d+)?)")
 _FIELDS = {"mean": "mean", "stdev": "stdev", "min": "low", "max": "high"}
 _NUMBERS = {"clients", "think_s", "offered", "cpus"}
 
@@ -91,7 +91,9 @@ def _fields(row: Mapping[str, str]) -> dict[str, Any]:
     percentiles = {}
     for key, text in row.items():
         if match := _RESPONSE.fullmatch(key):
-            stated = rounded(text, scale=_SCALES[match[1]])
+            if match[1] not in UNITS["s"]:
+                raise ValueError(f"{key} is in {match[1]!r}, which is not a unit of time")
+            stated = rounded(text, scale=UNITS["s"][match[1]])
             if match[2] in _FIELDS:
                 given[_FIELDS[match[2]]] = stated
             else:

@@ -19,6 +19,7 @@ from headroom.gate.compare import Question
 from headroom.gate.meaning import share_of
 from headroom.gate.measuring import Effort
 from headroom.gate.result import ComparisonResult
+from headroom.output_file import write_output
 from headroom.report.compared.page import render_comparison_page
 from headroom.report.compared.terminal import render_comparison
 
@@ -193,9 +194,9 @@ def _show(
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         page = keep / "comparison.html"
-        page.write_text(render_comparison_page(result), encoding="utf-8")
+        write_output(page, render_comparison_page(result))
         text = msgspec.json.format(msgspec.json.encode(result), indent=2)
-        (keep / "comparison.json").write_bytes(text + b"\n")
+        write_output(keep / "comparison.json", text + b"\n")
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
 
 

@@ -12,6 +12,7 @@ from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
 from headroom.errors import StudyError
 from headroom.gate.series import HistoryResult, history_of_files, history_of_study
+from headroom.output_file import write_output
 from headroom.report.compared.history import render_history, render_history_page
 from headroom.sessions.subjects import is_study
 
@@ -42,7 +43,7 @@ def history(
     result = _history(subjects or ["."], metric or [], quick=quick)
     result = msgspec.structs.replace(result, command=shlex.join(["headroom", *sys.argv[1:]]))
     if page is not None:
-        page.write_text(render_history_page(result), encoding="utf-8")
+        write_output(page, render_history_page(result))
         session.note(f"page: {page.resolve().as_uri()}", quiet=quiet)
     if as_json:
         write_json("history", result)

@@ -107,6 +107,20 @@ def test_a_folder_of_results_is_ordered_by_date_and_drawn_on_a_page(folder: Path
     assert page.count("step at 10") == 2  # wide, and for phones
 
 
+def test_last_results_that_are_too_few_for_a_change_are_not_denied(folder: Path) -> None:
+    files("kept", count=18, change=15)
+    answer = history("kept", "--page", "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    for said in (" ".join(answer.stdout.split()), page):
+        assert "results 16 to 18 of 18 lie outside the rest (2.02 s, usually 1.02 s)" in said
+        assert "A change within the last 3 results could not have been seen" in said
+        assert "No step" not in said
+        assert "No change" not in said
+    found = series(history("kept", "--json"))
+    assert (found["changes"], found["results_after"]) == ([], 4)
+    assert [(one["first"], one["count"]) for one in found["outside"]] == [(15, 3)]
+
+
 def test_few_results_have_no_change_and_say_how_many_are_needed() -> None:
     answer = history("naps")
     assert answer.exit_code == 0

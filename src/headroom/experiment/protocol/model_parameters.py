@@ -159,17 +159,20 @@ def _checked_default(
     where: str, argument: inspect.Parameter, kind: ParameterType, note: ParameterNote
 ) -> Parameter:
     has_default = argument.default is not inspect.Parameter.empty
-    declared = Parameter(
-        name=argument.name,
-        type=kind,
-        unit=note.unit,
-        source=note.source,
-        default=argument.default if has_default else None,
-        low=note.low,
-        high=note.high,
-        choices=note.choices,
-        description=note.description,
-    )
+    try:
+        declared = Parameter(
+            name=argument.name,
+            type=kind,
+            unit=note.unit,
+            source=note.source,
+            default=argument.default if has_default else None,
+            low=note.low,
+            high=note.high,
+            choices=note.choices,
+            description=note.description,
+        )
+    except StudyError as error:
+        raise StudyError(f"{where}: {error.message}", cure=error.cure) from error
     if has_default:
         try:
             declared.check(argument.default)

@@ -13,7 +13,9 @@ fields of each number: ``processor_mhz = { value = 400, source = "data sheet: ..
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, ParameterType
+from headroom.units import QuantityError, conversion
 
 _TYPES: Mapping[Any, ParameterType] = {int: "int", float: "float", str: "str", bool: "bool"}
 SOURCES = ("paper", "data sheet", "standard", "measured", "calibrated", "assumed")
@@ -33,8 +36,20 @@ LIKE = "like"
 """Key of the file that another one differs from."""
 
 
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A parameter's entry in a file."""
+
+    value: bool | int | float | str
+    unit: str
+    source: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[bool | int | float | str, ...] = ()
+    description: str = ""
+
+
 def read_parameters(
-    path: Path, fields: Mapping[str, Any], *, copy_of: str, own: Path | None = None
+    path: Path, fields: Mapping[str, Any], *, copy_of: Path, own: Path | None = None
 ) -> tuple[Parameter, ...]:
     """Return the parameters that a file declares, in its order.
 
@@ -45,7 +60,8 @@ def read_parameters(
     fields
         Type of each parameter that there must be.
     copy_of
-        File from which a reader may start, for the message if some are missing.
+        File from which a reader may start. A parameter has the unit that it has there, and what
+        other files say in a multiple of it is converted.
     own
         Folder of the files that `LIKE` may name without a path; None knows no such key.
 
@@ -54,32 +70,43 @@ def read_parameters(
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    parameters = _read(path, fields, own, ())
-    if missing := [name for name in fields if name not in parameters]:
+    entries = _read(path, fields, own, ())
+    if missing := [name for name in fields if name not in entries]:
         raise StudyError(
             f"{path}: {', '.join(missing)} missing",
-            cure=f"the file must set every parameter: copy {copy_of} and change it",
+            cure=f"the file must set every parameter: copy {copy_of.name} and change it",
         )
-    return tuple(parameters.values())
+    units = _units(copy_of)
+    return tuple(
+        _parameter(where, name, _in_unit(where, entry, units[name]), _TYPES[fields[name]])
+        for name, (where, entry) in entries.items()
+    )
+
+
+@cache
+def _units(path: Path) -> Mapping[str, str]:
+    """Return the unit of each parameter in one of Headroom's own files."""
+    tables = tomllib.loads(path.read_text(encoding="utf-8")).values()
+    return {name: entry["unit"] for table in tables for name, entry in table.items()}
 
 
 def _read(
     path: Path, fields: Mapping[str, Any], own: Path | None, before: tuple[Path, ...]
-) -> dict[str, Parameter]:
-    """Return the parameters of a file, with those of the file that it is like."""
+) -> dict[str, tuple[str, _Entry]]:
+    """Return the place and entry of each parameter of a file, and of the file that it is like."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise StudyError(f"{path}: {error}", cure="correct the file") from error
     if own is None or LIKE not in content:
-        return dict(_parameters(path, content, fields, {}))
+        return dict(_entries(path, content, fields, {}))
     base = _base(path, content.pop(LIKE), own)
     if base.resolve() in before:
         raise StudyError(
             f"{path}: like = {base.name!r} leads back to this file", cure="name another file"
         )
     known = _read(base, fields, own, (*before, path.resolve()))
-    return known | dict(_parameters(path, content, fields, known))
+    return known | dict(_entries(path, content, fields, known))
 
 
 def _base(path: Path, named: object, own: Path) -> Path:
@@ -115,12 +142,12 @@ def opening_comment(path: Path) -> str:
     return " ".join(line.removeprefix("# ") for line in lines)
 
 
-def _parameters(
+def _entries(
     path: Path,
     content: Mapping[str, Any],
     fields: Mapping[str, Any],
-    known: Mapping[str, Parameter],
-) -> Iterator[tuple[str, Parameter]]:
+    known: Mapping[str, tuple[str, _Entry]],
+) -> Iterator[tuple[str, tuple[str, _Entry]]]:
     seen: set[str] = set()
     for topic, table in content.items():
         if not isinstance(table, dict):
@@ -134,37 +161,44 @@ def _parameters(
             if name in seen:
                 raise StudyError(f"{where} is defined twice", cure="remove one")
             seen.add(name)
-            whole = _completed(entry, known[name]) if name in known else entry
-            yield name, _parameter(where, name, whole, _TYPES[fields[name]])
+            whole = _completed(where, entry, known[name][1]) if name in known else entry
+            yield name, (where, _entry(where, whole))
 
 
-def _completed(entry: object, known: Parameter) -> object:
+def _completed(where: str, entry: object, known: _Entry) -> object:
     """Return an entry of a file, completed from the file that it is like."""
     if not isinstance(entry, dict):
         return entry
-    told: dict[str, object] = {"unit": known.unit, "description": known.description}
-    if known.low is not None:
-        told["low"] = known.low
-    if known.high is not None:
-        told["high"] = known.high
-    if known.choices:
-        told["choices"] = list(known.choices)
-    return {**told, **entry}
+    with suppress(StudyError):  # A wrong unit is refused with the value.
+        known = _in_unit(where, known, str(entry.get("unit", known.unit)))
+    told = msgspec.to_builtins(known)
+    return {name: told[name] for name in told if name not in {"value", "source"}} | entry
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A parameter's entry in a file."""
+def _in_unit(where: str, entry: _Entry, unit: str) -> _Entry:
+    """Return an entry with its numbers in a unit."""
+    try:
+        factor = conversion(entry.unit, unit)
+    except QuantityError as error:
+        raise StudyError(
+            f"{where} has {error}", cure=f'write unit = "{unit}", or a multiple of it'
+        ) from error
 
-    value: bool | int | float | str
-    unit: str
-    source: str
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[bool | int | float | str, ...] = ()
-    description: str = ""
+    def scaled(number: Any) -> Any:  # noqa: ANN401 - a value, a bound or none
+        is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+        return float(f"{number * factor:.15g}") if is_number and factor != 1.0 else number
+
+    return msgspec.structs.replace(
+        entry,
+        unit=unit,
+        value=scaled(entry.value),
+        low=scaled(entry.low),
+        high=scaled(entry.high),
+        choices=tuple(map(scaled, entry.choices)),
+    )
 
 
-def _parameter(where: str, name: str, entry: object, kind: ParameterType) -> Parameter:
+def _entry(where: str, entry: object) -> _Entry:
     try:
         table = msgspec.convert(entry, _Entry)
     except msgspec.ValidationError as error:
@@ -178,6 +212,10 @@ def _parameter(where: str, name: str, entry: object, kind: ParameterType) -> Par
             f"{where} has the source {table.source!r}",
             cure=f"begin it with one of {', '.join(SOURCES)}",
         )
+    return table
+
+
+def _parameter(where: str, name: str, table: _Entry, kind: ParameterType) -> Parameter:
     declared = Parameter(
         name=name,
         type=kind,

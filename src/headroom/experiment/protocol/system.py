@@ -26,6 +26,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.run import Run
+from headroom.units import unit_named
 
 if TYPE_CHECKING:
     from headroom.simulation import Model
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 Value: TypeAlias = bool | int | float | str
 ParameterType: TypeAlias = Literal["int", "float", "str", "bool", "any"]
 Direction: TypeAlias = Literal["high", "low", "none"]
+
+
+_WITHOUT_MULTIPLES = ("", "1e3", "m", "s/B")
 
 
 class Column(StrEnum):
@@ -87,6 +91,13 @@ class Parameter:
     high: float | None = None
     choices: tuple[Value, ...] = ()
     description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.unit not in _WITHOUT_MULTIPLES and unit_named(self.unit) is None:
+            raise StudyError(
+                f"parameter {self.name!r}: the unit `{self.unit}` is not known",
+                cure='write one such as "ms", "MB", "MB/s" or "1/s"; "1" for a count, "" for words',
+            )
 
     def check(self, value: Value) -> Value:
         """Return `value` in the declared type, or raise `StudyError` with cause and hint."""

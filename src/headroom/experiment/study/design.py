@@ -163,7 +163,8 @@ def _draft(loaded: LoadedStudy, variant: Variant, *, like: _Draft | None = None)
         system, setup = like.system, like.setup
     else:
         system, setup = _load_system(loaded, variant)
-    declared = {parameter.name: parameter for parameter in system.parameters()}
+    with _at(loaded, variant.key_path("system")):
+        declared = {parameter.name: parameter for parameter in system.parameters()}
     for table in ("fixed", "factors"):
         for name in getattr(variant.spec, table):
             _check_declared(loaded, variant.key_path(table, name), name, system, declared)

@@ -3,6 +3,8 @@
 Invariant: restates `HistoryResult`.
 """
 
+from collections.abc import Sequence
+
 from rich.console import Console
 
 from headroom.gate.changes import Change
@@ -27,18 +29,41 @@ def change_sentences(result: HistoryResult) -> list[str]:
     steps.sort(key=lambda pair: (not is_worse(*pair), pair[1].p_value))
     found = [_change(series, change) for series, change in steps]
     found += [_moved(series) for series in result.series if _drift(series)]
-    if not found:
-        return [_none(result)]
+    unclear = [_outside(series) for series in result.series if series.outside]
+    quiet = [one for one in result.series if not one.changes and not one.outside]
+    if not found and quiet:
+        found = [_none(result, quiet)]
+    found += unclear
     rest = len(found) - _SENTENCES
-    return [*found[:_SENTENCES], *([f"{rest} more changes: see the table."] if rest > 0 else [])]
+    return [*found[:_SENTENCES], *([f"{rest} more: see the table."] if rest > 0 else [])]
 
 
-def _none(result: HistoryResult) -> str:
+def _none(result: HistoryResult, quiet: Sequence[HistorySeries]) -> str:
     longest = max(len(series.results) for series in result.series)
     if longest < result.fewest:
         need = f"a change can be found from {result.fewest} results on"
-        return f"No change: {count_noun(longest, 'result')}; {need}."
-    return f"No change in {count_noun(len(result.series), 'series', 'series')}."
+        return f"Too few results to say: {count_noun(longest, 'result')}; {need}."
+    rest = " of the others" if len(quiet) < len(result.series) else ""
+    return f"No step or drift found in {count_noun(len(quiet), 'series', 'series')}{rest}."
+
+
+def _outside(series: HistorySeries) -> str:
+    """Return which results lie outside the others: the last ones, else the farthest."""
+    total = len(series.results)
+    one = max(series.outside, key=lambda one: (one.first + one.count == total, one.distance))
+    end = one.first + one.count
+    which = f"result {end}" if one.count == 1 else f"results {one.first + 1} to {end}"
+    value, usual = (
+        format_quantity(value, series.unit, metric=series.metric)
+        for value in (one.value, one.usual)
+    )
+    others = f", and so do {len(series.outside) - 1} more" if series.outside[1:] else ""
+    yet = ": whether its level changed cannot be seen yet" if end == total else ""
+    return (
+        f"{_where(series)}{label_metric(series.metric)}: {which} of {total} "
+        f"{'lies' if one.count == 1 else 'lie'} outside the rest ({value}, usually {usual})"
+        f"{others}{yet}."
+    )
 
 
 def _drift(series: HistorySeries) -> list[Change]:
@@ -87,8 +112,33 @@ def _where(series: HistorySeries) -> str:
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
-    """Return what does not count."""
-    return [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
+    """Return what does not count, and what could not have been seen."""
+    left_out = [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
+    return [*left_out, *_unseen(result)]
+
+
+def _unseen(result: HistoryResult) -> list[str]:
+    """Return which changes the test cannot find, however large they are."""
+    found = []
+    needed = sorted({one.results_after for one in result.series if one.results_after is not None})
+    if needed:
+        few, many = (_span([one - less for one in needed]) for less in (1, 0))
+        found.append(
+            f"A change within the last {few} results could not have been seen: among so many "
+            f"results it needs at least {many} after it."
+        )
+    short = [one for one in result.series if one.results_after is None and one.changes]
+    if short:
+        found.append(
+            f"No change after the last one could have been seen in "
+            f"{count_noun(len(short), 'series', 'series')}: too few results since."
+        )
+    return found
+
+
+def _span(numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 def level_sentence(result: HistoryResult) -> str:
@@ -131,7 +181,8 @@ def render_history(result: HistoryResult, console: Console) -> None:
 def _count(series: HistorySeries) -> str:
     steps = len(series.changes) - len(_drift(series))
     return ", ".join(filter(None, [count_noun(steps, "step") if steps else "",
-        "drift" if _drift(series) else ""])) or "none"  # fmt: skip
+        "drift" if _drift(series) else "",
+        "unclear" if series.outside else ""])) or "none found"  # fmt: skip
 
 
 def _value(series: HistorySeries, place: int) -> str:
@@ -173,9 +224,10 @@ def _figure(series: HistorySeries) -> Figure:
     dates = [series.results[place].date[:10] for place in (0, -1)]
     label = f"{len(values)} results, {dates[0]} to {dates[1]}"
     said = [_change(series, change) for change in series.changes if change.is_step]
-    changes = " ".join([*said, *([_moved(series)] if _drift(series) else [])])
+    said += [_moved(series)] if _drift(series) else []
+    said += [_outside(series)] if series.outside else []
     return Figure(
         f"{_where(series)}{label_metric(series.metric)}",
         draw_lines({label: values}, series.unit, series.metric, title="result", marks=marks),
-        changes or "No change.",
+        " ".join(said) or "No step or drift found.",
     )

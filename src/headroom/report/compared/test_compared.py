@@ -95,5 +95,5 @@ def test_a_history_of_any_length_is_drawn(count: int) -> None:
     )
     file = io.StringIO()
     render_history(history, Console(file=file, width=80, no_color=True))
-    assert "No change" in file.getvalue()
+    assert "none found" in file.getvalue()
     assert "<b>" not in render_history_page(history)

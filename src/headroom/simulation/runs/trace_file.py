@@ -18,6 +18,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
+from headroom.output_file import output_file
 from headroom.simulation.language.model import Model
 from headroom.simulation.runs.event_trace import EventTrace
 from headroom.simulation.runs.run import ready, run_ready
@@ -93,7 +94,7 @@ def write_trace(path: Path, trace: EventTrace, model: Mapping[str, Any]) -> None
     >>> [(one["ph"], one["ts"]) for one in json.loads(text)["traceEvents"] if "ts" in one]
     [('b', 0.0), ('e', 1000000.0)]
     """
-    with path.open("w", encoding="utf-8") as file:
+    with output_file(path) as file:
         _write(file, trace, model)
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Direction, Value
+from headroom.units import Unit, unit_named
 
 FORMAT = 1
 
@@ -63,6 +64,16 @@ def read_recorded(path: Path) -> Recorded:
             cure="import the results again with this version",
         )
     _check(path, found)
+    return _in_base_units(found)
+
+
+def _in_base_units(found: Recorded) -> Recorded:
+    """Return the runs with their values in base units, as limits and reports take them."""
+    units = {one.name: unit_named(one.unit) or Unit(one.unit, 1.0) for one in found.metrics}
+    for place, one in enumerate(found.metrics):
+        found.metrics[place] = msgspec.structs.replace(one, unit=units[one.name].base)
+    for run in found.runs:
+        run.values.update({name: units[name].factor * run.values[name] for name in run.values})
     return found
 
 

@@ -28,6 +28,16 @@ def test_each_recorded_run_is_one_replication_of_its_point(tmp_path: Path) -> No
     assert [metric.name for metric in system.metrics({"size": 8})] == ["wall_s"]
 
 
+def test_recorded_values_are_in_base_units_whatever_the_file_says(tmp_path: Path) -> None:
+    metrics = [{"name": "wall_s", "unit": "ms"}, {"name": "score", "unit": "points"}]
+    runs: list[dict[str, object]] = [
+        {"levels": {}, "values": {"wall_s": 20.0, "score": 3.0}, "source": "a.txt"}
+    ]
+    system = written(tmp_path, runs, metrics=metrics)
+    assert [metric.unit for metric in system.metrics({})] == ["s", "points"]
+    assert system.replay({}, replication=0).values == {"wall_s": 0.02, "score": 3.0}
+
+
 def test_an_exact_value_is_the_same_in_each_of_its_replications(tmp_path: Path) -> None:
     written(tmp_path, [run(8, 1.0), run(8, 2.0)])
     setup = ImportedSetup(file="runs.json", exact=True)

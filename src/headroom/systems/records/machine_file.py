@@ -45,7 +45,7 @@ def machine_path(name: str | Path) -> Path:
 
 def read_machine(path: Path) -> tuple[Parameter, ...]:
     """Return the parameters that a machine file declares."""
-    return read_parameters(path, FIELDS, copy_of="ultrasparc.toml", own=MACHINES)
+    return read_parameters(path, FIELDS, copy_of=MACHINES / "ultrasparc.toml", own=MACHINES)
 
 
 def machine_spec(config: Mapping[str, Value]) -> dict[str, Any]:

@@ -46,4 +46,4 @@ def read_machine(path: Path) -> tuple[Parameter, ...]:
     StudyError
         It cannot be read, or a parameter is missing, unknown or wrong.
     """
-    return read_parameters(path, FIELDS, copy_of="spax.toml", own=MACHINES)
+    return read_parameters(path, FIELDS, copy_of=MACHINES / "spax.toml", own=MACHINES)

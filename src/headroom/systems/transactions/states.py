@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.experiment.protocol.system import Value
+from headroom.output_file import write_output
 from headroom.quantities import format_given, format_percent, format_plain
 from headroom.simulation import SimulationResult, Table, simulate
 from headroom.systems.transactions.demands import counts
@@ -216,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         wishes.out.mkdir(parents=True, exist_ok=True)
         for figure in FIGURES:
             path = wishes.out / f"states-{figure}.svg"
-            path.write_text(diagram(states, figure), encoding="utf-8")
+            write_output(path, diagram(states, figure))
 
 
 def _values(changes: Sequence[str]) -> dict[str, Value]:

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.output_file import check_output
 
 RUNTIME = Path(__file__).with_name("runtime")
 """Folder with the sources of the runtime, `headroom.h` and the flags to link with."""
@@ -136,6 +137,7 @@ def compile_hooked(
     'one'
     """
     program = Path(output).absolute()
+    check_output(program)
     kept = [flag for flag in flags if flag != _HOOKS]
     compiled = [flag for flag in kept if not _LINK_ONLY.match(flag)]
     is_static = "-static" in kept

@@ -46,7 +46,7 @@ def machine_path(name: str | Path, base: Path = Path()) -> Path:
 
 def read_machine(path: Path) -> tuple[Parameter, ...]:
     """Return the parameters that a machine file declares."""
-    return read_parameters(path, FIELDS, copy_of="ncc.toml", own=MACHINES)
+    return read_parameters(path, FIELDS, copy_of=MACHINES / "ncc.toml", own=MACHINES)
 
 
 def setup_json(config: Mapping[str, Value]) -> bytes:

@@ -142,7 +142,9 @@ def checked(
 def device_parameters(kind: str, path: Path) -> tuple[Parameter, ...]:
     """Return the parameters that the file of a device of a kind declares."""
     device = KINDS[kind]
-    return read_parameters(path, types_of(device.numbers), copy_of=f"{device.example}.toml")
+    return read_parameters(
+        path, types_of(device.numbers), copy_of=PARAMETERS / f"{device.example}.toml"
+    )
 
 
 def device_model(kind: str, device: str | Path | None = None) -> DeviceModel:

@@ -124,7 +124,7 @@ class PostmarkModel:
 def client_parameters() -> tuple[Parameter, ...]:
     """Return the numbers of the client."""
     path = PARAMETERS / "client.toml"
-    return read_parameters(path, types_of(ClientNumbers), copy_of="client.toml")
+    return read_parameters(path, types_of(ClientNumbers), copy_of=path)
 
 
 def _numbers(kind: type[N], values: Mapping[str, Value]) -> N:
