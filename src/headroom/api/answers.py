@@ -1,12 +1,10 @@
 """Answers of theory, what-ifs, sizes and fits as Python values, which show their sentences."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
 
 from headroom.analysis.results import Effect, ExperimentResult, FitResult, StudyResult
 from headroom.api.results import View
@@ -17,8 +15,9 @@ from headroom.experiment.protocol.system import Value
 from headroom.forecasts import Forecast
 from headroom.report.cards import text_card
 from headroom.report.findings.fits import fit_sentences
-from headroom.report.findings.what_if import render_what_ifs
+from headroom.report.findings.what_if import render_what_ifs, what_if_sentences
 from headroom.report.sizes.sizing import answer_sentences, render_sizing
+from headroom.report.terminal.screen import printed
 from headroom.report.terminal.solved import SolvedPoint, render_solved, theory_lines, unit_of
 from headroom.sizing.result import SizingResult
 
@@ -93,7 +92,7 @@ class Solved(Answer):
 
     def summary(self, width: int = 80) -> str:
         """Return the output of `headroom solve`."""
-        return _printed(lambda console: render_solved(self.points, console), width)
+        return printed(lambda console: render_solved(self.points, console), width)
 
     def _repr_html_(self) -> str:
         first = self.points[0]
@@ -149,8 +148,14 @@ class WhatIfs(View, Answer):
         """Return the output of `headroom what-if`."""
         del everything  # It is all there is.
         experiment, point = self._experiment, self._experiment.points[0]
-        return _printed(
+        return printed(
             lambda console: render_what_ifs(experiment, point, console, where=self._where), width
+        )
+
+    def _repr_html_(self) -> str:
+        head = ", ".join(filter(None, [self._experiment.title or self.data.title, self._where]))
+        return text_card(
+            f"what if: {head}", [*what_if_sentences(self._experiment), ".summary() .to_frame()"]
         )
 
 
@@ -197,7 +202,7 @@ class Sized(Answer):
 
     def summary(self, width: int = 80) -> str:
         """Return the output of `headroom size`."""
-        return _printed(lambda console: render_sizing(self.data, console), width)
+        return printed(lambda console: render_sizing(self.data, console), width)
 
     def _repr_html_(self) -> str:
         return text_card(f"size: {self.data.subject}", list(self.sentences))
@@ -251,16 +256,10 @@ class Fitted(Answer):
     def summary(self, width: int = 80) -> str:
         """Return the sentences on the fit."""
         sentences = fit_sentences(self.experiment)
-        return _printed(lambda console: console.print(*sentences, sep="\n", markup=False), width)
+        return printed(lambda console: console.print(*sentences, sep="\n", markup=False), width)
 
     def _repr_html_(self) -> str:
         return text_card(f"fit: {self.data.method}", fit_sentences(self.experiment))
-
-
-def _printed(render: Callable[[Console], object], width: int) -> str:
-    text = StringIO()
-    render(Console(file=text, width=width, no_color=True, highlight=False, emoji=False))
-    return text.getvalue()
 
 
 def texts_of(changes: str | Sequence[str]) -> list[str]:

@@ -299,8 +299,8 @@ def fit(
             raise StudyError(
                 f"the parameters cannot be fitted: {reason}", cure=cure or "run the study first"
             )
-        result = analysed(settled.only(["fitted"]), journal)
-    return Fitted(found, result.experiments[0])
+        result = analysed(settled, journal)  # whole: the analysis fits again, from its sources
+    return Fitted(found, next(one for one in result.experiments if one.name == fitted.spec.name))
 
 
 def _with_fit(study: Study | str | Path, added: Experiment, *, quick: bool) -> Plan:

@@ -6,12 +6,10 @@ Invariant: every number comes from `StudyResult`, as the page's and the terminal
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
-from rich.console import Console
 
 from headroom.analysis import export
 from headroom.analysis.answer.answer import with_answer
@@ -25,6 +23,7 @@ from headroom.experiment.study.paths import RESULTS_NAME, results_folder
 from headroom.output_file import write_output
 from headroom.report.cards import result_card
 from headroom.report.first_screen.render import render_first_screen
+from headroom.report.terminal.screen import printed
 from headroom.report.terminal.terminal import render_study
 from headroom.sessions.study_session import existing_journal, page_text
 
@@ -98,14 +97,16 @@ class View(Tabular):
         everything
             All results, as of `headroom show --all`.
         """
-        text = StringIO()
-        console = Console(file=text, width=width, no_color=True, highlight=False, emoji=False)
-        if everything or self.data.answer is None:
-            render_study(self.data, console)
-        else:
-            folder = Path() if self.folder is None else self.folder
-            render_first_screen(self.data, console, folder=folder, command=_MORE)
-        lines = text.getvalue().splitlines(keepends=True)
+        folder = Path() if self.folder is None else self.folder
+        text = printed(
+            lambda console: (
+                render_study(self.data, console)
+                if everything or self.data.answer is None
+                else render_first_screen(self.data, console, folder=folder, command=_MORE)
+            ),
+            width,
+        )
+        lines = text.splitlines(keepends=True)
         return "".join(line for line in lines if self.folder or not _PAGE.match(line))
 
     def to_rows(self, what: What = "points") -> list[dict[str, Any]]:

@@ -5,13 +5,11 @@ Invariant: what the command refuses is refused here, and what is forced is recor
 
 from collections.abc import Sequence
 from html import escape
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
-from rich.console import Console
 
 from headroom.api.results import View
 from headroom.api.tables import Tabular, tidy
@@ -23,6 +21,7 @@ from headroom.gate.repeat import compare_saved as gated_results
 from headroom.gate.result import ComparisonResult, Gate, Row
 from headroom.gate.stored import Stored
 from headroom.report.compared.terminal import render_comparison
+from headroom.report.terminal.screen import printed
 
 
 class Compared(Tabular):
@@ -61,10 +60,7 @@ class Compared(Tabular):
         width
             Columns, >= 20.
         """
-        text = StringIO()
-        console = Console(file=text, width=width, no_color=True, highlight=False, emoji=False)
-        render_comparison(self.data, console)
-        return text.getvalue()
+        return printed(lambda console: render_comparison(self.data, console), width)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return tidy rows: factors, metric, both values, ratio, low, high, verdict."""

@@ -54,6 +54,22 @@ def test_until_runs_as_long_as_the_interval_is_too_wide() -> None:
     assert response.high - response.low <= 0.101 * response.value
 
 
+def test_a_summary_is_plain_text_without_a_page_in_a_notebook_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cause: rich displayed each line in a notebook, and obeyed its FORCE_COLOR."""
+    found = hr.simulate(closed, users=50, completions=500, replications=2, jobs=1)
+    tried = hr.what_if(closed, "station.web.servers=x2", completions=500, replications=2, jobs=1)
+    outside = [found.summary(), tried.summary(), hr.solve(closed).summary()]
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert [found.summary(), tried.summary(), hr.solve(closed).summary()] == outside
+    monkeypatch.undo()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert [found.summary(), tried.summary(), hr.solve(closed).summary()] == outside
+    assert "report.html" not in found.summary() + found.summary(everything=True)
+    assert "web 2 to 4 servers" in tried._repr_html_().lower()
+
+
 def test_several_points_ask_which_one_is_meant() -> None:
     found = hr.simulate(closed, users=[5, 6], completions=100, replications=2, jobs=1)
     with pytest.raises(StudyError, match="2 points of experiment") as caught:

@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.shipped import shipped_names
 from headroom.experiment.study.study_file import load_study
+from headroom.simulation import model_data
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +31,20 @@ def test_a_machine_that_is_like_another_says_only_what_differs(name: str) -> Non
     assert said == [f'like = "{name}"']
     planned = CliRunner().invoke(app, ["run", "mine", "--dry-run"])
     assert planned.exit_code == 0, planned.stderr
+
+
+def test_the_machine_of_the_starter_is_spax_by_both_ways() -> None:
+    """So what a test of its answer shows is true of the variant as well."""
+    models = []
+    for folder, *words in (("one",), ("two", "--like", "spax")):
+        CliRunner().invoke(app, ["init", folder, "--system", "machine", *words])
+        (experiment,) = make_plan(load_study(Path(folder)), quick=True).experiments
+        assert isinstance(experiment.system, Modelled)
+        models.append(
+            [model_data(experiment.system.model(point.config)) for point in experiment.points]
+        )
+    assert models[0] == models[1]
+    assert Path("one/study.toml").read_bytes() == Path("two/study.toml").read_bytes()
 
 
 def test_the_numbers_of_the_example_are_ones_of_a_machine() -> None:

@@ -132,11 +132,14 @@ def settings_words(values: Mapping[str, Value], changed: Collection[str]) -> str
     'users = 80, disks = 2'
     >>> settings_words({f"knob_{number}": number for number in range(40)}, ["knob_7"])
     'knob_7 = 7, 39 others as declared'
+    >>> settings_words({f"knob_{number}": number for number in range(40)}, [])
+    '40 parameters as declared'
     """
     names = [name for name in values if name in changed or len(values) <= SETTINGS_SHOWN]
     told = [f"{name} = {quoted(format_level(values[name]))}" for name in names]
     rest = len(values) - len(names)
-    return ", ".join([*told, f"{rest} others as declared"] if rest else told)
+    noun = "others" if told else "parameters"
+    return ", ".join([*told, f"{rest} {noun} as declared"] if rest else told)
 
 
 def label_point(point: PointResult, factors: Sequence[Factor]) -> str:

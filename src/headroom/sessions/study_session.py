@@ -9,11 +9,9 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
 from headroom.analysis.kept_answers import KeptAnswers
 from headroom.analysis.kept_result import KeptResult, result_key
@@ -41,6 +39,7 @@ from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study_file import LoadedStudy, load_study
 from headroom.output_file import replace_file
 from headroom.quantities import format_level
+from headroom.report.terminal.screen import printed
 from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
 from headroom.sessions.voice import Say
@@ -277,14 +276,14 @@ def _plain_page(result: StudyResult, say: Say) -> Callable[[str], str]:
 
     def write(reason: str) -> str:
         say(f"the page holds plain text only: {reason}")
-        text = StringIO()
-        console = Console(file=text, width=100, no_color=True)
-        fallback(lambda: render_study(result, console), lambda _: None)
+        text = printed(
+            lambda console: fallback(lambda: render_study(result, console), lambda _: None), 100
+        )
         title, why = html.escape(result.title), html.escape(reason)
         return (
             f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n'
             f"<p>This page could not be drawn: {why}. All results are in {RESULTS_NAME}.</p>\n"
-            f"<pre>{html.escape(text.getvalue())}</pre>\n"
+            f"<pre>{html.escape(text)}</pre>\n"
         )
 
     return write

@@ -4,8 +4,9 @@ Invariant: texts are never read as markup; what the console cannot show is writt
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -18,6 +19,21 @@ from headroom.report.terminal.columns import Column, broken, layout, wrapped
 VERDICT_STYLES = {
     "holds": "green", "differs": "red", "undecided": "yellow", "meets": "green", "fails": "red",
 }  # fmt: skip
+
+
+def printed(render: Callable[[Console], object], width: int) -> str:
+    """Return the text that `render` prints on a console of that many columns, without colours.
+
+    Neither is left to rich: in the kernel of a notebook it would display each line instead of
+    writing it, and IPython's FORCE_COLOR would colour the text.
+    """
+    text = StringIO()
+    console = Console(
+        file=text, width=width, highlight=False, emoji=False,
+        color_system=None, force_terminal=False, force_jupyter=False,
+    )  # fmt: skip
+    render(console)
+    return text.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
