@@ -122,8 +122,23 @@ def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimi
     axis = axis_of(experiment)
     if axis is None:
         return _limit_without_axis(study, experiment, judged)
-    found = (limit_on(study, experiment, curve) for curve in curves_of(experiment, axis))
-    return next(one for one in found if one is not None)
+    found = [limit_on(study, experiment, curve) for curve in curves_of(experiment, axis)]
+    limits = [one for one in found if one is not None]
+    first = limits[0]
+    if len(limits) == len(found) and all(_is_everywhere(one, first) for one in limits):
+        return msgspec.structs.replace(
+            first,
+            where={},
+            points=sum(one.points for one in limits),
+            judged=sum(one.judged for one in limits),
+        )
+    return first
+
+
+def _is_everywhere(found: Limit, first: Limit) -> bool:
+    """Return whether the part of the first curve limits at every level of another one too."""
+    same = (found.part.kind, found.part.name) == (first.part.kind, first.part.name)
+    return same and found.level is None and found.end is None and found.points == found.judged
 
 
 def _is_limited(point: PointResult) -> bool:
