@@ -166,7 +166,7 @@ def test_a_mean_is_used_by_all_that_do_not_run_the_model() -> None:
     assert expected_visits(model).demands == {"job": {"server": 0.7}}
     assert expected_visits(model).is_exact == {"job": True}
     answer = solve(model)
-    assert answer.throughput_per_s == pytest.approx(1 / 0.7)
+    assert answer.bounds[0].throughput_per_s_high == pytest.approx(1 / 0.7)
     assert not answer.is_exact
     assert any("is what a mechanism returns" in reason for reason in answer.reasons)
 

@@ -406,6 +406,8 @@ class SolverAnswer(_Result, frozen=True, kw_only=True):
     is_exact: bool
     reasons: list[str] = []
     """Why the values are not exact, or why there are none; each with its line of the model."""
+    refused: list[str] = []
+    """Those of the reasons for which estimates are withheld; what is left is exact."""
     values: dict[str, float] = {}
     """Keyed by metric, of those that the point reports; in base units."""
     knee: float | None = None

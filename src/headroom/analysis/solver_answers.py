@@ -45,6 +45,7 @@ def solver_answer(
         method=forecast.method,
         is_exact=forecast.is_exact,
         reasons=[forecast.overload] if forecast.overload else list(forecast.reasons),
+        refused=list(forecast.refused),
         values=values,
         knee=_knee(forecast),
     )

@@ -67,10 +67,13 @@ class Solved(Answer):
         """Return the value of a metric at the only point, in its base unit."""
         values = self.forecast.values
         if metric not in values:
-            reason = self.forecast.overload or "; ".join(self.forecast.reasons)
+            why = self.forecast.refused or self.forecast.reasons
+            reason = self.forecast.overload or "; ".join(why)
             raise StudyError(
                 f"formulas give no {metric!r}" + (f": {reason}" if reason else ""),
-                cure=suggestion(metric, values) if values else "simulate the model instead",
+                cure=suggestion(metric, values)
+                if values and not self.forecast.refused
+                else f"simulate the model instead: {self.points[0].simulate or 'hr.simulate'}",
             )
         return values[metric]
 

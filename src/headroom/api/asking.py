@@ -61,7 +61,8 @@ def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solve
     if plan is not None:
         return Solved(tuple(solve_plan(plan, axes)))
     system, _ = _system(subject)
-    return Solved(tuple(solve_model(name_of(subject), system, axes)))
+    asked = repr(subject) if isinstance(subject, str) else name_of(subject)
+    return Solved(tuple(solve_model(name_of(subject), system, axes, asked=asked)))
 
 
 def what_if(

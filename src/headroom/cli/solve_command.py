@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console, write_json
@@ -41,8 +42,14 @@ def solve(
     if is_study(subject):
         points = list(solve_plan(session.open_plan(Path(subject), quick=quick), axes))
     else:
-        points = list(solve_model(subject, find_model(subject), axes))
+        found = solve_model(subject, find_model(subject), axes, asked=repr(subject))
+        points = [structs.replace(one, simulate=_typed(one.simulate)) for one in found]
     if as_json:
         write_json("solutions", points)
     else:
         render_solved(points, result_console(color))
+
+
+def _typed(call: str) -> str:
+    """Return a call of `headroom` in Python as a line of a shell."""
+    return f'python -c "import headroom as hr; print({call})"' if call else ""

@@ -177,3 +177,37 @@ def test_a_machine_that_no_formula_knows_is_answered_by_a_simpler_one_with_its_e
 def test_the_known_error_of_a_machine_is_said_with_its_answer() -> None:
     said = " ".join(CliRunner().invoke(app, ["solve", "server"]).stdout.split())
     assert "41% more at 16" in said
+
+
+BREAKING = """
+from headroom.simulation import Model, exponential
+
+
+def build() -> Model:
+    model = Model("breaking", time_unit="s")
+    cpu, program = model.station("cpu"), model.program("visit")
+    model.breakdowns(cpu, time_to_failure=exponential(20), repair=exponential(10))
+    program.use(cpu, exponential(2))
+    model.closed_class("users", program, population=10, think=exponential(20))
+    return model
+"""
+
+
+def test_a_number_that_could_be_far_off_is_refused_with_its_bounds_and_a_simulation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cause: "at most 0.3333/s", and three lines later 0.3943/s."""
+    (tmp_path / "breaking.py").write_text(BREAKING)
+    monkeypatch.chdir(tmp_path)
+    text = " ".join(said("breaking.py").split())
+    assert "an estimate could be off by more than a factor of 1.5" in text
+    assert "at most 0.3333 /s" in text
+    assert "Mean response time" not in text
+    (point,) = solutions("breaking.py")
+    assert point["forecast"]["values"] == {}
+    assert point["forecast"]["refused"] == ["station 'cpu': servers break down"]
+    assert point["forecast"]["limits"][0]["throughput_high"] == pytest.approx(1 / 3)
+    assert point["simulate"] == (
+        'python -c "import headroom as hr; '
+        "print(hr.simulate('breaking.py', completions=20_000, replications=5))\""
+    )

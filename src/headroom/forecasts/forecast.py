@@ -84,6 +84,8 @@ class Forecast:
         Why the values are no exact ones, or why there are none; each with its place.
     limits
         Bounds of each class of jobs.
+    refused
+        Those of the reasons for which values are withheld: an estimate could be far off.
     """
 
     values: Mapping[str, float] = field(default_factory=dict)
@@ -93,6 +95,7 @@ class Forecast:
     overload: str = ""
     reasons: tuple[str, ...] = ()
     limits: tuple[Limits, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def forecast_of(model: Model) -> Forecast:
@@ -204,6 +207,7 @@ def _from(model: Model, solution: "Solution") -> Forecast:
         is_exact=solution.is_exact,
         method=solution.label,
         reasons=solution.reasons,
+        refused=solution.refused,
     )
 
 

@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from headroom.analysis.formulas import forecast_at
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.protocol.changes import Change, parse_change
@@ -18,10 +20,16 @@ from headroom.sizing.space import Axis
 POINTS_AT_MOST = 100_000
 """Points of a sweep; beyond it a typing error is likelier than patience."""
 _RESOURCES = ("station.", "pool.")
+SHORT = "completions=20_000, replications=5"
+"""How long the simulation lasts that is offered where an estimate is refused."""
 
 
-def solve_model(name: str, system: System, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
+def solve_model(
+    name: str, system: System, axes: Sequence[Axis], *, asked: str
+) -> Iterator[SolvedPoint]:
     """Yield the answers of formulas for a model, for each combination of the levels of `axes`.
+
+    `asked` is the model as an argument of a Python function.
 
     Raises
     ------
@@ -38,7 +46,8 @@ def solve_model(name: str, system: System, axes: Sequence[Axis]) -> Iterator[Sol
                 f"the parameter {parameter.name!r} of model {name!r} has no value",
                 cure=f"add --set {parameter.name}=VALUE",
             )
-    yield from _solved(name, system, defaults, {}, axes)
+    for point in _solved(name, system, defaults, {}, axes):
+        yield msgspec.structs.replace(point, simulate=_short(asked, point))
 
 
 def solve_plan(plan: Plan, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
@@ -59,6 +68,14 @@ def solve_plan(plan: Plan, axes: Sequence[Axis]) -> Iterator[SolvedPoint]:
         _check_names(axes, experiment.system.parameters())
         for config, levels in _set_apart(experiment.points, axes):
             yield from _solved(experiment.spec.name, experiment.system, config, levels, axes)
+
+
+def _short(asked: str, point: SolvedPoint) -> str:
+    """Return a bounded simulation of a point without an estimate; empty if no call says it."""
+    if not point.forecast.refused or any(name.startswith(_RESOURCES) for name in point.levels):
+        return ""
+    levels = [f"{name}={level!r}" for name, level in point.levels.items()]
+    return f"hr.simulate({', '.join([asked, *levels, SHORT])})"
 
 
 def _set_apart(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ class Arrivals:
     rate: float
     c2: float
     reason: str = ""
+    is_renewal: bool = True
+    """Whether times between arrivals are independent, one by one."""
 
 
 def arrivals_of(one: JobClass) -> Arrivals:
@@ -33,15 +35,16 @@ def arrivals_of(one: JobClass) -> Arrivals:
     >>> job = model.program("job")
     >>> job.delay(1)
     >>> model.open_class("jobs", job, interarrival=erlang(0.5, 4))
-    >>> arrivals_of(model.classes["jobs"])
-    Arrivals(rate=2.0, c2=0.25, reason='times between arrivals are erlang, not exponential')
+    >>> one = arrivals_of(model.classes["jobs"])
+    >>> one.rate, one.c2, one.reason
+    (2.0, 0.25, 'times between arrivals are erlang, not exponential')
     """
     if one.population is not None:
         return Arrivals(rate=0.0, c2=1.0)
     if isinstance(one.process, ComputedArrivals):
         return _computed(one, one.process)
     if one.process is not None:
-        found = _of_process(one.process.to_data())
+        found = replace(_of_process(one.process.to_data()), is_renewal=False)
     else:
         found = _of_law(one.law) if one.law is not None else Arrivals(rate=0.0, c2=1.0)
     return found if one.batch is None else _batched(found, moments_of(one.batch, {}))
@@ -55,7 +58,7 @@ def _computed(one: JobClass, process: ComputedArrivals) -> Arrivals:
             cure="give computed_arrivals(..., mean_rate=...)",
         )
     reason = "arrivals are computed by the model"
-    return Arrivals(rate=one.arrival_rate, c2=1.0, reason=reason)
+    return Arrivals(rate=one.arrival_rate, c2=1.0, reason=reason, is_renewal=False)
 
 
 def _of_law(law: Distribution) -> Arrivals:
@@ -71,6 +74,7 @@ def _batched(single: Arrivals, size: Moments) -> Arrivals:
         rate=single.rate * size.mean,
         c2=size.mean * (single.c2 + size.c2),
         reason="jobs arrive in batches",
+        is_renewal=False,
     )
 
 

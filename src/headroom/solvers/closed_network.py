@@ -6,13 +6,14 @@ or are not product form, go to Linearizer.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from headroom.solvers.approximate.approximate import Centres, Loads, fixed_point, with_deviations
 from headroom.solvers.approximate.forks import slowness, walk_time_s
-from headroom.solvers.bounds.bounds import asymptotic_throughput
+from headroom.solvers.bounds.bounds import Bounds, asymptotic_throughput
 from headroom.solvers.errors import assert_within
 from headroom.solvers.exact.closed import Closed, ClosedAnswer, FloatArray
 from headroom.solvers.exact.convolution import convolution_work, convolve
@@ -147,6 +148,25 @@ def solve_approximately(network: Network) -> Answer:
     )
 
 
+def inside_bounds(network: Network, answer: Answer, limits: Sequence[Bounds]) -> Answer:
+    """Return an estimate in which closed classes and stations do no more or less than they can."""
+    throughput, closed = answer.throughput_per_s.copy(), network.closed
+    for column in closed if limits else ():
+        low, high = limits[column].throughput_per_s_low, limits[column].throughput_per_s_high
+        throughput[column] = min(max(throughput[column], low), high)
+    for row in network.queues:
+        busy = network.demand_s[row] * throughput
+        over = float(
+            busy[closed].sum() / (network.stations[row].servers - busy[network.open].sum())
+        )
+        if over > 1:
+            throughput[[column for column in closed if busy[column] > 0]] /= over
+    if np.allclose(throughput, answer.throughput_per_s, rtol=ROUNDING, atol=0):
+        return answer
+    waits = station_waits(network, throughput, answer.jobs)
+    return replace(answer, throughput_per_s=throughput, wait_s=waits)
+
+
 def _corrections(network: Network) -> str:
     has_many = any(1 < network.stations[row].servers < math.inf for row in network.queues)
     return ", several servers by Erlang's C after Rolia and Sevcik" if has_many else ""
@@ -195,8 +215,9 @@ def _loads(network: Network) -> Loads:
 def saturated(network: Network) -> list[str]:
     """Return the stations for which open classes ask more than they can do, with their load."""
     offered = network.demand_s @ network.rate_per_s
+    most = [one.servers * one.batch * one.availability for one in network.stations]
     return [
-        f"{station.name!r} ({offered[row] / station.servers:.3g} for each server)"
+        f"{station.name!r} ({offered[row] / most[row]:.3g} for each server)"
         for row, station in enumerate(network.stations)
-        if not station.rejects and not station.is_delay and offered[row] >= station.servers
+        if not station.rejects and not station.is_delay and offered[row] >= most[row]
     ]

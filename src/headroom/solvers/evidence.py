@@ -353,6 +353,9 @@ def accuracy_table() -> list[list[str]]:
         completions = float(columns["completion_count"][-1].sum())
         x = completions / float(run.snapshot_times_s[-1])
         r = float(columns["response_s_sum"][-1].sum()) / completions
+        if solution.refused:
+            rows.append([name, f"{x:.4f}", f"{r:.3f}", "", "", "refused"])
+            continue
         errors = (solution.throughput_per_s / x - 1, solution.response_s / r - 1)
         texts = [f"{100 * error:+.1f}%" for error in errors]
         rows.append([name, f"{x:.4f}", f"{r:.3f}", *texts, solution.method])

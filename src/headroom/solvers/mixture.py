@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from headroom.simulation import ComputedDraw, Model
 from headroom.simulation.language import classes as simulated
+from headroom.solvers.reasons import Reason
 from headroom.solvers.walk import Hold, Join, Part, Section, Visit, Walk, add_join
 
 Key = TypeVar("Key")
@@ -36,7 +37,7 @@ class Chain:
     name: str
     classes: tuple[simulated.JobClass, ...]
     shares: tuple[float, ...]
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
 
 def chains_of(model: Model) -> Iterator[Chain]:
@@ -67,11 +68,14 @@ def _chain(model: Model, name: str, classes: Sequence[simulated.JobClass]) -> Ch
     where = f"{mix.location}: mix {name!r}"
     reasons = []
     if isinstance(mix.draw, ComputedDraw):
-        reasons.append(f"{where}: jobs compute their class; here each is drawn by its weight")
+        what = f"{where}: jobs compute their class; here each is drawn by its weight"
+        reasons.append(Reason("computed class", what))
     if mix.draw == "deck" and len(classes) > 1:
-        reasons.append(f"{where}: classes come from a deck; here each is drawn at random")
+        what = f"{where}: classes come from a deck; here each is drawn at random"
+        reasons.append(Reason("deck", what))
     if len({class_.priority for class_ in classes}) > 1:
-        reasons.append(f"{where}: its classes have different priorities; here they have one")
+        what = f"{where}: its classes have different priorities; here they have one"
+        reasons.append(Reason("own priority", what))
     return Chain(
         name=name,
         classes=tuple(classes),

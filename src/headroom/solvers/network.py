@@ -24,6 +24,7 @@ from headroom.solvers.exact.closed import FloatArray
 from headroom.solvers.exact.finite import Known, Law
 from headroom.solvers.mixture import Chain, chains_of, mixed_walk
 from headroom.solvers.moments import UNKNOWN, Moments
+from headroom.solvers.reasons import Reason
 from headroom.solvers.walk import Hold, Join, Part, Path, Section, Visit, Walk
 
 SHARED = frozenset({"ps", "lcfs_preempt", "infinite"})
@@ -44,9 +45,11 @@ class Centre:
     places: float
     """Jobs that fit in, those in service counted; infinite without a limit."""
     rejects: bool
-    batch: bool
+    batch: int
+    """Jobs that a server serves together at most."""
     speeds: tuple[float, ...]
-    breaks: bool
+    availability: float
+    """Share of the time in which a server is not under repair."""
     work_rates: tuple[float, ...] = ()
     """Work (s) that is done in a second with 1, 2, ... jobs where servers differ, else empty."""
 
@@ -138,7 +141,7 @@ class Network:
     service_s: FloatArray
     service_c2: FloatArray
     pools: Mapping[str, int]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
     @property
     def demand_s(self) -> FloatArray:
@@ -259,9 +262,11 @@ def _centre(model: Model, station: Station) -> Centre:
         limit=station.limit,
         places=math.inf if station.buffer is None else servers + station.buffer,
         rejects=station.when_full == "reject",
-        batch=station.batch is not None and station.batch != (1, 1),
+        batch=station.batch[1] if station.batch else 1,
         speeds=station.speeds or (),
-        breaks=station.name in model.breakdowns_of,
+        availability=model.breakdowns_of[station.name].availability
+        if station.name in model.breakdowns_of
+        else 1.0,
     )
 
 

@@ -55,7 +55,7 @@ class StationSolution:
     def queue_len(self) -> float:
         """Mean jobs that wait; what only rounding leaves of them is nobody."""
         waiting = self.jobs - self.busy
-        return waiting if waiting > ROUNDING * self.jobs else 0.0
+        return 0.0 if waiting <= ROUNDING * self.jobs else waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,9 @@ class Solution:
     reasons
         Why the answer is an approximation, each with the line of the model where there is one;
         empty for an exact one.
+    refused
+        Those of the reasons for which figures are withheld (not-a-number): an estimate could be
+        off by more than `headroom.solvers.reasons.FACTOR`. What flow conservation says is kept.
     classes, stations, pools
         The figures.
     bounds
@@ -98,6 +101,7 @@ class Solution:
     stations: tuple[StationSolution, ...]
     pools: tuple[PoolSolution, ...]
     bounds: tuple[Bounds, ...]
+    refused: tuple[str, ...] = ()
 
     @property
     def throughput_per_s(self) -> float:
@@ -113,7 +117,7 @@ class Solution:
 
     @property
     def label(self) -> str:
-        """Exact or approximate, and the method.
+        """Exact or approximate, and the method; the method alone where figures are withheld.
 
         Examples
         --------
@@ -121,6 +125,8 @@ class Solution:
         ...     stations=(), pools=(), bounds=()).label
         'exact (convolution)'
         """
+        if self.refused:
+            return self.method
         return f"{'exact' if self.is_exact else 'approximation'} ({self.method})"
 
     def metrics(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from headroom.simulation import Model
 from headroom.simulation.checks.capacity import overloaded_station
 from headroom.solvers.approximate.forks import NOBODY, walk_time_s
 from headroom.solvers.approximate.pools import solve_by_levels, station_slowness
+from headroom.solvers.approximate.regions import inner_first
 from headroom.solvers.approximate.unequal import at_speeds, is_unequal
 from headroom.solvers.bounds.bounds import Bounds
 from headroom.solvers.bounds.class_bounds import bounds_of
@@ -17,6 +18,7 @@ from headroom.solvers.bounds.needs import Needs, needs_of
 from headroom.solvers.closed_network import (
     Answer,
     closed_part,
+    inside_bounds,
     saturated,
     solve_approximately,
     solve_exactly,
@@ -31,6 +33,8 @@ from headroom.solvers.exact.product_form import reasons_against
 from headroom.solvers.members import shares_at, solved_members
 from headroom.solvers.network import Network, network_of
 from headroom.solvers.open_network import open_waits
+from headroom.solvers.reasons import Doubt, Reason, doubt_of, texts
+from headroom.solvers.rejection import passed
 from headroom.solvers.solution import (
     ROUNDING,
     ClassSolution,
@@ -39,6 +43,10 @@ from headroom.solvers.solution import (
     StationSolution,
 )
 from headroom.solvers.unsteady import refuse_unsteady
+from headroom.solvers.withheld import without_estimate, without_parts
+
+FULL_POOL = 0.6
+"""Utilization of a pool from which a small error of its rate is a large one of the waits."""
 
 
 def solve(model: Model) -> Solution:
@@ -70,7 +78,7 @@ def solve(model: Model) -> Solution:
     """
     refuse_unsteady(model)
     network = network_of(model)
-    full = saturated(network)
+    _, full = _passed(network)
     if full and overloaded_station(model) is None:
         raise SolverError(
             f"model {model.name!r}: open classes offer a load of 1 or more to {', '.join(full)}, "
@@ -78,6 +86,12 @@ def solve(model: Model) -> Solution:
             cure="simulate it",
         )
     return solve_network(network, needs_of(model, network))
+
+
+def estimate(model: Model) -> Solution:
+    """Return the estimate for a model even where `solve` refuses it: what its error is found by."""
+    network = network_of(model)
+    return solve_network(network, needs_of(model, network), refuses=False)
 
 
 def bounds(model: Model) -> tuple[Bounds, ...]:
@@ -100,34 +114,64 @@ def bounds(model: Model) -> tuple[Bounds, ...]:
     return bounds_of(network, needs_of(model, network))
 
 
-def solve_network(network: Network, needs: Needs | None = None) -> Solution:
+def solve_network(
+    network: Network, needs: Needs | None = None, *, refuses: bool = True
+) -> Solution:
     """Return the steady state of a network, with bounds where its needs are known; see `solve`."""
-    solution = _steady_state(network)
-    return solution if needs is None else replace(solution, bounds=bounds_of(network, needs))
+    limits = () if needs is None else bounds_of(network, needs)
+    solution = replace(_steady_state(network, limits, refuses=refuses), bounds=limits)
+    is_unsure = refuses and doubt_of(reasons_against(network)) == Doubt.PARTS
+    is_unsure &= len(network.queues) > 1 or bool(network.pools)  # else the part is the whole
+    return without_parts(solution) if is_unsure and not solution.is_exact else solution
 
 
-def _steady_state(network: Network) -> Solution:
-    _refuse_saturated(network)
+def _passed(network: Network) -> tuple[tuple[Network, float] | None, list[str]]:
+    """Return the flows past stations that reject, and the stations that are too full."""
+    through = passed(network)
+    return through, saturated(network if through is None else through[0])
+
+
+def _steady_state(network: Network, limits: Sequence[Bounds], *, refuses: bool) -> Solution:
+    through, full = _passed(network)
+    if full:
+        raise NoSteadyStateError(
+            f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
+            f"to {', '.join(full)}",
+            cure="lower the arrivals or add servers",
+        )
+    inner_first(network)
     reasons = reasons_against(network)
+    if through is None:
+        reasons.append(Reason("unknown loss", "what gets past a full station depends on the rest"))
+    has_theorem = not network.closed and bool(exact_formula(network))
+    if refuses and doubt_of(reasons) > Doubt.PARTS and not has_theorem:
+        return without_estimate(*(through or (network, 1.0)), reasons)
     is_unequal_anywhere = any(map(is_unequal, network.stations))
     if network.pools or (is_unequal_anywhere and network.closed):
-        return _by_levels(network, reasons)
+        return _by_levels(network, reasons, limits, refuses=refuses)
     if is_unequal_anywhere:
         network = at_speeds(network, network.rate_per_s)
     if network.closed:
-        return _closed_solution(network, reasons)
+        return _closed_solution(network, reasons, limits)
     return _open_solution(network, reasons)
 
 
-def _by_levels(given: Network, reasons: Sequence[str]) -> Solution:
+def _by_levels(
+    given: Network, reasons: Sequence[Reason], limits: Sequence[Bounds], *, refuses: bool
+) -> Solution:
     found = solve_by_levels(given)
+    fullest = max((pool.utilization for pool in found.pools), default=0.0)
+    is_known = len(reasons) == 1 and len(given.classes) == 1  # else the rate of a pool is a guess
+    if refuses and given.open and not is_known and fullest > FULL_POOL:
+        what = f"a pool is {fullest:.0%} full, and what it lets through is an approximation"
+        return without_estimate(given, 1.0, [*reasons, Reason("full pool", what)])
     responses = {
         column: _open_response_s(found.network, found.answer, column, found.waits)
         for column in given.open
     }
     return _solution(
         found.network,
-        found.answer,
+        inside_bounds(found.network, found.answer, limits),
         reasons,
         is_exact=False,
         pools=found.pools,
@@ -135,26 +179,19 @@ def _by_levels(given: Network, reasons: Sequence[str]) -> Solution:
     )
 
 
-def _refuse_saturated(network: Network) -> None:
-    full = saturated(network)
-    if full:
-        raise NoSteadyStateError(
-            f"model {network.name!r} has no steady state: open classes offer a load of 1 or more "
-            f"to {', '.join(full)}",
-            cure="lower the arrivals or add servers",
-        )
-
-
-def _closed_solution(network: Network, reasons: Sequence[str]) -> Solution:
+def _closed_solution(
+    network: Network, reasons: Sequence[Reason], limits: Sequence[Bounds]
+) -> Solution:
     if not reasons:
         cost = too_costly(closed_part(network))
         if not cost:
             return _solution(network, solve_exactly(network), (), is_exact=True)
-        reasons = [cost]
-    return _solution(network, solve_approximately(network), reasons, is_exact=False)
+        reasons = [Reason("cost", cost)]
+    answer = inside_bounds(network, solve_approximately(network), limits)
+    return _solution(network, answer, reasons, is_exact=False)
 
 
-def _open_solution(network: Network, reasons: Sequence[str]) -> Solution:
+def _open_solution(network: Network, reasons: Sequence[Reason]) -> Solution:
     waits = open_waits(network)
     throughput = network.rate_per_s * np.prod((1 - waits.lost[:, None]) ** network.visits, axis=0)
     rates = network.visits * network.rate_per_s * (1 - waits.lost[:, None])
@@ -181,7 +218,7 @@ def _open_solution(network: Network, reasons: Sequence[str]) -> Solution:
 def _solution(
     network: Network,
     answer: Answer,
-    reasons: Sequence[str],
+    reasons: Sequence[Reason],
     *,
     is_exact: bool,
     pools: Sequence[PoolSolution] = (),
@@ -193,7 +230,7 @@ def _solution(
         model=network.name,
         method=answer.method,
         is_exact=is_exact,
-        reasons=tuple(reasons),
+        reasons=texts(reasons),
         classes=tuple(
             solved
             for column, one in enumerate(network.classes)

@@ -41,8 +41,16 @@ from headroom.simulation.language.amounts import Amount
 from headroom.simulation.language.expression import Expression
 from headroom.solvers.exact.finite import Known, Law, Way, mixed_law, moments
 from headroom.solvers.moments import Moments, moments_of
+from headroom.solvers.reasons import Reason
 
-_BY_ATTRIBUTE = "depends on an attribute of the job"
+_WAYS = {
+    "round_robin": ("turns", "in turn"),
+    "hash": ("state route", "by a hash of the job"),
+    "index": ("state route", "by a number that the job carries"),
+    "shortest_queue": ("queue route", "by the state of the system"),
+    "sampled_queue": ("queue route", "by the state of the system"),
+}
+"""Kind of a choice -> its reason, and the words for it."""
 OUTSIDE = ""
 """Where flow comes from before the first station and goes to after the last."""
 ROUNDS = 200
@@ -176,7 +184,7 @@ class Walk:
     whole: Section = field(default_factory=Section)
     holds: dict[str, Hold] = field(default_factory=dict)
     parts: dict[Path, Part] = field(default_factory=dict)
-    reasons: dict[str, None] = field(default_factory=dict)
+    reasons: dict[Reason, None] = field(default_factory=dict)
     unknown: str = ""
     """Why not even a mean is known, empty if all are."""
     _section: Section = field(default_factory=Section)
@@ -195,7 +203,7 @@ class Walk:
     def _sequence(self, body: Body, flow: Flow) -> Task[Flow]:
         for place, node in enumerate(body):
             if isinstance(node, Reply):
-                self._note(node, "a call continues after its reply (second phase)")
+                self._note(node, "reply", "a call continues after its reply (second phase)")
                 yield self._beside(node, [body[place + 1 :]], flow, quorum=0)
                 return flow
             if parts(node) or isinstance(node, (Call, StartJob)):
@@ -216,14 +224,13 @@ class Walk:
             case ForkBlock():
                 yield self._fork(node, flow)
             case AttemptBlock():
-                if node.timeout is not None or node.tries > 1:
-                    what = "an attempt may time out and be tried again; here it never fails"
-                    self._note(node, what)
+                what = "an attempt may time out or be rejected and tried again; here it never fails"
+                self._note(node, "attempt", what)
                 result = yield self._sequence(node.work, flow)
             case Call():
                 result = yield self._call(node, flow)
             case StartJob():
-                self._note(node, f"starts {node.program!r} without waiting for it")
+                self._note(node, "start", f"starts {node.program!r} without waiting for it")
                 yield self._beside(node, [self.programs[node.program]], flow, quorum=0)
         return result
 
@@ -240,7 +247,7 @@ class Walk:
             case Assign():
                 self._assign(node)
             case Prioritize():
-                self._note(node, "a job changes its priority on the way")
+                self._note(node, "own priority", "a job changes its priority on the way")
         return flow
 
     def _assign(self, node: Assign) -> None:
@@ -271,7 +278,8 @@ class Walk:
             for origin, part in flow.items():
                 self._route(origin, station, part)
         if node.reserve:
-            self._note(node, "service starts only once the next station has a place (blocking)")
+            what = "service starts only once the next station has a place (blocking)"
+            self._note(node, "blocking", what)
         return {station: mass}
 
     def _delay(self, node: Delay, mass: float) -> None:
@@ -294,8 +302,10 @@ class Walk:
                 f"{node.location}: the mean of what the step {_word(node)} draws cannot be computed"
             )
         elif isinstance(amount, Expression):
-            what = "is what a mechanism returns" if amount.calls() else _BY_ATTRIBUTE
-            self._note(node, f"a time {what}")
+            if amount.calls():
+                self._note(node, "mechanism", "a time is what a mechanism returns")
+            else:
+                self._note(node, "attribute", "a time depends on an attribute of the job")
         return found
 
     def _acquire(self, node: Acquire, mass: float) -> None:
@@ -316,7 +326,8 @@ class Walk:
         self._held[pool] = self._held.get(pool, 0) - node.tokens
         if self._held[pool] <= 0:
             if list(self._held)[-1] != pool:
-                self._note(node, f"pool {pool!r} is given back before one acquired after it")
+                what = f"pool {pool!r} is given back before one acquired after it"
+                self._note(node, "crossed pools", what)
             del self._held[pool]
 
     def _loop(self, node: LoopBlock, flow: Flow) -> Task[Flow]:
@@ -362,7 +373,8 @@ class Walk:
         elif node.kind == "condition":
             ways = self.known.by_conditions([case.chosen.condition for case in node.cases])
         if ways is not None:
-            self._note(node, "a route is chosen by what the job carries; here by chance")
+            what = "a route is chosen by what the job carries; here by chance"
+            self._note(node, "carried route", what)
             return ways
         shares = self._shares(node, node.kind, [case.chosen for case in node.cases])
         return [Way(share, {}) for share in shares]
@@ -382,13 +394,9 @@ class Walk:
     ) -> list[float]:
         """Return how often each way is taken; evenly where the state decides."""
         if kind != "probability":
-            words = {
-                "round_robin": "in turn",
-                "hash": "by a hash of the job",
-                "index": "by a number that the job carries",
-            }
-            how = words.get(kind, "by the state of the system")
-            self._note(node, f"a route is chosen {how}; the cases are taken as equally likely")
+            what, how = _WAYS.get(kind, ("state route", "by the state of the system"))
+            text = f"a route is chosen {how}; the cases are taken as equally likely"
+            self._note(node, what, text)
         return chosen_shares(kind, choices)
 
     def _network(self, node: NetworkBlock, flow: Flow) -> Task[Flow]:
@@ -430,9 +438,10 @@ class Walk:
     def _fork(self, node: ForkBlock, flow: Flow) -> Task[None]:
         arms = [arm.body for arm in node.arms]
         quorum = node.quorum or len(arms)
-        self._note(node, "a fork runs several things for one job at the same time")
+        self._note(node, "fork", "a fork runs several things for one job at the same time")
         if node.cancels and quorum < len(arms):
-            self._note(node, "arms that are not waited for are cancelled; here they run to the end")
+            what = "arms that are not waited for are cancelled; here they run to the end"
+            self._note(node, "cancelled arms", what)
         yield self._beside(node, arms, flow, quorum=quorum)
 
     def _beside(self, node: Node, arms: Sequence[Body], flow: Flow, *, quorum: int) -> Task[None]:
@@ -462,8 +471,8 @@ class Walk:
             key = (origin, target)
             self.flows[key] = self.flows.get(key, 0.0) + mass
 
-    def _note(self, node: Node | NetworkNode, what: str) -> None:
-        self.reasons[f"{node.location}: {what}"] = None
+    def _note(self, node: Node | NetworkNode, kind: str, what: str) -> None:
+        self.reasons[Reason(kind, f"{node.location}: {what}")] = None
 
 
 _State = tuple[dict[str, Moments], dict[str, Law]]

@@ -153,7 +153,9 @@ def _notes(experiment: ExperimentResult) -> Iterator[str]:
     if reasons:
         more = len(reasons) - _REASONS_AT_MOST
         rest = f"; and {count_noun(more, 'more reason')}" if more > 0 else ""
-        yield f"Approximate because: {'; '.join(reasons[:_REASONS_AT_MOST])}{rest}."
+        is_told = any(answer.values and not answer.refused for answer in answers)
+        word = "Approximate" if is_told else "No estimate"
+        yield f"{word} because: {'; '.join(reasons[:_REASONS_AT_MOST])}{rest}."
     else:
         yield "About one interval in twenty misses an exact value by chance."
 
@@ -166,7 +168,7 @@ def theory_sentences(experiment: ExperimentResult) -> list[str]:
     if not judged:
         return []
     inside = sum(pair.is_inside is True for pair in judged)
-    kinds = {answer.is_exact for answer in answers if answer.values}
+    kinds = {answer.is_exact or bool(answer.refused) for answer in answers if answer.values}
     words = {True: "exact", False: "an approximation"}
     kind = words[next(iter(kinds))] if len(kinds) == 1 else "exact at some points"
     text = f"{inside:,} of {count_noun(len(judged), 'interval')} hold what theory says ({kind})"

@@ -46,11 +46,14 @@ class SolvedPoint(msgspec.Struct, frozen=True, kw_only=True):
         What varies, with its level here.
     forecast
         The answer.
+    simulate
+        A command that simulates it for a short time; empty if a study does.
     """
 
     name: str
     levels: dict[str, Value]
     forecast: Forecast
+    simulate: str = ""
 
 
 def unit_of(metric: str) -> str:
@@ -97,6 +100,7 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
         screen.item("Bounds", _bounds_words(limits, is_only=len(forecast.limits) == 1))
     for note in dict.fromkeys(note for limits in forecast.limits for note in limits.notes):
         screen.item("", note)
+    _offer([point], screen)
     own = {metric.rpartition(".")[0] for metric in forecast.values if metric.startswith("class.")}
     whole = {
         metric: value
@@ -134,6 +138,13 @@ def _render_reasons(points: Sequence[SolvedPoint], screen: Screen) -> None:
         screen.item("", f"and {count_noun(len(reasons) - len(shown), 'more reason')}")
 
 
+def _offer(points: Sequence[SolvedPoint], screen: Screen) -> None:
+    """Print the command that simulates a point without an estimate for a short time."""
+    told = [point for point in points if point.forecast.refused and point.simulate]
+    if told:
+        screen.item("Simulate", told[0].simulate)
+
+
 def theory_lines(forecast: Forecast) -> list[str]:
     """Return what formulas say as a few lines: the values, how they were found, the bounds."""
     told = [
@@ -141,7 +152,10 @@ def theory_lines(forecast: Forecast) -> list[str]:
         for metric in ("throughput", "response_s_mean")
         if metric in forecast.values
     ]
-    first = [", ".join(told)] if told else [forecast.overload or "No formula solves this model."]
+    nothing = "No formula solves this model."
+    if not told and forecast.refused:
+        nothing = f"No estimate: {_label(forecast).partition(': ')[2]}."
+    first = [", ".join(told)] if told else [forecast.overload or nothing]
     label = [_label(forecast)] if told else list(forecast.reasons[:1])
     is_only = len(forecast.limits) == 1
     return [*first, *label, *(_bounds_words(one, is_only=is_only) for one in forecast.limits)]
@@ -226,6 +240,7 @@ def _render_table(name: str, points: Sequence[SolvedPoint], screen: Screen) -> N
     for method in dict.fromkeys(filter(None, (point.forecast.method for point in points))):
         screen.item("Method", method)
     _render_reasons(points, screen)
+    _offer(points, screen)
     knees = {point.forecast.limits[0].knee for point in points if len(point.forecast.limits) == 1}
     if len(knees) == 1 and (knee := next(iter(knees))) is not None:
         screen.item("Knee", f"{format_given(knee, '1')} jobs")
@@ -247,6 +262,8 @@ def _busiest(values: Mapping[str, float]) -> str:
 def _short_label(found: Forecast) -> str:
     if found.overload:
         return "no steady state"
+    if found.refused:
+        return "refused"
     if not found.method:
         return "none"
     return "exact" if found.is_exact else "approximate"

@@ -10,6 +10,7 @@ from headroom.solvers import Solution, SolverError, solve
 from headroom.solvers.approximate.levels import Factor, Level, several_servers
 from headroom.solvers.evidence import pool_models
 from headroom.solvers.exact.formulas import mg1_wait_s, mmc_wait_s
+from headroom.solvers.solve import estimate
 
 
 def held(rate: float, tokens: int, *, service: float = 1.0, servers: int = 1) -> Model:
@@ -131,7 +132,7 @@ def test_thousands_of_users_before_a_pool_stay_within_the_bounds() -> None:
 )
 def test_pools_are_close_to_simulation(name: str, model: Model, tolerance: float) -> None:
     """One run of 200,000 completions; the tolerance is what the method is known to miss."""
-    solution = solve(model)
+    solution = estimate(model)
     assert not solution.is_exact, name
     assert solution.reasons
     run = simulate(model, seed=5, completions=200_000)
@@ -158,7 +159,7 @@ def test_a_station_that_closed_classes_fill_inside_a_pool_does_not_hide_open_one
             program.use(disk, exponential(1))
     model.closed_class("busy", model.programs["busy"], population=15, think=exponential(2))
     model.open_class("rare", model.programs["rare"], interarrival=exponential(45))
-    found = {class_.name: class_ for class_ in solve(model).classes}
+    found = {class_.name: class_ for class_ in estimate(model).classes}
     assert 5 < found["rare"].response_s < 20
     assert found["busy"].throughput_per_s == pytest.approx(1 - 1 / 45, rel=1e-3)
 
@@ -191,7 +192,7 @@ def pooled_models(draw: st.DrawFn) -> Model:
 def test_answers_for_pools_obey_the_laws(model: Model) -> None:
     """Bounds, Little's law, and no more work than there are servers and tokens."""
     try:
-        solution = solve(model)
+        solution = estimate(model)
     except SolverError as error:
         assert "no steady state" in error.message  # noqa: PT017 - what else may be
         return

@@ -146,10 +146,7 @@ def _lowest(network: Network, one: JobClass) -> float:
 
 def _always_works(network: Network, station: Centre) -> bool:
     """Return whether a station works on, at its slowest, while a job is there."""
-    return all(
-        "different speeds" in structure_reason
-        for structure_reason in structure_reasons(network, station)
-    )
+    return all(reason.kind == "speeds" for reason in structure_reasons(network, station))
 
 
 def _slowness(station: Centre) -> float:

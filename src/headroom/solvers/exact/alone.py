@@ -11,6 +11,7 @@ import math
 from headroom.solvers.approximate.unequal import are_told_apart
 from headroom.solvers.exact.product_form import feeders, law_reasons, structure_reasons
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Network
+from headroom.solvers.reasons import Reason
 from headroom.solvers.walk import OUTSIDE
 
 
@@ -35,11 +36,12 @@ def exact_formula(network: Network) -> str:
     return ""
 
 
-def _formula(network: Network, row: int, structure: list[str], laws: list[str]) -> str:
+def _formula(network: Network, row: int, structure: list[Reason], laws: list[Reason]) -> str:
     station = network.stations[row]
     if structure:
         is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
-        has_one_law = not laws and len(network.queues) == 1
+        is_once = bool((network.visits[row] == 1).all())
+        has_one_law = not laws and len(network.queues) == 1 and is_once
         if (
             station.work_rates
             and are_told_apart(station.speeds)
@@ -48,7 +50,7 @@ def _formula(network: Network, row: int, structure: list[str], laws: list[str]) 
         ):
             return "M/M/c with servers of different speed"
         return "M/M/c/K" if is_loss and has_one_law and station.discipline in INDIFFERENT else ""
-    only_priority = all("different priority" in law for law in laws)
+    only_priority = all(law.kind == "priority" for law in laws)
     if station.discipline in PRIORITY and station.servers == 1:
         is_preemptive = station.discipline == "priority_preempt"
         return "M/G/1 with preemptive priorities" if is_preemptive else "Cobham's formula"

@@ -12,7 +12,16 @@ import math
 from collections.abc import Iterator
 
 from headroom.simulation.language.stations import BY_POSITION
+from headroom.solvers.kinds import (
+    arrival_kind,
+    carried_reasons,
+    fork_reasons,
+    law_kind,
+    means_kind,
+    pool_reasons,
+)
 from headroom.solvers.network import INDIFFERENT, PRIORITY, Centre, JobClass, Network
+from headroom.solvers.reasons import Reason
 
 SAME = 1e-9
 """Relative difference up to which two means are one."""
@@ -20,7 +29,7 @@ SHOWN = 3
 """Lines shown for one reason; the rest is counted."""
 
 
-def reasons_against(network: Network) -> list[str]:
+def reasons_against(network: Network) -> list[Reason]:
     """Return why the network is not product form; nothing where it is."""
     found = list(network.reasons)
     for row, station in enumerate(network.stations):
@@ -29,36 +38,36 @@ def reasons_against(network: Network) -> list[str]:
             found += law_reasons(network, row)
     for class_ in network.classes:
         if class_.arrivals.reason:
-            found.append(f"class {class_.name!r}: {class_.arrivals.reason}")
-    for pool in network.pools:
-        line = next(
-            class_.holds[pool].location for class_ in network.classes if pool in class_.holds
-        )
-        found.append(f"{line}: jobs hold and wait for tokens of pool {pool!r}")
-    return found
+            text = f"class {class_.name!r}: {class_.arrivals.reason}"
+            found.append(Reason(arrival_kind(class_.arrivals), text))
+    return [*found, *carried_reasons(network), *pool_reasons(network), *fork_reasons(network)]
 
 
-def structure_reasons(network: Network, station: Centre) -> list[str]:
+def structure_reasons(network: Network, station: Centre) -> list[Reason]:
     """Return the properties of a station itself that violate product form."""
     closed_jobs = math.fsum(class_.population for class_ in network.classes)
     most = math.inf if any(class_.is_open for class_ in network.classes) else closed_jobs
     where = f"station {station.name!r}"
     found = []
     if station.limit is not None and station.limit < most:
-        found.append(f"{where}: at most {station.limit} jobs share the servers, the rest waits")
+        what = f"{where}: at most {station.limit} jobs share the servers, the rest waits"
+        found.append(Reason("limit", what))
     if station.places < most:
-        what = "turned away" if station.rejects else "held up (blocking)"
-        found.append(f"{where}: has {station.places:g} places; who comes when it is full is {what}")
+        kind, what = (
+            ("loss", "turned away") if station.rejects else ("blocking", "held up (blocking)")
+        )
+        what = f"{where}: has {station.places:g} places; who comes when it is full is {what}"
+        found.append(Reason(kind, what))
     if len(set(station.speeds)) > 1:
-        found.append(f"{where}: servers of different speeds")
-    if station.batch:
-        found.append(f"{where}: serves several jobs at once")
-    if station.breaks:
-        found.append(f"{where}: servers break down")
+        found.append(Reason("speeds", f"{where}: servers of different speeds"))
+    if station.batch > 1:
+        found.append(Reason("batch", f"{where}: serves several jobs at once"))
+    if station.availability < 1:
+        found.append(Reason("breakdown", f"{where}: servers break down"))
     return found
 
 
-def law_reasons(network: Network, row: int) -> list[str]:
+def law_reasons(network: Network, row: int) -> list[Reason]:
     """Return the violations of product form by service times and priorities at a station."""
     station = network.stations[row]
     uses = [
@@ -67,29 +76,35 @@ def law_reasons(network: Network, row: int) -> list[str]:
         for use in class_.uses
         if use.station == station.name
     ]
-    found: list[str] = []
+    found: list[Reason] = []
     if not uses:
         return found
     if station.discipline in PRIORITY and len({one.priority for one, _ in uses}) > 1:
-        found.append(f"station {station.name!r}: classes of different priority")
-    if station.discipline in BY_POSITION:
         found.append(
-            f"station {station.name!r}: serves by the position of jobs ({station.discipline})"
+            Reason(
+                "closed priority" if network.closed else "priority",
+                f"station {station.name!r}: classes of different priority",
+            )
         )
+    if station.discipline in BY_POSITION:
+        what = f"station {station.name!r}: serves by the position of jobs ({station.discipline})"
+        found.append(Reason("position", what))
     if station.discipline not in INDIFFERENT | PRIORITY or station.is_delay:
         return found
     not_exponential = [use.location for _, use in uses if not use.service.is_exponential]
     if not_exponential:
-        found.append(
+        what = (
             f"{_places(not_exponential)}: service at {station.name!r} "
             f"({station.discipline}) is not exponential"
         )
+        found.append(Reason(law_kind(network, row), what))
     means = [use.service.mean for _, use in uses]
     if max(means) - min(means) > SAME * max(means):
-        found.append(
+        what = (
             f"{_places([use.location for _, use in uses])}: mean service times at "
             f"{station.name!r} ({station.discipline}) differ by class or visit"
         )
+        found.append(Reason(means_kind(network, means), what))
     return found
 
 
