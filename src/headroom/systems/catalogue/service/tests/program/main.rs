@@ -186,7 +186,7 @@ fn a_password_is_set_and_needed_and_leaves_no_memory_behind() {
         [("secret", "0 "), ("guess", "5 ")]
             .repeat(5)
             .into_iter()
-            .for_each(log_in)
+            .for_each(log_in);
     };
     std::thread::scope(|scope| (0..20).for_each(|_| drop(scope.spawn(ten))));
     if let (Some(before), Some(after)) = (before, resident_mib(&server)) {
