@@ -297,7 +297,7 @@ async fn update(client: &mut Client, path: &str, changed: &Entry) -> Answer<Ende
     let values: Vec<_> = values
         .map(|(name, text)| (&**name, text.as_deref()))
         .collect();
-    let pattern = Pattern::parse(&escaped(&changed.name))?;
+    let pattern = Pattern::exact(&changed.name);
     entries::set(client, &path, &pattern, &values).await
 }
 

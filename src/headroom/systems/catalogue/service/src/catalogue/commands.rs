@@ -213,7 +213,7 @@ async fn run(
 ) -> Answer<Ended> {
     match name.split('_').next().unwrap_or(name) {
         "user" | "sudo" | "whoami" | "grp" => run_people(client, name, words, reply).await,
-        "sequence" | "constraint" | "index" | "site" | "replica" | "acl" => {
+        "sequence" | "constraint" | "index" | "site" | "replica" | "acl" | "restore" => {
             run_extra(client, name, words, reply).await
         }
         "transaction" | "commit" | "abort" | "upload" | "put" => {
@@ -353,10 +353,14 @@ async fn run_extra(
         "index_remove" => schema::index(client, one, &words[1], false).await,
         "acl_add" => {
             let change = Change::Group(words[1].clone(), Some(Rights::parse(&words[2])?));
-            grants::change(client, one, &change).await
+            grants::change_one(client, one, &change).await
         }
-        "acl_remove" => grants::change(client, one, &Change::Group(words[1].clone(), None)).await,
+        "acl_remove" => {
+            grants::change_one(client, one, &Change::Group(words[1].clone(), None)).await
+        }
         "acl_show" => grants::acl_show(client, one, reply).await,
+        "restore_directory" => grants::restore_directory(client, one, &words[1..]).await,
+        "restore_entry" => grants::change_entry(client, one, &grants::all(&words[1..])?).await,
         "site_add" => sites::site_add(client, one, &words[1]).await,
         "site_remove" => sites::site_remove(client, one).await,
         "site_list" => sites::site_list(client, reply).await,

@@ -1,4 +1,5 @@
-//! `dump`: the commands that make a directory and all below it again.
+//! `dump`: the commands that make a directory and all below it again. In none of them is the name of a
+//! directory or an entry a pattern, as people choose names.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use super::directory::Directory;
 use super::guard::{Guard, Use};
 use super::layout::{Layout, Named, Rule};
 use super::path::Path;
-use super::rights::Rights;
+use super::rights::{Acl, Rights};
 use super::{shown, text};
 use crate::language::words::quoted;
 use crate::refusal::{Answer, Code, Refusal};
@@ -103,11 +104,13 @@ fn rules_of(directory: &Directory) -> Vec<String> {
             }
         });
     }
-    for (group, rights) in &directory.acl.0 {
-        lines.push(format!("acl_add {path} {group} {rights}"));
-    }
-    lines.push(format!("chmod {path} {}", directory.mode));
-    lines.push(format!("chown {path} {}", directory.owner));
+    let Directory {
+        owner, mode, acl, ..
+    } = directory;
+    lines.push(format!(
+        "restore_directory {path} {}",
+        rights(owner, *mode, acl)
+    ));
     lines
 }
 
@@ -188,31 +191,35 @@ fn entry(directory: &Directory, row: &[Value]) -> Vec<String> {
     }
     let mut lines = vec![line];
     if directory.layout.has_owners {
-        let acl = super::rights::Acl::of_searchable(&shown(&row[3]));
-        for (group, rights) in &acl.0 {
-            lines.push(format!("acl_add {path} {group} {rights}"));
-        }
+        let acl = Acl::of_searchable(&shown(&row[3]));
         if let Value::Integer(mode) = row[2] {
             let mode = Rights::of_number(mode);
-            if mode != Rights::ALL {
-                lines.push(format!("chmod {path} {mode}"));
-            }
+            let rights = rights(&shown(&row[1]), mode, &acl);
+            lines.push(format!("restore_entry {path} {rights}"));
         }
-        lines.push(format!("chown {path} {}", shown(&row[1])));
     }
     lines
+}
+
+/// Return owner, mode and groups with their rights: none of these names needs quotes.
+fn rights(owner: &str, mode: Rights, acl: &Acl) -> String {
+    let groups = acl
+        .0
+        .iter()
+        .map(|(group, rights)| format!(" {group} {rights}"));
+    format!("{owner} {mode}{}", groups.collect::<String>())
 }
 
 async fn children(client: &mut Client, directory: &Directory) -> Answer<Vec<Path>> {
     let mut found = Vec::new();
     for shard in client.shards_below(&directory.path) {
         let mut query = Sql::new("SELECT path FROM directory WHERE parent = ");
-        query
-            .bind(text(directory.path.text()))
-            .text(" ORDER BY path DESC");
+        query.bind(text(directory.path.text()));
         for row in client.query(shard, query).await?.rows {
             found.push(Path::root().resolve(&shown(&row[0]))?);
         }
     }
+    // The first is taken from the end; the order must not depend on which database has which.
+    found.sort_unstable_by(|one: &Path, other| other.cmp(one));
     Ok(found)
 }

@@ -187,14 +187,18 @@ pub(super) async fn add(
 /// Remove entries.
 pub(super) async fn rm(client: &mut Client, pattern: &str) -> Answer<Ended> {
     let (path, last) = split_last(&client.here, pattern)?;
-    let pattern = Pattern::parse(last)?;
-    let scope = Scope::of(client, &path, true, &[]).await?;
+    remove(client, &path, &Pattern::parse(last)?).await
+}
+
+/// Remove the entries of a directory whose names fit.
+pub(super) async fn remove(client: &mut Client, path: &Path, pattern: &Pattern) -> Answer<Ended> {
+    let scope = Scope::of(client, path, true, &[]).await?;
     let sql = delete(&scope);
     change(
         client,
         &scope,
         sql,
-        Some(&pattern),
+        Some(pattern),
         None,
         false,
         Touched::Removed,
@@ -396,7 +400,8 @@ impl Client {
         Err(Refusal::new(Code::NotFound, message))
     }
 
-    async fn entry(&mut self, directory: &Directory, name: &str) -> Answer<bool> {
+    /// Return whether a directory has an entry of this name.
+    pub(super) async fn entry(&mut self, directory: &Directory, name: &str) -> Answer<bool> {
         let query = directory.entry("SELECT 1", name);
         let shard = self.catalogue.shard(&directory.path);
         Ok(self.query(shard, query).await?.is_something())

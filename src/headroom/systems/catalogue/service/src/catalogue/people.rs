@@ -58,7 +58,8 @@ fn no_group(name: &str) -> Refusal {
     Refusal::new(Code::NoSuchName, message)
 }
 
-fn check_name(name: &str) -> Answer<()> {
+/// Refuse a name that neither a user nor a group without its owner may have.
+pub(super) fn check_name(name: &str) -> Answer<()> {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     if begins && name.len() <= NAME_LETTERS && name.chars().all(is_letter) {

@@ -6,6 +6,7 @@ use super::guard::{Guard, Use};
 use super::path::split_last;
 use super::rights::Rights;
 use super::{shown, text};
+use crate::language::pattern::Pattern;
 use crate::refusal::{Answer, Code, Refusal};
 use crate::store::sql::Sql;
 use crate::store::{Expect, Step};
@@ -132,7 +133,8 @@ pub(super) async fn unregister(client: &mut Client, words: &[String]) -> Answer<
     })
     .await?;
     if ended == Ended::Done && is_last {
-        return super::entries::rm(client, path).await;
+        let (path, name) = split_last(&client.here, path)?;
+        return super::entries::remove(client, &path, &Pattern::exact(name)).await;
     }
     Ok(ended)
 }

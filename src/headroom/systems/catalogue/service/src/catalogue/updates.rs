@@ -2,7 +2,7 @@
 
 use super::client::{Client, Ended};
 use super::constraints::Touched;
-use super::entries::{change, conditions, escaped, pairs, refuse_file, update};
+use super::entries::{change, conditions, pairs, refuse_file, update};
 use super::guard::Use;
 use super::path::split_last;
 use super::scope::Scope;
@@ -88,7 +88,7 @@ async fn update_one(client: &mut Client, update: &Update) -> Answer<One> {
         let is_current = client.is_current(shard, &scope.guard()).await?;
         return Ok(if is_current { One::Nothing } else { One::Stale });
     };
-    let only = Pattern::parse(&escaped(&name))?;
+    let only = Pattern::exact(&name);
     let ended = change(
         client,
         scope,

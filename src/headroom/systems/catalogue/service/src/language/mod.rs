@@ -5,7 +5,7 @@
 //! attributes get their meaning from the caller, who has checked the rights.
 
 #[cfg(test)]
-mod chance;
+pub(crate) mod chance;
 pub mod compile;
 pub mod expression;
 mod lexer;

@@ -57,6 +57,13 @@ impl Pattern {
         Self::read(text, '%', '_')
     }
 
+    /// Return the pattern that this text alone matches.
+    pub fn exact(text: &str) -> Self {
+        Self {
+            parts: text.chars().map(Part::Character).collect(),
+        }
+    }
+
     /// Return the only text that matches; None if others do.
     pub fn literal(&self) -> Option<String> {
         let prefix = self.prefix();

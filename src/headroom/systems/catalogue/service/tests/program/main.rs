@@ -150,8 +150,17 @@ fn an_open_transaction_may_end_before_the_server_stops() {
     assert_eq!(server.client().run("find /d").unwrap(), "0 1\na\n");
 }
 
+/// Return the resident memory of a server (MiB), where the system tells it.
+fn resident_mib(server: &Server) -> Option<usize> {
+    let status = format!("/proc/{}/status", server.process.id());
+    let status = std::fs::read_to_string(status).ok()?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    Some(kib?.trim_end_matches("kB").trim().parse::<usize>().unwrap() / 1024)
+}
+
+/// The C library kept the memory of hashes for each thread that had computed one, hundreds of MiB.
 #[test]
-fn a_password_is_set_and_needed() {
+fn a_password_is_set_and_needed_and_leaves_no_memory_behind() {
     let folder = tempfile::tempdir().unwrap();
     let config = configure(folder.path(), &[sqlite(folder.path())]);
     let mut setting = program(&["set-password", "--config", config.to_str().unwrap(), "root"])
@@ -166,10 +175,23 @@ fn a_password_is_set_and_needed() {
         .unwrap();
     assert!(setting.wait().unwrap().success());
     let server = Server::start(&config);
-    let mut client = Client::connect(&server.address, "0 root\n5 secret\n").unwrap();
-    assert_eq!(client.run("whoami").unwrap(), "0 1\nroot\n");
-    let mut client = Client::connect(&server.address, "0 root\n5 guess\n").unwrap();
-    assert!(client.run("whoami").unwrap().starts_with("5 "));
+    assert_eq!(server.client().run("whoami").unwrap(), "0 1\nroot\n");
+    let before = resident_mib(&server);
+    let log_in = |(password, code)| {
+        let login = format!("0 root\n5 {password}\n");
+        let mut client = Client::connect(&server.address, &login).unwrap();
+        assert!(client.run("whoami").unwrap().starts_with(code));
+    };
+    let ten = || {
+        [("secret", "0 "), ("guess", "5 ")]
+            .repeat(5)
+            .into_iter()
+            .for_each(log_in);
+    };
+    std::thread::scope(|scope| (0..20).for_each(|_| drop(scope.spawn(ten))));
+    if let (Some(before), Some(after)) = (before, resident_mib(&server)) {
+        assert!(after < before + 60, "{before} MiB, then {after} MiB");
+    }
 }
 
 #[test]

@@ -271,6 +271,12 @@ async fn replicas_belong_to_entries() {
         .await;
         root.does(&["rm /d/a", "addentry /d/a"]).await;
         root.hears(&[("replica_list /d/a", "0 1 | /d/a")]).await;
+        root.does(&[
+            "replica_register -c /d/* kisti",
+            "replica_unregister -d /d/*",
+        ])
+        .await;
+        root.hears(&[("find /d", "0 1 | a")]).await;
         root.does(&["site_remove kisti"]).await;
     }
 }

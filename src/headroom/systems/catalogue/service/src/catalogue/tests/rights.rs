@@ -59,6 +59,45 @@ async fn a_user_needs_rights() {
 }
 
 #[tokio::test]
+async fn only_root_restores_what_belongs_to_others() {
+    for world in worlds().await {
+        let mut root = world.person(0, "root").await;
+        root.does(&[
+            "user_create ann",
+            "createdir /d acls",
+            "addentry /d/b",
+            "restore_directory /d ann rwx ann:g r",
+        ])
+        .await;
+        root.is_refused(&[
+            ("restore_entry /d/b 'a;r=b' rwx", 3),
+            ("restore_entry /d/b ann rwx 'x;w=y' r", 3),
+            ("restore_entry /d/b ann rwx ann:g", 3),
+        ])
+        .await;
+        let mut ann = world.person(0, "ann").await;
+        ann.does(&["addentry /d/a", "restore_entry /d/a ann r root:g rx"])
+            .await;
+        ann.is_refused(&[
+            ("restore_entry /d/a root r", 4),
+            ("restore_entry /d/b ann rwx", 4),
+            ("restore_entry /d/c ann rwx", 1),
+            ("restore_directory /d root rwx", 4),
+            ("restore_directory / ann rwx", 4),
+        ])
+        .await;
+        root.hears(&[
+            (
+                "stat /d/*",
+                "0 4 | a | entry | ann | r-- | b | entry | root | rwx",
+            ),
+            ("acl_show /d/a", "0 1 | root:g r-x"),
+        ])
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn entries_with_owners_hide_from_others() {
     for world in worlds().await {
         let mut root = world.person(0, "root").await;
