@@ -1,8 +1,8 @@
 """Run the benchmarks: `python -m benches.run [PART ...] [--long]`, or `make bench PART=...`.
 
 Every module of this folder that has a function ``cases() -> list[Case]`` is a part. Each part
-prints its table and writes `benches/results/<part>.json`. The parts `cluster`, `coverage`,
-`comparisons`, `gate`, `known_answers`, `methods`, `predictions`, `records_advisor` and
+prints its table and writes `benches/results/<part>.json`. The parts `answers`, `cluster`,
+`coverage`, `comparisons`, `gate`, `known_answers`, `methods`, `predictions`, `records_advisor` and
 `terminating` are run separately because they have no peer. `--long` adds the ``long_cases()`` of
 the parts that define them; a part's ``shown(rows) -> str`` replaces the plain table.
 """
@@ -17,7 +17,7 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "cluster", "comparisons", "coverage", "gate", "known_answers", "methods", "predictions",
+    "answers", "cluster", "comparisons", "coverage", "gate", "known_answers", "methods", "predictions",
     "records_advisor", "terminating",
 }  # fmt: skip
 

@@ -1,0 +1,74 @@
+"""Hold the sentences of generated studies against exact solutions: `python -m benches.answers`.
+
+`--seed 1 --sentences 300` draws studies until so many sentences are judged, prints each wrong one
+with its study, then a table by kind. `--only 1:17 --keep FOLDER` judges study 17 of seed 1 and
+keeps its files.
+"""
+
+import argparse
+import os
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from typer.testing import CliRunner
+
+from benches.answers.judge import FAULTS, Judge
+from benches.answers.kinds import drawn
+from benches.answers.studies import Study
+from headroom.cli.app import app
+from headroom.errors import ExitCode
+from headroom.gate.stored import read_stored
+
+WIDTH = "250"
+"""Columns of the printed screen, so that few sentences wrap."""
+
+
+def judged(study: Study, folder: Path) -> Judge:
+    """Run a study in a folder as `headroom run` does, and judge what it says."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in study.files().items():
+        (folder / name).write_text(text, encoding="utf-8")
+    os.environ["COLUMNS"] = WIDTH
+    ran = CliRunner().invoke(app, ["run", str(folder), "--jobs", "1"])
+    if ran.exit_code not in {ExitCode.DONE, ExitCode.POINTS_FAILED}:
+        raise RuntimeError(f"{study.name} ended with {ran.exit_code}: {ran.output[-2000:]}")
+    result = read_stored(folder, label=study.name, quick=False).result
+    judge = Judge(study, result, ran.stdout)
+    judge.judge()
+    return judge
+
+
+def main(arguments: list[str]) -> int:
+    """Judge studies, print each fault and a table; return 1 if there are any."""
+    parser = argparse.ArgumentParser(prog="benches.answers", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--only", metavar="SEED:N")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    seed, first = map(int, options.only.split(":")) if options.only else (options.seed, 0)
+    judges: list[Judge] = []
+    with TemporaryDirectory() as temporary:
+        while not judges or (
+            not options.only and sum(len(x.sentences) for x in judges) < options.sentences
+        ):
+            study = drawn(seed, first + len(judges))
+            judges.append(judged(study, (options.keep or Path(temporary)) / study.name))
+            for kind, text, faults in judges[-1].sentences:
+                if faults or options.only:
+                    print(f"{study.name}, {kind}: {text}", *faults, sep="\n    ", flush=True)
+    sentences = [one for judge in judges for one in judge.sentences]
+    print(f"\n{len(judges)} studies{'':<16} {'right':>6} {'wrong':>6}")
+    for kind in sorted({kind for kind, _, _ in sentences}):
+        wrong = [bool(faults) for own, _, faults in sentences if own == kind]
+        print(f"{kind:<26} {wrong.count(False):>6} {wrong.count(True):>6}")
+    faults = Counter(one.partition(":")[0] for _, _, own in sentences for one in set(own))
+    wrong = [bool(own) for _, _, own in sentences]
+    print(f"{'all':<26} {wrong.count(False):>6} {wrong.count(True):>6}")
+    print(", ".join(f"wrong {kind}: {faults[kind]}" for kind in FAULTS))
+    held = [one for judge in judges for one in judge.held]
+    missed = [what for what, is_held in held if not is_held]
+    print(f"{1 - len(missed) / len(held):.1%} of {len(held)} intervals hold the exact value")
+    print(*missed if options.only else (), sep="\n")
+    return int(any(wrong))

@@ -1,0 +1,129 @@
+"""Studies as files for Headroom and as networks with an exact solution.
+
+Numbers of a model are expressions of its parameters, times in ms. They are written into `model.py`
+as they are, and evaluated here for the exact solution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benches.answers.exact import Load, Network, Station, solve
+from headroom.experiment.study.toml_text import toml_text
+
+Level = float | str
+_HEAD = """from typing import Annotated
+from headroom.simulation import Model, exponential
+from headroom.systems.model import parameter
+
+def build({}) -> Model:
+    m = Model("m", time_unit="ms")
+"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Study:
+    """A study; a load has a route and either `interarrival` or `users` and `think`."""
+
+    kind: str
+    parameters: dict[str, Level]
+    stations: dict[str, dict[str, Any]]
+    loads: dict[str, dict[str, Any]]
+    factors: dict[str, list[Any]] = field(default_factory=dict)
+    limits: list[dict[str, Any]] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+    responses: list[str] = field(default_factory=lambda: ["response_s_mean", "throughput"])
+    compared: str = ""
+    is_zipped: bool = False
+    completions: int = 10_000
+    seed: int = 1
+    name: str = ""
+
+    def exact(self, levels: Mapping[str, Level], change: str = "") -> dict[str, float]:
+        """Return the exact metrics at levels of the factors, after a change as in `also`."""
+        return solve(self.network(levels, change))
+
+    def network(self, levels: Mapping[str, Level], change: str = "") -> Network:
+        """Return the network there."""
+        changes = dict(one.split("=") for one in change.split("; ") if one)
+        values = {**self.parameters, **levels}
+        values |= {n: _changed(values[n], text) for n, text in changes.items() if "." not in n}
+
+        def number(text: object, key: str = "") -> float:
+            own = eval(str(text), {}, dict(values))  # noqa: S307 - written in this package
+            return float(_changed(own, changes[key]) if key in changes else own)
+
+        stations = {
+            name: Station(
+                servers=round(number(own.get("servers", 1), f"station.{name}.servers")),
+                service=number(own["service"]) / 1e3 / number(1, f"station.{name}.speed"),
+                places=own.get("buffer"),
+                is_priority="discipline" in own,
+            )
+            for name, own in self.stations.items()
+        }
+        loads = {
+            name: Load(
+                route=own["route"],
+                rate=1e3 / number(own["interarrival"]) if "interarrival" in own else 0.0,
+                users=round(number(own.get("users", 0))),
+                think=number(own.get("think", 0)) / 1e3,
+                priority=own.get("priority", 0),
+            )
+            for name, own in self.loads.items()
+        }
+        return Network(stations=stations, loads=loads)
+
+    def files(self) -> dict[str, str]:
+        """Return `study.toml` and `model.py`."""
+        experiment = {
+            "name": "load",
+            "system": {"name": "model", "file": "model.py", "completions": self.completions},
+            **({"zipped": [self.factors]} if self.is_zipped else {"factors": self.factors}),
+            "replications": {"count": 5},
+            "responses": self.responses,
+            "what_if": {"parts": "limits" if self.also else "none", "also": self.also},
+            "compare": {"factor": self.compared, "base": self.factors.get(self.compared, [0])[0]},
+            "limit": self.limits,
+        }
+        left_out = {
+            key for key, of in (("compare", self.compared), ("limit", self.limits)) if not of
+        }
+        experiment = {key: value for key, value in experiment.items() if key not in left_out}
+        content = {"schema": 1, "name": self.name, "title": f"{self.kind}?", "seed": self.seed,
+                   "experiment": [experiment]}  # fmt: skip
+        return {"study.toml": toml_text(content), "model.py": self._model()}
+
+    def _model(self) -> str:
+        lines = []
+        for name, own in self.stations.items():
+            options = [f", {key}={value if key == 'servers' else repr(value)}"
+                       for key, value in own.items() if key != "service"]  # fmt: skip
+            lines.append(f"{name} = m.station({name!r}{''.join(options)})")
+        for name, own in self.loads.items():
+            lines.append(f"p = m.program({name!r})")
+            lines += [f"p.use({place}, exponential({self.stations[place]['service']}))"
+                      for place in own["route"]]  # fmt: skip
+            if "users" in own:
+                options = [f"population={own['users']}, think=exponential({own['think']})"]
+            else:
+                options = [f"interarrival=exponential({own['interarrival']})",
+                           f"priority={own.get('priority', 0)}"]  # fmt: skip
+            kind = "closed" if "users" in own else "open"
+            lines.append(f"m.{kind}_class({name!r}, p, {', '.join(options)})")
+        body = "".join(f"    {line}\n" for line in [*lines, "return m"])
+        return _HEAD.format(", ".join(map(self._argument, self.parameters))) + body
+
+    def _argument(self, name: str) -> str:
+        value = self.parameters[name]
+        low = ", low=1" if isinstance(value, int) else ""
+        more = f", choices={tuple(self.factors[name])!r}" if isinstance(value, str) else low
+        unit = "" if isinstance(value, str) else "1/s" if name == "rate" else "1"
+        declared = f'parameter(unit="{unit}", source="assumed"{more})'
+        return f"{name}: Annotated[{type(value).__name__}, {declared}] = {value!r}"
+
+
+def _changed(value: Any, change: str) -> Any:  # noqa: ANN401 - a number or a word
+    if isinstance(value, str):
+        return change
+    return value * float(change[1:]) if change[0] == "x" else float(change)
