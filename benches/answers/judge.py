@@ -1,13 +1,12 @@
 """Is each sentence of an answer true? Statement, words and table beside exact values.
 
-A sentence is wrong by its direction, level, part, change or number, or contradicts its own table.
-Words that nothing here understands are wrong too, so that no sentence escapes. Whether intervals
-hold the exact values is counted apart.
+A sentence is wrong by its direction, level, part, change or number, contradicts its own table, or
+is beside the question. Words that nothing here understands are wrong too, so that none escapes.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benches.answers.studies import Level, Study
@@ -16,11 +15,14 @@ from headroom.analysis.results import PointResult, StudyResult, WhatIfResult
 from headroom.report.sentences.answer.answer import answer_words
 from headroom.report.sentences.what_if import effects_clause
 
-FAULTS = ("direction", "level", "part", "change", "number", "own table", "words")
+FAULTS = ("direction", "level", "part", "change", "number", "own table", "beside", "words")
 BUSY, NEAR, ALIKE, TIE, CHANCE = 0.9, 0.03, 1.05, 0.01, 1e-3
 """Utilization from which a part limits; distance from it at which both answers are right; gain that
 may be called none; difference of equally busy parts; difference that no direction shows."""
-_NUMBER = r"(-?\d[\d,]*(?:\.\d+)?)"
+_N = r"(-?\d[\d,]*(?:\.\d+)?)"
+_UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "%": 0.01}
+Faults = Iterator[str]
+Levels = Mapping[str, Level]
 
 
 class Judge:
@@ -28,9 +30,9 @@ class Judge:
 
     def __init__(self, study: Study, result: StudyResult, printed: str) -> None:
         self.study, self.result, self.printed = study, result, printed
-        self.points = result.experiments[0].points
-        self.factor = next(n for n, v in study.factors.items() if not isinstance(v[0], str))
-        self.where: dict[str, Level] = {}
+        self.exact, self.points = study.exact, result.experiments[0].points
+        self.factor = next(name for name in study.factors if name != "design")
+        self.where: Levels = {}
         self.sentences: list[tuple[str, str, list[str]]] = []
         """Kind, text, and faults as ``"kind: reason"``."""
         self.held: list[tuple[str, bool]] = []
@@ -50,20 +52,20 @@ class Judge:
         self.where = {}
         self._rules()
         for point in self.points:
-            exact = self.study.exact(point.levels)
+            exact = self.exact(point.levels)
             for metric in point.estimates.keys() & exact.keys() & {*self.study.responses}:
                 self._hold(f"{metric} at {point.levels}", exact[metric], point.estimates[metric])
-            own = [self._what_if(point, one) for one in point.what_ifs]
-            if any(text for text, _ in own):
-                text = "; ".join(text for text, _ in own if text)
-                self.sentences.append(("what-ifs", text, [x for _, faults in own for x in faults]))
+            effects = [found for one in point.what_ifs if (found := self._what_if(point, one))]
+            faults = [fault for _, faults in effects for fault in faults]
+            if effects:
+                self.sentences.append(("what-ifs", "; ".join(text for text, _ in effects), faults))
 
     def _sentence(self, place: str, statement: Any, text: str) -> None:  # noqa: ANN401
-        self.where = dict(getattr(statement, "where", {}))
-        kind = type(statement).__name__
+        self.where, kind = dict(getattr(statement, "where", {})), type(statement).__name__
         text = " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
-        check: Callable[[Any, str], Iterator[str]] = getattr(self, f"_{kind.lower()}", _unknown)
-        faults = list(check(statement, text))
+        faults = list(getattr(self, f"_{kind.lower()}", _unknown)(statement, text))
+        if place == "headline" and self.study.limits and kind not in {"Target", "Undecided"}:
+            faults.append("beside: the limit of the study is not answered")
         if place != "card" and text not in " ".join(self.printed.split()):
             faults.append("own table: the sentence is not printed as it is kept")
         self.sentences.append((f"{place} {kind}", text, faults))
@@ -73,102 +75,90 @@ class Judge:
         own = [p for p in self.points if p.levels.items() >= self.where.items()]
         return sorted(own, key=lambda point: float(point.levels[self.factor]))
 
-    def levels(self, level: Any) -> dict[str, Level]:  # noqa: ANN401 - a number
+    def levels(self, level: Any) -> Levels:  # noqa: ANN401 - a number
         """Return a level of the factor, which need not have been run, with what goes with it."""
-        own = [dict(p.levels) for p in self.rows() if p.levels[self.factor] == level]
+        own = [p.levels for p in self.rows() if p.levels[self.factor] == level]
         return own[0] if own else {**self.where, self.factor: float(level)}
 
-    def keeps(self, levels: Mapping[str, Level], change: str = "", by: float = 1.0) -> bool:
+    def keeps(self, levels: Levels, change: str = "", by: float = 1.0) -> bool:
         """Return whether all limits are kept at levels after a change, `by` a factor."""
-        values = self.study.exact(levels, change)
-        return all(
-            values[one["metric"]] * by <= one["at_most"] if "at_most" in one
-            else values[one["metric"]] >= one["at_least"] * by
-            for one in self.study.limits
-        )  # fmt: skip
+        values = self.exact(levels, change)
+        return all(values[one["metric"]] * by <= one["at_most"] if "at_most" in one else
+                   values[one["metric"]] >= one["at_least"] * by
+                   for one in self.study.limits)  # fmt: skip
 
-    def busy(self, levels: Mapping[str, Level]) -> dict[str, float]:
+    def busy(self, levels: Levels) -> dict[str, float]:
         """Return the utilization of each part, above one where it is offered more."""
-        network = self.study.network(levels)
-        if any(s.places is not None for s in network.stations.values()) or any(
-            load.users for load in network.loads.values()
-        ):
-            found = self.study.exact(levels)
-            return {name: found[f"station.{name}.utilization"] for name in network.stations}
-        return {name: network.offered(name) for name in network.stations}
+        network, exact = self.study.network(levels), self.exact(levels)
+        is_open = not any(x.users for x in network.loads.values()) and all(
+            station.places is None for station in network.stations.values()
+        )
+        return {name: network.offered(name) if is_open else exact[f"station.{name}.utilization"]
+                for name in network.stations}  # fmt: skip
 
     def _hold(self, what: str, exact: float, found: Any) -> None:  # noqa: ANN401
-        """Note whether an interval holds an exact value."""
+        """Note whether an interval holds an exact value, if both are there."""
         if found is not None and None not in (found.low, found.high) and math.isfinite(exact):
-            self.held.append((what, _includes(found, exact)))
+            self.held.append((what, bool(found.low <= exact <= found.high)))
 
-    def _what_if(self, point: PointResult, found: WhatIfResult) -> tuple[str, list[str]]:
-        """Return the effects of a change as sentences, and their faults."""
-        before, after = (self.study.exact(point.levels, one) for one in ("", found.change))
+    def _what_if(self, point: PointResult, found: WhatIfResult) -> tuple[str, list[str]] | None:
+        """Return the effects of a change as sentences, and their faults; None without effects."""
+        before, after = (self.exact(point.levels, one) for one in ("", found.change))
         faults, texts = [], []
         for effect in found.effects:
-            if not math.isfinite(before.get(effect.metric, math.inf)):
-                continue
-            ratio = after[effect.metric] / before[effect.metric]
-            texts.append(effects_clause([effect]))
-            self._hold(f"{point.levels}, {found.change}: {effect.metric}", ratio, effect)
-            if _is_opposite(texts[-1], ratio):
-                faults.append(f"direction: {found.change}, {texts[-1]}: {ratio:.4g} times")
-        return f"{found.change}: {', '.join(texts)}" if texts else "", faults
+            if math.isfinite(before.get(effect.metric, math.inf)):
+                ratio = after[effect.metric] / before[effect.metric]
+                texts.append(effects_clause([effect]))
+                self._hold(f"{point.levels}, {found.change}: {effect.metric}", ratio, effect)
+                faults += _opposite(texts[-1], ratio)
+        return (f"{found.change}: {', '.join(texts)}", faults) if texts else None
 
     # Parts.
 
-    def _part(self, name: str, busy: Mapping[str, float], text: str) -> Iterator[str]:
+    def _part(self, name: str, busy: Mapping[str, float], text: str) -> Faults:
         """Judge whether the busiest part is named, with all that are as busy."""
-        top = max(busy.values())
-        ties = [other for other, share in busy.items() if share > top - TIE]
-        if name not in ties or not all(other in text for other in ties):
+        ties = [other for other, share in busy.items() if share > max(busy.values()) - TIE]
+        is_named = all(other in text for other in ties) or max(busy.values()) < BUSY - NEAR
+        if name not in ties or not is_named:
             yield f"part: {_shares(busy)}"
 
-    def _limit(self, found: said.Limit, text: str) -> Iterator[str]:
-        shares = [self.busy(point.levels) for point in self.rows()]
-        yield from self._part(found.part.name, shares[-1], text)
-        if found.level is not None:
-            share = max(self.busy(self.levels(found.level.value)).values())
-            is_knee = found.level.low is not None
-            if share < (0.7 if is_knee else BUSY - NEAR):
-                yield f"level: it is {share:.3g} busy there"
-        if found.last_free is not None:
-            share = max(self.busy(self.levels(found.last_free)).values())
-            if share > BUSY + NEAR:
-                yield f"level: it is {share:.3g} busy at {found.last_free:g}"
+    def _limit(self, found: said.Limit, text: str) -> Faults:
+        yield from self._part(found.part.name, self.busy(self.rows()[-1].levels), text)
+        at, free = found.level, found.last_free
+        if at and max(self.busy(self.levels(at.value)).values()) < (0.7 if at.low else BUSY - NEAR):
+            yield f"level: {_shares(self.busy(self.levels(at.value)))}"
+        if free is not None and max(self.busy(self.levels(free)).values()) > BUSY + NEAR:
+            yield f"level: {_shares(self.busy(self.levels(free)))} at {free:g}"
         tried = [p for p in self.rows() if p.what_ifs]
         if found.best is not None and tried:
-            yield from self._is_best(found.best, tried[-1], [found.best])
+            yield from self._best(tried[-1], found.best)
 
-    def _saturated(self, found: said.Saturated, text: str) -> Iterator[str]:
-        full = [max(self.busy(p.levels).values()) > 1.0 for p in self.rows()]
-        levels = [float(p.levels[self.factor]) for p in self.rows()]
-        told = [" at every level" in text or (found.level is not None and (
-            float(found.level.value) <= level if " on:" in text else
-            float(found.level.value) >= level)) for level in levels]  # fmt: skip
-        if told != full and found.level is not None:
-            yield f"level: saturated at {[x for x, y in zip(levels, full, strict=True) if y]}"
-        if found.level is None and not all(full):
-            yield "level: none is said, though not every level is saturated"
-        first = self.levels(found.level.value if found.level else levels[full.index(True)])
-        yield from self._part(found.part.name, self.busy(first), text)
-        if found.load and abs(found.load.value / max(self.busy(first).values()) - 1.0) > NEAR:
-            yield f"number: offered {_shares(self.busy(first))}"
+    def _saturated(self, found: said.Saturated, text: str) -> Faults:
+        full = {float(p.levels[self.factor]): max(self.busy(p.levels).values()) > 1.0
+                for p in self.rows()}  # fmt: skip
+        level = float(found.level.value) if found.level else 0.0
+        is_up_to = "aturated up to" in text
+        told = {at: "every" in text or (found.level is not None and
+                                        (at <= level if is_up_to else at >= level))
+                for at in full}  # fmt: skip
+        if told != full:
+            yield f"level: saturated at {[at for at, is_full in full.items() if is_full]}"
+        busy = self.busy(self.levels(level if found.level else max(full, key=lambda at: full[at])))
+        yield from self._part(found.part.name, busy, text)
+        if found.load and abs(found.load.value / max(busy.values()) - 1.0) > NEAR:
+            yield f"number: offered {_shares(busy)}"
 
-    def _nolimit(self, found: said.NoLimit, text: str) -> Iterator[str]:
+    def _nolimit(self, found: said.NoLimit, text: str) -> Faults:
         busiest = max((self.busy(p.levels) for p in self.rows()), key=lambda x: max(x.values()))
-        if max(busiest.values()) > BUSY + NEAR:
-            yield f"part: {_shares(busiest)}"
-        elif found.part is not None:
-            yield from self._part(found.part.name, busiest, text)
+        yield from self._part(found.part.name if found.part else "", busiest, text)
+        yield from ["part: one limits"] if max(busiest.values()) > BUSY + NEAR else []
 
-    def _busiest(self, found: said.Busiest, text: str) -> Iterator[str]:
+    def _busiest(self, found: said.Busiest, text: str) -> Faults:
         busy = self.busy(self.levels(found.level.value) if found.level else {})
         yield from self._part(found.part.name, busy, text)
-        share = min(busy[found.part.name], 1.0)
-        self._hold(f"{found.part.name} busy", share, found.part.utilization)
-        if found.part.utilization and abs(found.part.utilization.value - share) > NEAR:
+        share, told = min(busy[found.part.name], 1.0), found.part.utilization
+        self._hold(f"{found.part.name} busy", share if share < 1.0 else math.inf, told)
+        if told is not None and (abs(told.value - share) > NEAR or not _says(text, told.value)):
             yield f"number: {share:.3g} busy"
         most = max(min(max(self.busy(p.levels).values()), 1.0) for p in self.rows())
         if most > share + NEAR and not found.is_limiting:
@@ -176,166 +166,174 @@ class Judge:
 
     # Metrics.
 
-    def _sweep(self, found: said.Sweep, text: str) -> Iterator[str]:
-        ends = [self.study.exact(self.levels(one.value)) for one in (found.start, found.end)]
-        ratio = ends[1][found.metric] / ends[0][found.metric]
-        self._hold(f"{found.metric} over {self.factor}", ratio, found.ratio)
-        if _is_opposite(text, ratio):
-            yield f"direction: exactly {ratio:.4g} times"
-        values = [self.study.exact(p.levels)[found.metric] for p in self.rows()]
+    def _sweep(self, found: said.Sweep, text: str) -> Faults:
+        ends = [
+            self.exact(self.levels(one.value))[found.metric] for one in (found.start, found.end)
+        ]
+        self._hold(f"{found.metric} over {self.factor}", ends[1] / ends[0], found.ratio)
+        yield from _opposite(text, ends[1] / ends[0])
+        values = [self.exact(p.levels)[found.metric] for p in self.rows()]
         if "not clearly" in text and max(values) > 1.2 * min(values):
             yield f"direction: from {min(values):.3g} to {max(values):.3g} at other levels"
 
-    def _comparison(self, found: said.Comparison, text: str) -> Iterator[str]:  # noqa: ARG002
+    def _comparison(self, found: said.Comparison, text: str) -> Faults:  # noqa: ARG002
         own = [p.levels for p in self.rows() if p.levels.items() >= found.first.items()]
-        ratios = []
-        for levels in own:
-            first, second = (self.study.exact({**levels, **one})[found.metric]
-                             for one in ({}, found.second))  # fmt: skip
-            ratios.append(second / first if found.better == "low" else first / second)
+        pairs = [[self.exact({**levels, **one})[found.metric] for one in ({}, found.second)]
+                 for levels in own]  # fmt: skip
+        ratios = [b / a if found.better == "low" else a / b for a, b in pairs]
         better = sum(ratio > 1.0 for ratio in ratios)  # Of two saturated ones neither is.
         if not better or better < found.better_count:
             yield f"direction: better by {', '.join(f'{one:.3g}' for one in ratios)} times"
+        if found.first.get("growth") != found.second.get("growth"):
+            yield "beside: a load is no choice"
         if len(ratios) == 1:
             self._hold(f"{found.metric} compared", ratios[0], found.ratio)
-        elif found.ratio.low and found.ratio.low > max(ratios):
-            yield f"number: better by {max(ratios):.3g} times at most"
 
-    def _tradeoff(self, found: said.TradeOff, text: str) -> Iterator[str]:  # noqa: ARG002
+    def _tradeoff(self, found: said.TradeOff, text: str) -> Faults:  # noqa: ARG002
         for goal in found.goals:
             sign = 1.0 if goal.better == "low" else -1.0
-            values = [sign * self.study.exact(p.levels)[goal.metric] for p in self.points]
-            named = [sign * self.study.exact(one)[goal.metric] for one in goal.settings]
-            if min(named) - min(values) > (ALIKE - 1.0) * abs(min(values)):
-                yield f"level: the best {goal.metric} is {abs(min(values)):.4g}"
+            best = min(sign * self.exact(p.levels)[goal.metric] for p in self.points)
+            named = min(sign * self.exact(one)[goal.metric] for one in goal.settings)
+            if named - best > (ALIKE - 1.0) * abs(best):
+                yield f"level: the best {goal.metric} is {abs(best):.4g}"
 
-    def _undecided(self, found: said.Undecided, text: str) -> Iterator[str]:  # noqa: ARG002
-        if found.code == "target" and found.level is not None:
-            if self._is_decided(float(found.level.value)):
-                yield "own table: no interval there includes a limit"
-        elif found.code == "ranking":
-            values = sorted(self.study.exact(p.levels)[found.metric] for p in self.points)
-            best = values[:2] if found.better == "low" else values[-2:]
-            if best[1] > 1.3 * best[0]:
-                yield f"level: the two best are {best[0]:.3g} and {best[1]:.3g}"
+    def _undecided(self, found: said.Undecided, text: str) -> Faults:  # noqa: ARG002
+        if found.code == "target" and found.level and self._is_decided(found.level.value):
+            yield "own table: no interval there includes a limit"
+        values = sorted(self.exact(p.levels).get(found.metric, 1.0) for p in self.points)
+        best = values[:2] if found.better == "low" else values[-2:]
+        if found.code == "ranking" and best[1] > 1.3 * best[0]:
+            yield f"level: the two best are {best[0]:.3g} and {best[1]:.3g}"
 
     # Limits.
 
-    def _is_decided(self, level: float) -> bool:
+    def _is_decided(self, level: Any) -> bool:  # noqa: ANN401 - a number
         """Return whether the intervals of a level decide about every limit."""
-        point = next(p for p in self.rows() if p.levels[self.factor] == level)
-        own = [(point.estimates.get(one["metric"]), one.get("at_most", one.get("at_least")))
-               for one in self.study.limits]  # fmt: skip
-        near = [bound for found, bound in own if found and _includes(found, float(bound or 0.0))]
-        return not near
+        found = next(p for p in self.rows() if p.levels[self.factor] == level).estimates
+        own = [(found[one["metric"]], one.get("at_most", one.get("at_least")))
+               for one in self.study.limits if one["metric"] in found]  # fmt: skip
+        return not any(e.low is not None and e.low <= bound <= e.high for e, bound in own)
 
-    def _target(self, found: said.Target, text: str) -> Iterator[str]:
+    def _target(self, found: said.Target, text: str) -> Faults:
         kept = {float(p.levels[self.factor]): self.keeps(p.levels)
                 for p in self.rows() if p.estimates or p.saturation}  # fmt: skip
-        open_ = _listed(r"([\d,. and]+) (?:is|are)? ?undecided", text)
-        yield from (f"own table: {at:g} is decided" for at in open_ if self._is_decided(at))
-        told: dict[float, bool | None] = dict.fromkeys(kept)
-        body = re.sub(r"\([^)]*\)", "", text.rpartition(", the current load")[0] or text)
-        if match := re.search(rf"^(?:With [^,]*, )?(?:\w+ )?{_NUMBER}.*? (?:is|are) enough", body):
+        told = self._told(found, re.sub(r"\([^)]*\)", "", text), kept)
+        unknown = _listed(r"([\d,. and]+) (?:is|are)? ?undecided", text)
+        yield from (f"own table: {at:g} is decided" for at in unknown if self._is_decided(at))
+        yield from [] if told else ["words: not understood"]
+        if any(one not in (None, kept[at]) and at not in unknown for at, one in told.items()):
+            yield f"level: kept exactly at {[at for at, one in kept.items() if one]}"
+        if found.value is not None:
+            at = self.exact(self.levels(found.level.value))[found.metric]
+            self._hold(f"{found.metric} said", at, found.value)
+            if " enough" in text and not _says(text, found.value.value):
+                yield "number: not the value there"
+
+    def _told(self, found: said.Target, body: str, kept: Mapping[float, bool]
+              ) -> dict[float, bool | None]:  # fmt: skip
+        """Return at which levels the limits are kept by the words; None where that is open."""
+        told: dict[float, bool | None] = {}
+        low, high = self._ends(found)
+        if match := re.search(rf"^(?:With [^,]*, )?(?:\w+ )?{_N}.*? (?:is|are) enough", body):
             told = {at: at >= _value(match[1]) for at in kept}
         elif re.search("not enough|from the first level|up to the last|no level that was", body):
             told = dict.fromkeys(kept, False)
-        elif match := re.search(rf"only (?:from|at) (.*?{_NUMBER}.*?)(?:, not|;|\.$|$)", body):
-            ends = _listed("(.*)", match[1])
+        elif ends := _listed(r"only (?:from|at) (.*?)(?:, not|;|\.$|$)", body):
             told = {at: ends[0] <= at <= ends[-1] for at in kept}
-        elif match := re.search(rf"from [^;]*?{_NUMBER}[^;]* on\b", body):
-            low, high = self._ends(found)
-            told = {at: None if low < at < high else at >= high for at in kept}
-        elif " up to " in body:
-            told = dict.fromkeys(kept, True)
-        elif re.search("passes|falls below", body):
-            low, high = self._ends(found)
+        elif re.search("(passes|falls below) ", body):
             told = {at: None if low < at < high else at <= low for at in kept}
-        else:
-            yield "words: not understood"
-        if match := re.search(rf"kept again at .*?{_NUMBER}", body):
-            told = {at: None if (at >= _value(match[1])) == (getattr(found, "kept", "") != "above") else is_kept
-                    for at, is_kept in told.items()}  # fmt: skip
-            yield from [] if kept[_value(match[1])] else ["level: not kept again there"]
-        yield from (f"level: {at:g} is not broken" for at in
-                    _listed(r"([\d,. and]+) (?:is|are|do|does) not", body.partition(";")[2])
-                    + _listed(r", not at ([\d,. and]+)", body) if kept.get(at, True))  # fmt: skip
-        wrong = [at for at, one in told.items() if one not in (None, kept[at]) and at not in open_]
-        if wrong:
-            yield f"level: kept exactly at {[at for at, one in kept.items() if one]}"
-        if getattr(found, "value", None) is not None:
-            at = self.study.exact(self.levels(found.level.value))[found.metric]
-            self._hold(f"{found.metric} said", at, found.value)
+        elif " up to " in body or re.search(rf"from [^;]*?{_N}[^;]* on\b", body):
+            told = {at: None if low < at < high else " up to " in body or at >= high for at in kept}
+        for again in _listed("kept again at (.*)", body)[:1]:
+            sign = -1.0 if found.kept == "above" else 1.0
+            told |= {at: None for at in kept if sign * at > sign * again} | {again: True}
+        broken = [*_listed(r"([\d,. and]+) (?:is|are|do|does) not", body.partition(";")[2]),
+                  *_listed(r", not at ([\d,. and]+)", body)]  # fmt: skip
+        return told | dict.fromkeys(broken, False) if told else {}
 
     def _ends(self, found: said.Target) -> tuple[float, float]:
         """Return the interval of the level at which a limit breaks; note whether it holds that."""
         level = float(found.level.value)
         low, high = found.level.low or level, found.level.high or level
-        first, last = self.keeps(self.levels(low)), self.keeps(self.levels(high))
-        if not self.study.is_zipped and getattr(found, "limits", 1) == 1 and low < high:
-            self.held.append((f"break over {self.factor}", first != last))
+        sides = {self.keeps(self.levels(low)), self.keeps(self.levels(high))}
+        if found.kept != "between" and found.limits == 1 and low < high:
+            self.held.append((f"break over {self.factor}", len(sides) > 1))
         return low, high
 
     def _rules(self) -> None:
-        """Judge where a rule stands: between a row that keeps the limit and one that does not."""
         lines = self.printed.splitlines()
         for place, line in enumerate(lines):
             if rule := re.match(r"── (.*?) ──", line):
-                near = [re.match(rf" *{_NUMBER} ", lines[at]) for at in (place - 1, place + 1)]
+                near = [re.match(rf" *{_N} ", lines[at]) for at in (place - 1, place + 1)]
                 above, below = (one and self.levels(_value(one[1])) for one in near)
                 self.sentences.append(("rule", rule[1], list(self._rule(rule[1], above, below))))
 
-    def _rule(self, text: str, above: Any, below: Any) -> Iterator[str]:  # noqa: ANN401
+    def _rule(self, text: str, above: Levels | None, below: Levels | None) -> Faults:
+        """Judge where a rule stands: between a row that keeps the limit and one that does not."""
+        sides = [one for one in (above, below) if one]
+        busy = [max(self.busy(one).values()) for one in sides]
         if "limits from" in text or "saturated" in text:
             bound = 1.0 if "saturated" in text else BUSY
-            sides = [one and max(self.busy(one).values()) - bound for one in (above, below)]
-            if (sides[0] or -1.0) > NEAR or (sides[1] or 1.0) < -NEAR:
-                yield f"level: {sides} beyond {bound} above and below"
-        elif "knee" not in text:
-            kept = [one and self.keeps(one) for one in (above, below)]
-            if None in kept or kept[0] == kept[1]:
-                yield f"level: kept above and below the rule: {kept}"
+            if busy[-1] < bound - NEAR or (len(busy) > 1 and busy[0] > bound + NEAR):
+                yield f"level: {busy} busy above and below"
+        elif "knee" not in text and all(self._is_decided(one[self.factor]) for one in sides):
+            kept = [self.keeps(one) for one in sides]
+            yield from [] if len({*kept}) > 1 else [f"level: kept above and below: {kept}"]
 
     # Changes.
 
-    def _changes(self, found: said.Changes, text: str) -> Iterator[str]:  # noqa: ARG002
+    def _changes(self, found: said.Changes, text: str) -> Faults:  # noqa: ARG002
         point = next(p for p in self.points if p.levels.items() >= found.levels.items())
-        kept = [self.keeps(p.levels) for p in self.points]
-        if self.keeps(point.levels, by=ALIKE) and not all(kept):
+        if self.keeps(point.levels, by=ALIKE) and not all(
+            self.keeps(p.levels) for p in self.points
+        ):
             yield f"level: weighed where the limit is kept, at {point.levels}"
         if found.best is not None:
-            named = [found.best, *([found.further] if found.further else [])]
-            yield from self._is_best(found.best, point, named)
+            yield from self._best(point, found.best, found.further)
         vain = [_change(one) for one in found.no_gain]
         vain += [] if found.best else [one.change for one in point.what_ifs]
         for change in dict.fromkeys(vain):
             if (gain := self._gain(point, change)) > ALIKE:
                 yield f"change: {change} gains {gain:.3g} times"
+        for one in found.also:
+            if not self.keeps(point.levels, _change(one), 1.0 / ALIKE):
+                yield f"change: {_change(one)} does not keep the limit"
 
-    def _is_best(
-        self, best: said.TriedChange, point: PointResult, named: Sequence[said.TriedChange]
-    ) -> Iterator[str]:
+    def _best(self, point: PointResult, *named: said.TriedChange | None) -> Faults:
         """Judge whether the smallest change that keeps the limits is named, else the best one."""
-        limits, own = [one["metric"] for one in self.study.limits], _change(best)
+        best, others = named[0], [_change(one) for one in named if one is not None]
+        if best is None:
+            return
+        limits, own = [one["metric"] for one in self.study.limits], others[0]
         if limits and best.metric not in limits:
             yield f"change: weighed by {best.metric}, the limit is of {limits}"
-        before, after = (self.study.exact(point.levels, one)[best.metric] for one in ("", own))
-        ratio = before / max(after, 1e-12) if best.better == "low" else after / before
-        self._hold(f"gain of {own}", ratio, best.gain)
-        tried = {one.change: self._gain(point, one.change) for one in point.what_ifs}
-        sure = [one for one in tried if limits and self.keeps(point.levels, one, ALIKE)]
+        self._hold(f"gain of {own}", self._gain(point, own, best.metric), best.gain)
+        sure = [one.change for one in point.what_ifs if self._surely_keeps(point, one)]
         smaller = [one for one in sure if _size(one, self.study) < _size(own, self.study)]
-        if sure and (smaller or not self.keeps(point.levels, own, 1.0 / ALIKE)):
-            yield f"change: {smaller or sure} keep the limit"
-        most = max(tried, key=lambda one: tried[one])
-        if not sure and tried[most] > 1.15 * max(self._gain(point, _change(n)) for n in named):
-            yield f"change: {most} gains {tried[most]:.3g} times, {own} {tried[own]:.3g}"
+        gains = {one.change: self._gain(point, one.change) for one in point.what_ifs}
+        most = max(gains, key=lambda one: gains[one])
+        if limits and sure and not self.keeps(point.levels):
+            if smaller or not self.keeps(point.levels, own, 1.0 / ALIKE):
+                yield f"change: {smaller or sure} keep the limit"
+        elif gains[most] > 1.15 * max(self._gain(point, one) for one in others):
+            yield f"change: {most} gains {gains[most]:.3g} times, more than {others}"
 
-    def _gain(self, point: PointResult, change: str) -> float:
+    def _surely_keeps(self, point: PointResult, found: WhatIfResult) -> bool:
+        """Return whether the limits are kept after a change, exactly and by the intervals."""
+        ends = {e.metric: (e.low, e.high) for e in found.reached if e.low is not None}
+        ends |= {e.metric: (e.before * e.low, e.before * (e.high or math.inf))
+                 for e in found.effects if e.low is not None}  # fmt: skip
+        return self.keeps(point.levels, found.change, ALIKE) and all(
+            one["metric"] in ends and (ends[one["metric"]][1] <= one["at_most"] if "at_most" in one
+                                       else ends[one["metric"]][0] >= one["at_least"])
+            for one in self.study.limits
+        )  # fmt: skip
+
+    def _gain(self, point: PointResult, change: str, metric: str = "") -> float:
         """Return how many times better a change makes what is limited, or the first response."""
-        limits = [one for one in self.study.limits if not self.keeps(point.levels)]
-        metric = next(iter(limits), {"metric": self.study.responses[0]})["metric"]
-        before, after = (self.study.exact(point.levels, one)[metric] for one in ("", change))
+        limits = [one["metric"] for one in self.study.limits if not self.keeps(point.levels)]
+        metric = metric or next(iter(limits), self.study.responses[0])
+        before, after = (self.exact(point.levels, one)[metric] for one in ("", change))
         if before == after or math.isinf(after):
             return 1.0
         return after / before if metric == "throughput" else before / max(after, 1e-12)
@@ -343,11 +341,11 @@ class Judge:
 
 def _change(found: said.TriedChange) -> str:
     """Return a change as `also` writes it."""
-    texts = []
-    for one in found.applied:
-        name = one.name if one.kind == "parameter" else f"{one.kind}.{one.name}.{one.aspect}"
-        texts.append(f"{name}={f'x{one.factor:g}' if one.after is None else one.after}")
-    return "; ".join(texts)
+    return "; ".join(
+        f"{one.name if one.kind == 'parameter' else f'{one.kind}.{one.name}.{one.aspect}'}="
+        f"{f'x{one.factor:g}' if one.after is None else one.after}"
+        for one in found.applied
+    )
 
 
 def _size(change: str, study: Study) -> tuple[int, bool, float]:
@@ -360,28 +358,31 @@ def _size(change: str, study: Study) -> tuple[int, bool, float]:
     return change.count(";"), ".speed" in change, added
 
 
-def _includes(found: Any, value: float) -> bool:  # noqa: ANN401 - what has an interval
-    return None not in (found.low, found.high) and bool(found.low <= value <= found.high)
-
-
 def _value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
 def _listed(pattern: str, text: str) -> list[float]:
     match = re.search(pattern, text)
-    return [_value(one) for one in re.findall(_NUMBER, match[1])] if match else []
+    return [_value(one) for one in re.findall(_N, match[1])] if match else []
 
 
-def _is_opposite(text: str, ratio: float) -> bool:
-    """Return whether words say the contrary of an exact ratio."""
-    is_up, is_down = (re.search(f" ({one}) ", text) for one in ("rises|grows", "falls"))
-    return (ratio < 1.0 - CHANCE and bool(is_up)) or (ratio > 1.0 + CHANCE and bool(is_down))
+def _says(text: str, value: float) -> bool:
+    """Return whether a text has a number, with any unit that it may have."""
+    found = re.findall(rf"{_N} ?(ns|µs|ms|%|)", text)
+    return any(math.isclose(_value(n) * _UNITS.get(unit, 1.0), value, rel_tol=0.02)
+               for n, unit in found)  # fmt: skip
+
+
+def _opposite(text: str, ratio: float) -> list[str]:
+    """Return the fault of words that say the contrary of an exact ratio."""
+    wrong = "falls" if ratio > 1.0 + CHANCE else "rises|grows" if ratio < 1.0 - CHANCE else "^$"
+    return [f"direction: {text}: {ratio:.4g} times"] if re.search(f" ({wrong}) ", text) else []
 
 
 def _shares(busy: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {share:.3g} busy" for name, share in busy.items())
 
 
-def _unknown(statement: object, text: str) -> Iterator[str]:
+def _unknown(statement: object, text: str) -> Faults:
     yield f"words: nothing judges a {type(statement).__name__}: {text}"

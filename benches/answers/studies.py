@@ -6,6 +6,7 @@ as they are, and evaluated here for the exact solution.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from benches.answers.exact import Load, Network, Station, solve
@@ -25,7 +26,6 @@ def build({}) -> Model:
 class Study:
     """A study; a load has a route and either `interarrival` or `users` and `think`."""
 
-    kind: str
     parameters: dict[str, Level]
     stations: dict[str, dict[str, Any]]
     loads: dict[str, dict[str, Any]]
@@ -35,9 +35,15 @@ class Study:
     responses: list[str] = field(default_factory=lambda: ["response_s_mean", "throughput"])
     compared: str = ""
     is_zipped: bool = False
-    completions: int = 10_000
+    completions: int = 15_000
     seed: int = 1
     name: str = ""
+
+    def rows(self) -> list[dict[str, Level]]:
+        """Return the levels of each point."""
+        own = self.factors.values()
+        rows = zip(*own, strict=True) if self.is_zipped else product(*own)
+        return [dict(zip(self.factors, row, strict=True)) for row in rows]
 
     def exact(self, levels: Mapping[str, Level], change: str = "") -> dict[str, float]:
         """Return the exact metrics at levels of the factors, after a change as in `also`."""
@@ -83,14 +89,12 @@ class Study:
             "replications": {"count": 5},
             "responses": self.responses,
             "what_if": {"parts": "limits" if self.also else "none", "also": self.also},
-            "compare": {"factor": self.compared, "base": self.factors.get(self.compared, [0])[0]},
-            "limit": self.limits,
+            **({"limit": self.limits} if self.limits else {}),
         }
-        left_out = {
-            key for key, of in (("compare", self.compared), ("limit", self.limits)) if not of
-        }
-        experiment = {key: value for key, value in experiment.items() if key not in left_out}
-        content = {"schema": 1, "name": self.name, "title": f"{self.kind}?", "seed": self.seed,
+        if self.compared:
+            base = self.factors[self.compared][0]
+            experiment["compare"] = {"factor": self.compared, "base": base}
+        content = {"schema": 1, "name": self.name, "title": f"{self.name}?", "seed": self.seed,
                    "experiment": [experiment]}  # fmt: skip
         return {"study.toml": toml_text(content), "model.py": self._model()}
 
