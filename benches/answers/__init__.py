@@ -63,10 +63,10 @@ def main(arguments: list[str]) -> int:
     for kind in sorted({kind for kind, _, _ in sentences}):
         wrong = [bool(faults) for own, _, faults in sentences if own == kind]
         print(f"{kind:<26} {wrong.count(False):>6} {wrong.count(True):>6}")
-    faults = Counter(one.partition(":")[0] for _, _, own in sentences for one in set(own))
+    counts = Counter(one.partition(":")[0] for _, _, own in sentences for one in set(own))
     wrong = [bool(own) for _, _, own in sentences]
     print(f"{'all':<26} {wrong.count(False):>6} {wrong.count(True):>6}")
-    print(", ".join(f"wrong {kind}: {faults[kind]}" for kind in FAULTS))
+    print(", ".join(f"wrong {kind}: {counts[kind]}" for kind in FAULTS))
     held = [one for judge in judges for one in judge.held]
     missed = [what for what, is_held in held if not is_held]
     print(f"{1 - len(missed) / len(held):.1%} of {len(held)} intervals hold the exact value")

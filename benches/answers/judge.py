@@ -118,7 +118,7 @@ class Judge:
     def _part(self, name: str, busy: Mapping[str, float], text: str) -> Faults:
         """Judge whether the busiest part is named, with all that are as busy."""
         ties = [other for other, share in busy.items() if share > max(busy.values()) - TIE]
-        is_named = all(other in text for other in ties) or max(busy.values()) < BUSY - NEAR
+        is_named = all(other in text for other in ties) or max(busy.values()) < BUSY
         if name not in ties or not is_named:
             yield f"part: {_shares(busy)}"
 
@@ -210,9 +210,10 @@ class Judge:
     def _is_decided(self, level: Any) -> bool:  # noqa: ANN401 - a number
         """Return whether the intervals of a level decide about every limit."""
         found = next(p for p in self.rows() if p.levels[self.factor] == level).estimates
-        own = [(found[one["metric"]], one.get("at_most", one.get("at_least")))
+        own = [(found[one["metric"]], one.get("at_most", one.get("at_least", 0.0)))
                for one in self.study.limits if one["metric"] in found]  # fmt: skip
-        return not any(e.low is not None and e.low <= bound <= e.high for e, bound in own)
+        return not any(e.low is not None and e.high is not None and e.low <= bound <= e.high
+                       for e, bound in own)  # fmt: skip
 
     def _target(self, found: said.Target, text: str) -> Faults:
         kept = {float(p.levels[self.factor]): self.keeps(p.levels)
@@ -312,7 +313,9 @@ class Judge:
         smaller = [one for one in sure if _size(one, self.study) < _size(own, self.study)]
         gains = {one.change: self._gain(point, one.change) for one in point.what_ifs}
         most = max(gains, key=lambda one: gains[one])
-        if limits and sure and not self.keeps(point.levels):
+        if self.keeps(point.levels) and limits:
+            return
+        if sure and limits:
             if smaller or not self.keeps(point.levels, own, 1.0 / ALIKE):
                 yield f"change: {smaller or sure} keep the limit"
         elif gains[most] > 1.15 * max(self._gain(point, one) for one in others):

@@ -183,10 +183,12 @@ def floor(random: Random) -> Study:
     """Draw how many servers, which speed or which think time gives a throughput."""
     study = users(random)
     study.limits, study.also, study.stations["db"] = [], [], {"servers": 2, "service": 6.0}
-    factors = {"servers": [1, 2, 3, 4, 5, 6], "speed": [0.5, 0.75, 1.0, 1.5, 2.0],
-               "think": [100.0, 300.0, 600.0, 1000.0, 2000.0]}  # fmt: skip
-    factor = random.choice(list(factors))
-    study.factors = {factor: factors[factor]}
+    counts, speeds, thinks = (
+        [1, 2, 3, 4, 5, 6],
+        [0.5, 0.75, 1.0, 1.5, 2.0],
+        [1e2, 3e2, 6e2, 1e3, 2e3],
+    )
+    study.factors = random.choice([{"servers": counts}, {"speed": speeds}, {"think": thinks}])
     return limited(random, study, "throughput", "at_least")
 
 
