@@ -7,6 +7,7 @@ import pytest
 
 from benches.answers import judged
 from benches.answers.exact import Load, Network, Station, solve
+from benches.answers.judge import Judge
 from benches.answers.kinds import KINDS, drawn
 
 SEED = 7
@@ -17,6 +18,15 @@ def test_no_sentence_of_a_study_of_each_kind_is_wrong(number: int, tmp_path: Pat
     judge = judged(drawn(SEED, number), tmp_path)
     assert judge.sentences
     assert [(text, faults) for _, text, faults in judge.sentences if faults] == []
+
+
+def test_who_knows_another_truth_finds_faults(tmp_path: Path) -> None:
+    judge = judged(drawn(SEED, 0), tmp_path)
+    judge.study.stations["desk"]["service"] *= 1.5
+    other = Judge(judge.study, judge.result, judge.printed)
+    other.judge()
+    assert any(faults for _, _, faults in other.sentences)
+    assert not all(is_held for _, is_held in other.held)
 
 
 def one(servers: int, service: float, *rates: float, places: int | None = None) -> Network:

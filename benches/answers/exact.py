@@ -81,7 +81,7 @@ def _wait(network: Network, place: str, priority: int) -> float:
 
 def _alone(place: str, station: Station, name: str, rate: float) -> dict[str, float]:
     """Return the percentile of M/M/c, or what differs in M/M/c/K (Kleinrock 1975, chapter 3)."""
-    load, servers, shares = rate * station.service, station.servers, [1.0]
+    load, servers, shares = rate * station.service * (1 + 1e-9), station.servers, [1.0]  # No 0 / 0.
     if station.places is None:
         if load >= servers:
             return {"response_s_p95": math.inf}

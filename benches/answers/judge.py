@@ -229,6 +229,8 @@ class Judge:
             self._hold(f"{found.metric} said", at, found.value)
             if " enough" in text and not _says(text, found.value.value):
                 yield "number: not the value there"
+        if re.search("passes|falls below", text) and not found.is_between:
+            yield from [] if _says(text, float(found.level.value)) else ["number: of no record"]
 
     def _told(self, found: said.Target, body: str, kept: Mapping[float, bool]
               ) -> dict[float, bool | None]:  # fmt: skip
