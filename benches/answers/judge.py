@@ -18,7 +18,7 @@ from headroom.report.sentences.what_if import effects_clause
 FAULTS = ("direction", "level", "part", "change", "number", "own table", "beside", "words")
 BUSY, NEAR, ALIKE, TIE, CHANCE = 0.9, 0.03, 1.05, 0.01, 1e-3
 """Utilization from which a part limits; distance from it at which both answers are right; gain that
-may be called none; difference of equally busy parts; difference that no direction shows."""
+may be called none; difference of parts that chance may swap; difference that is none."""
 _N = r"(-?\d[\d,]*(?:\.\d+)?)"
 _UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "%": 0.01}
 Faults = Iterator[str]
@@ -117,9 +117,9 @@ class Judge:
 
     def _part(self, name: str, busy: Mapping[str, float], text: str) -> Faults:
         """Judge whether the busiest part is named, with all that are as busy."""
-        ties = [other for other, share in busy.items() if share > max(busy.values()) - TIE]
-        is_named = all(other in text for other in ties) or max(busy.values()) < BUSY
-        if name not in ties or not is_named:
+        top = max(busy.values())
+        ties = [other for other, share in busy.items() if share > top - CHANCE and top > BUSY]
+        if busy.get(name, 0.0) < top - TIE or not all(other in text for other in ties):
             yield f"part: {_shares(busy)}"
 
     def _limit(self, found: said.Limit, text: str) -> Faults:
