@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
     wrong = [bool(own) for _, _, own in sentences]
     print(f"{'all':<26} {wrong.count(False):>6} {wrong.count(True):>6}")
     print(", ".join(f"wrong {kind}: {counts[kind]}" for kind in FAULTS))
-    held = [one for judge in judges for one in judge.held]
+    held = [one for judge in judges for one in judge.held.items()]
     missed = [what for what, is_held in held if not is_held]
     print(f"{1 - len(missed) / len(held):.1%} of {len(held)} intervals hold the exact value")
     print(*missed if options.only else (), sep="\n")

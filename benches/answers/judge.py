@@ -35,8 +35,8 @@ class Judge:
         self.where: Levels = {}
         self.sentences: list[tuple[str, str, list[str]]] = []
         """Kind, text, and faults as ``"kind: reason"``."""
-        self.held: list[tuple[str, bool]] = []
-        """Each interval, and whether it holds the exact value."""
+        self.held: dict[str, bool] = {}
+        """Whether each interval holds the exact value; once for changes that are as good."""
 
     def judge(self) -> None:
         """Judge all sentences and intervals."""
@@ -99,7 +99,8 @@ class Judge:
     def _hold(self, what: str, exact: float, found: Any) -> None:  # noqa: ANN401
         """Note whether an interval holds an exact value, if both are there."""
         if found is not None and None not in (found.low, found.high) and math.isfinite(exact):
-            self.held.append((what, bool(found.low <= exact <= found.high)))
+            digits = 1e-6 * abs(exact)
+            self.held[what] = bool(found.low - digits <= exact <= found.high + digits)
 
     def _what_if(self, point: PointResult, found: WhatIfResult) -> tuple[str, list[str]] | None:
         """Return the effects of a change as sentences, and their faults; None without effects."""
@@ -109,7 +110,7 @@ class Judge:
             if math.isfinite(before.get(effect.metric, math.inf)):
                 ratio = after[effect.metric] / before[effect.metric]
                 texts.append(effects_clause([effect]))
-                self._hold(f"{point.levels}, {found.change}: {effect.metric}", ratio, effect)
+                self._hold(f"{effect.metric} {ratio:.2g} times, {point.levels}", ratio, effect)
                 faults += _opposite(texts[-1], ratio)
         return (f"{found.change}: {', '.join(texts)}", faults) if texts else None
 
@@ -260,7 +261,7 @@ class Judge:
         low, high = found.level.low or level, found.level.high or level
         sides = {self.keeps(self.levels(low)), self.keeps(self.levels(high))}
         if found.kept != "between" and found.limits == 1 and low < high:
-            self.held.append((f"break over {self.factor}", len(sides) > 1))
+            self.held[f"break over {self.factor}"] = len(sides) > 1
         return low, high
 
     def _rules(self) -> None:
