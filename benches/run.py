@@ -17,8 +17,8 @@ from benches.harness import Case, Row, measure_case, table, write_rows
 FOLDER = Path(__file__).resolve().parent
 LONG = "--long"
 ON_THEIR_OWN = {
-    "answers", "cluster", "comparisons", "coverage", "gate", "known_answers", "methods", "predictions",
-    "records_advisor", "terminating",
+    "answers", "cluster", "comparisons", "coverage", "gate", "known_answers", "methods",
+    "predictions", "records_advisor", "terminating",
 }  # fmt: skip
 
 

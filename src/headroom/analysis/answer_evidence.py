@@ -148,6 +148,8 @@ class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
     """Points that are saturated, of `judged`."""
     judged: int = 0
     part: Part
+    ties: list[Part] = []
+    """Parts that are offered as much of what they can do."""
     steadied_by: list[AppliedChange] = []
     """A change that was tried and gives a steady state."""
     load: Bounded | None = None
@@ -402,6 +404,8 @@ class Busiest(_Statement, frozen=True, kw_only=True, tag="busiest"):
     """The busiest part at one level."""
 
     part: Part
+    ties: list[Part] = []
+    """Parts that are as busy."""
     level: Level | None
     is_limiting: bool
     where: Setting = {}

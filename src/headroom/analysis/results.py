@@ -199,6 +199,8 @@ class Saturation(_Result, frozen=True, kw_only=True):
     name: str
     basis: Literal["formulas", "runs"]
     """Whether the offered load says so, or jobs that grow steadily in the replications."""
+    ties: list[tuple[Literal["station", "pool"], str]] = []
+    """Further stations and pools that are offered as much of their capacity."""
     load: float | None = None
     """Offered load over capacity: by formulas of the station or pool, by runs arrivals over
     completions, with its 95% interval."""

@@ -14,6 +14,7 @@ from headroom.analysis.answer.claims import (
     printed_numbers,
     reproduction_of,
 )
+from headroom.analysis.answer.curves import best_over_load
 from headroom.analysis.answer.design import (
     axis_of,
     curves_of,
@@ -325,7 +326,7 @@ def _further_settings(experiment: ExperimentResult, drawn: set[str]) -> Iterator
     metrics = [name for name, better in goals_of(experiment) if better != "none"]
     ranked = sorted(metrics, key=lambda name: (name in drawn, metrics.index(name)))
     for metric in ranked[: _MAX_METRICS + 1]:
-        finding = best_for(experiment, metric)
+        finding = best_over_load(experiment, metric) or best_for(experiment, metric)
         if finding is not None:
             yield _settings_figure(kind, experiment, finding, "which_setting", [metric])
 

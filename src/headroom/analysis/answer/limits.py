@@ -32,6 +32,9 @@ from headroom.analysis.results import (
 from headroom.analysis.verdicts.directions import is_resource
 from headroom.experiment.protocol.system import Value
 
+_AS_BUSY = 0.99
+"""Share of the highest utilization from which another one is called the same."""
+
 
 def saturated_of(
     experiment: ExperimentResult, where: Mapping[str, Value] | None = None
@@ -95,6 +98,7 @@ def _saturated(point: PointResult, points: Sequence[PointResult]) -> Saturated:
     return Saturated(
         level=None,
         part=Part(kind=found.kind, name=found.name),
+        ties=[Part(kind=kind, name=name) for kind, name in found.ties],
         load=load,
         steadied_by=_steadied_by([point]),
         points=sum(one.saturation is not None for one in points),
@@ -287,14 +291,24 @@ def _no_limit(experiment: ExperimentResult, judged: Sequence[PointResult]) -> No
 
 def busiest_at(point: PointResult) -> Part | None:
     """Return the busiest station or pool of a point; None if no shares are known."""
+    return max(_used_at(point), key=_share, default=None)
+
+
+def _used_at(point: PointResult) -> list[Part]:
+    """Return the stations of a point with their shares; its pools if no station has one."""
     found: list[Part] = []
     for resource in point.resources:
         share = resource.estimates_among(point.estimates).get("utilization")
         if share is not None:
             part = Part(kind=resource.kind, name=resource.name, utilization=bounded(share))
             found.append(part)
-    stations = [part for part in found if part.kind == "station"] or found
-    return max(stations, key=_share, default=None)
+    return [part for part in found if part.kind == "station"] or found
+
+
+def _as_busy(point: PointResult, part: Part) -> list[Part]:
+    """Return the other parts of a point that are as busy as one of them."""
+    others = (one for one in _used_at(point) if (one.kind, one.name) != (part.kind, part.name))
+    return [one for one in others if _share(one) >= _AS_BUSY * _share(part)]
 
 
 def _share(part: Part) -> float:
@@ -333,7 +347,11 @@ def busiest_of(experiment: ExperimentResult, statement: Statement | None) -> Bus
             return None
         curve, point, part = max(busy, key=lambda row: _share(row[2]))
     return Busiest(
-        part=part, level=curve.level(point), is_limiting=bool(limited), where=curve.where
+        part=part,
+        ties=_as_busy(point, part),
+        level=curve.level(point),
+        is_limiting=bool(limited),
+        where=curve.where,
     )
 
 

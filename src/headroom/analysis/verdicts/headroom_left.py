@@ -37,6 +37,8 @@ State: TypeAlias = Literal["breaks", "holds", "broken", "unclear"]
 Kept: TypeAlias = Literal["below", "above", "between"]
 _STEPS = 50
 """Halvings of a search: more than a float has bits."""
+_NOTHING = 1e-100
+"""Share of a value at which its reciprocal says nothing more."""
 _NO_EVIDENCE = CrossingEvidence()
 
 
@@ -292,7 +294,8 @@ def _linear(side: _Side, place: int, share: float) -> tuple[float, float, float]
 def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, float]:
     """Return the same by the line of the reciprocals, with errors to first order."""
     before, after = side.samples[place - 1], side.samples[place]
-    if min(before.value, after.value) <= 0.0 or after.is_unbounded or before.is_unbounded:
+    least = _NOTHING * max(before.value, after.value)
+    if min(before.value, after.value) <= least or after.is_unbounded or before.is_unbounded:
         return _linear(side, place, share)
     value = 1.0 / ((1.0 - share) / before.value + share / after.value)
     weights = (

@@ -26,6 +26,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from headroom.analysis.results import Bottleneck, Saturation
@@ -43,6 +44,8 @@ long as the run."""
 RISING = 1.25
 """Throughput in the last third over that in the second, from which the system still settles."""
 FEWEST_RUNS = 2
+_TIE = 0.999
+"""Share of the highest load from which another one is called the same."""
 _THIRDS = 3
 _FLOWS = ("throughput", "utilization", "utilization_max", "bytes_per_s", "reject_ratio")
 _GROWING = ("response_s_", "wait_s_", "queue_len_", "jobs_mean")
@@ -114,7 +117,10 @@ def saturation_of(runs: Sequence[Run], limit: Bottleneck | None) -> Saturation:
     if offered:
         place = max(offered, key=lambda name: offered[name])
         kind, _, name = place.partition(".")
-        return _saturation(runs, growth, kind, name, load=offered[place])
+        found = _saturation(runs, growth, kind, name, load=offered[place])
+        alike = [one for one in offered if offered[one] >= _TIE * offered[place] and one != place]
+        ties = [tuple(one.split(".", 1)) for one in alike]
+        return msgspec.structs.replace(found, ties=ties)
     if limit is not None and limit.limits:
         return _saturation(runs, growth, limit.kind, limit.name)
     return _saturation(runs, growth, *_fastest_growing(runs))

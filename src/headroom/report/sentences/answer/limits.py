@@ -4,15 +4,19 @@ Invariant: a sentence claims no more than the intervals of its statement carry: 
 an equality is worded only where the statement says that the whole interval is on one side.
 """
 
+from collections.abc import Sequence
+
 from headroom.analysis.answer_evidence import (
     Busiest,
     Disturbed,
     Incomplete,
     Limit,
     NoLimit,
+    Part,
     Saturated,
 )
 from headroom.report.sentences.answer.names import (
+    Noun,
     advice,
     level_number,
     level_words,
@@ -70,7 +74,7 @@ def disturbed_words(found: Disturbed) -> str:
 
 def saturated_words(found: Saturated) -> str:
     """Return from where on a part is offered more than it can do."""
-    part = noun(found.part)
+    part = _together(found.part, found.ties)
     load = found.load
     is_sure = load is not None and load.value > 1.0 and (load.low is None or load.low > 1.0)
     much = f"{brief(load.value)} times what" if load and is_sure else "more than"
@@ -85,12 +89,19 @@ def saturated_words(found: Saturated) -> str:
     return first_short(f"{start}{do}", start)
 
 
+def _together(part: Part, ties: Sequence[Part]) -> Noun:
+    """Return a part, with those that are as full, as the subject of a sentence."""
+    if not ties:
+        return noun(part)
+    names = [noun(one).text for one in (part, *ties)]
+    return Noun(list_words(names, most=_NAMED), is_plural=True)
+
+
 def limit_words(found: Limit) -> str:
     """Return which part limits, from where on, and what to do."""
-    part = noun(found.part)
-    names = list_words([noun(one).text for one in (found.part, *found.ties)], most=_NAMED)
+    part = _together(found.part, found.ties)
     verb = "limit together" if found.ties else part.verb("limits", "limit")
-    limits = f"{where_words(found.where)}{names} {verb}"
+    limits = f"{where_words(found.where)}{part.text} {verb}"
     do = f": {advice(found.best.applied, found.part)}" if found.best else ""
     place, aside = _limit_place(found), _not_at(found)
     return first_short(f"{limits}{place}{aside}{do}", f"{limits}{place}{do}", f"{limits}{place}")
@@ -127,7 +138,7 @@ def no_limit_words(found: NoLimit) -> str:
 
 def busiest_words(found: Busiest) -> str:
     """Return the busiest part with its share, for a title."""
-    part = noun(found.part)
+    part = _together(found.part, found.ties)
     share = found.part.utilization
     busy = brief_percent_of(share.value) if share else ""
     at = f" at {level_words(found.level)}" if found.level else ""
