@@ -384,7 +384,7 @@ def _welch(
     degrees = welch_degrees(variances, [sample.degrees for sample in samples])
     third = sum(w**3 * s.third_cumulant for s, w in zip(samples, weights, strict=True))
     error = math.sqrt(sum(variances))
-    spread = Spread(error, max(degrees, 1.0), third / error**3 if error else 0.0)
+    spread = Spread(error, max(degrees, 1.0), third / error**3 if error**3 else 0.0)
     low, high = spread.bounds(value, t_quantile(degrees=degrees, confidence=confidence))
     return Interval(value=value, low=low, high=high, method="student-t")
 
