@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from headroom.gate import changes
 from headroom.gate.changes import LEVEL, changes_of
 
 
@@ -70,3 +71,11 @@ def test_a_machine_that_drifts_shows_no_steps_and_a_step_on_it_is_found() -> Non
         found += 20 in places
     assert false <= stats.binom.isf(1e-4, 150, LEVEL)
     assert found > 100
+
+
+def test_a_level_below_what_permutations_resolve_counts_as_the_finest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changes, "_PERMUTATIONS", ((0.0, 999),))
+    monkeypatch.setattr(changes, "FINEST", 1e-3)
+    assert changes.fewest_results(1e-9) == changes.fewest_results(1e-3)
