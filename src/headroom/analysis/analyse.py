@@ -98,6 +98,11 @@ class _Analysed:
     planned: int = 0
     newest: str = ""
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether its parameters cannot be fitted, so that none of its runs is left to do."""
+        return self.experiment.fit is not None and self.experiment.fit.is_refused
+
     def cells(self, quantity: str, statistic: Statistic) -> list[Cell]:
         """Return the values of a derived quantity, or of a metric at the points."""
         if quantity in self.derived:
@@ -151,6 +156,7 @@ def analyse(
     _derive(analysed)
     done = sum(point.done for one in analysed for point in one.points)
     failed = sum(point.failed for one in analysed for point in one.points)
+    to_run = sum(one.planned for one in analysed if not one.is_refused)
     result = StudyResult(
         format=FORMAT,
         name=plan.study.name,
@@ -159,10 +165,10 @@ def analyse(
         folder=plan.folder.name,
         seed=plan.seed,
         is_quick=plan.is_quick,
-        is_complete=done + failed >= sum(one.planned for one in analysed),
+        is_complete=done + failed >= to_run,
         done=done,
         failed=failed,
-        planned=sum(one.planned for one in analysed),
+        planned=to_run,
         full_planned=plan.full_planned,
         full_most=plan.full_most,
         experiments=[_result(one, environments, selection) for one in analysed],

@@ -1,6 +1,5 @@
 """Questions about a model or a study: theory, what-ifs, sizes, fits."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,11 +12,11 @@ import msgspec
 from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.api.answers import Fitted, Sized, Solved, WhatIfs, texts_of
-from headroom.api.running import Levels, as_levels, name_of
+from headroom.api.arguments import Levels, loaded_system, processes_of, told_apart
+from headroom.api.running import as_levels, name_of
 from headroom.api.study import Experiment, ModelLike, Study, model_table
 from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
-from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan
@@ -36,7 +35,14 @@ Asked: TypeAlias = ModelLike | Study | Path
 """A model, or a study by itself or by its folder or file."""
 
 
-def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solved:
+@told_apart
+def solve(
+    subject: Asked,
+    *,
+    quick: bool = False,
+    parameters: Mapping[str, Levels] | None = None,
+    **arguments: Levels,
+) -> Solved:
     """Return the results of theory for a model or the points of a study, without a run.
 
     Parameters
@@ -46,8 +52,10 @@ def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solve
     quick
         Of a study: its quick variant.
     parameters
-        Arguments of the model function; a list makes a point for each of its values. Stations and
-        pools: ``**{"station.cpu.servers": [1, 2, 4]}``.
+        Arguments of the model function whose names `solve` has too, such as ``{"quick": 2}``; or
+        stations and pools: ``{"station.cpu.servers": [1, 2, 4]}``.
+    arguments
+        Its other arguments; a list makes a point for each of its values.
 
     Examples
     --------
@@ -56,7 +64,8 @@ def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solve
     >>> found["response_s_mean"], found.is_exact
     (0.02, True)
     """
-    axes = [Axis(name, as_levels(value)) for name, value in parameters.items()]
+    given = {**(parameters or {}), **arguments}
+    axes = [Axis(name, as_levels(value)) for name, value in given.items()]
     plan = _plan_of_study(subject, quick=quick)
     if plan is not None:
         return Solved(tuple(solve_plan(plan, axes)))
@@ -65,6 +74,7 @@ def solve(subject: Asked, *, quick: bool = False, **parameters: Levels) -> Solve
     return Solved(tuple(solve_model(name_of(subject), system, axes, asked=asked)))
 
 
+@told_apart
 def what_if(
     subject: Asked,
     changes: str | Sequence[str] = (),
@@ -74,9 +84,10 @@ def what_if(
     completions: int | None = None,
     quick: bool = False,
     seed: int | None = None,
-    jobs: int | None = None,
+    processes: int | None = None,
     progress: bool = True,
-    **parameters: Value,
+    parameters: Mapping[str, Value] | None = None,
+    **arguments: Value,
 ) -> WhatIfs:
     """Try changes of stations, pools and parameters, paired with the system by their seeds.
 
@@ -95,9 +106,9 @@ def what_if(
         Of a model: completions of a run.
     quick
         Of a study: its quick variant.
-    seed, jobs, progress
+    seed, processes, progress, parameters
         As of `simulate`.
-    parameters
+    arguments
         Of a model: arguments of its function.
 
     Raises
@@ -112,16 +123,17 @@ def what_if(
     >>> found["station.server.servers=x2"]["throughput"].pairs
     10
     """
+    given = {**(parameters or {}), **arguments}
     plan = _plan_of_study(subject, quick=quick, seed=seed)
     where = ""
     with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / JOURNAL_NAME
         if plan is None:
-            chosen = _subject(subject, completions, parameters, varied=())
+            chosen = _subject(subject, completions, given, varied=())
             plan = replace(_one_point(chosen, replications or 10, seed), folder=Path(folder))
-            where = settings_words(chosen.config, list(parameters))
+            where = settings_words(chosen.config, list(given))
         else:
-            _refuse_parameters(parameters)
+            _refuse_parameters(given)
             place = journal_of(plan)
         try:
             tried = try_changes(
@@ -130,7 +142,7 @@ def what_if(
                 point=point if isinstance(point, str | None) else _levels_text(point),
                 changes=texts_of(changes),
                 replications=replications,
-                jobs=jobs or os.cpu_count() or 1,
+                jobs=processes_of(processes),
                 voice=ProgramVoice(shows_progress=progress),
             )
         except InterruptedTrialError as error:
@@ -139,6 +151,7 @@ def what_if(
     return WhatIfs(msgspec.structs.replace(tried.result, experiments=[experiment]), where)
 
 
+@told_apart
 def size(
     subject: Asked,
     *,
@@ -151,10 +164,11 @@ def size(
     replications: int = REPLICATIONS,
     most: int = MOST,
     seed: int = 1,
-    jobs: int | None = None,
+    processes: int | None = None,
     folder: str | Path | None = None,
     progress: bool = True,
-    **parameters: Value,
+    parameters: Mapping[str, Value] | None = None,
+    **arguments: Value,
 ) -> Sized:
     """Find the smallest configuration that meets every target.
 
@@ -176,11 +190,11 @@ def size(
         Confidence level of the whole answer.
     replications, most
         Maximum replications per configuration, and number of simulated configurations.
-    seed, jobs, progress
+    seed, processes, progress, parameters
         As of `simulate`.
     folder
         Folder of stored runs, for later searches; None keeps none.
-    parameters
+    arguments
         Arguments of the model function that do not vary.
 
     Raises
@@ -199,13 +213,14 @@ def size(
     if not over:
         raise StudyError("over={} leaves nothing to choose", cure='write over={"servers": [1, 2]}')
     axes = tuple(Axis(name, tuple(levels)) for name, levels in over.items())
+    given = {**(parameters or {}), **arguments}
     plan = _plan_of_study(subject)
     if plan is None:
-        chosen = _subject(subject, completions, parameters, varied=list(over))
+        chosen = _subject(subject, completions, given, varied=list(over))
     else:
         base = study_subject(plan, experiment, completions, list(over))
-        given = checked_settings(parameters, base.system.parameters())
-        chosen = with_config(base, given, list(over))
+        settings = checked_settings(given, base.system.parameters())
+        chosen = with_config(base, settings, list(over))
     wanted = Wanted(
         name=name_of(subject),
         axes=axes,
@@ -223,7 +238,7 @@ def size(
                 chosen,
                 wanted,
                 place / JOURNAL_NAME,
-                jobs=jobs or os.cpu_count() or 1,
+                jobs=processes_of(processes),
                 voice=ProgramVoice(shows_progress=progress),
             )
         except InterruptedSearchError as error:
@@ -231,6 +246,7 @@ def size(
     return Sized(found)
 
 
+@told_apart
 def fit(
     study: Study | str | Path,
     model: ModelLike,
@@ -241,7 +257,8 @@ def fit(
     options: Mapping[str, Any] | None = None,
     quick: bool = False,
     completions: int | None = None,
-    **parameters: Value,
+    parameters: Mapping[str, Value] | None = None,
+    **arguments: Value,
 ) -> Fitted:
     """Fit parameters of a model to results of a study that was run.
 
@@ -265,6 +282,8 @@ def fit(
     completions
         Completions of a run, for methods that simulate.
     parameters
+        As of `simulate`.
+    arguments
         Arguments of the model function that are not fitted.
 
     Raises
@@ -278,7 +297,7 @@ def fit(
         Experiment(
             "fitted",
             system=model_table(model, here=Path.cwd()),
-            fixed=dict(parameters),
+            fixed={**(parameters or {}), **arguments},
             completions=completions,
             replications=2,
             fit={
@@ -335,14 +354,7 @@ def _plan_of_study(subject: Asked, *, quick: bool = False, seed: int | None = No
 def _system(model: Asked) -> tuple[System, msgspec.Struct]:
     if isinstance(model, Study | Path):
         raise TypeError("a model is needed, not a study")
-    return _loaded(model_table(model, here=Path.cwd()), {})
-
-
-def _loaded(table: Mapping[str, Any], end: Mapping[str, Any]) -> tuple[System, msgspec.Struct]:
-    keys = {**table, **end}
-    kind = registry.find_system(keys.pop("name"))
-    setup: msgspec.Struct = msgspec.convert(keys, kind.setup_type)
-    return kind.load(setup, base=Path.cwd()), setup
+    return loaded_system(model_table(model, here=Path.cwd()), {})
 
 
 def _subject(
@@ -355,7 +367,7 @@ def _subject(
     if isinstance(model, Study | Path):
         raise TypeError("a model is needed, not a study")
     end = {} if completions is None else {"completions": completions}
-    system, setup = _loaded(model_table(model, here=Path.cwd()), end)
+    system, setup = loaded_system(model_table(model, here=Path.cwd()), end)
     subject = Subject(name=name_of(model), system=system, setup=setup, base=Path.cwd(), config={})
     return with_config(subject, checked_settings(parameters, system.parameters()), varied)
 

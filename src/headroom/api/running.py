@@ -1,12 +1,12 @@
 """Run, simulate, load and compare: each returns results that a program computes with."""
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
-from headroom.api.compared import OneOf
+from headroom.api.arguments import Levels, is_one, processes_of, told_apart
+from headroom.api.compared import CHOICE, OneOf
 from headroom.api.results import Result, Sweep, View
 from headroom.api.saved import Compared, compare_saved
 from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
@@ -26,17 +26,16 @@ from headroom.sessions.study_session import (
 )
 from headroom.simulation import Model
 
-Levels: TypeAlias = Value | Iterable[Value]
-"""A value of a parameter, or several that are tried one by one."""
 _RESUME = "call it again to resume"
 
 
+@told_apart
 def run(
     study: Study | str | Path,
     *,
     quick: bool = False,
     only: Sequence[str] = (),
-    jobs: int | None = None,
+    processes: int | None = None,
     seed: int | None = None,
     settings: Sequence[str] = (),
     on: str = "",
@@ -56,7 +55,7 @@ def run(
         Run the smaller variant that the study defines.
     only
         Experiments to run; the result has all.
-    jobs
+    processes
         Simulations in parallel; None: one for each processor.
     seed
         Another study seed.
@@ -104,7 +103,7 @@ def run(
     voice = ProgramVoice(shows_progress=progress)
     how = How(
         voice=voice,
-        jobs=jobs or os.cpu_count() or 1,
+        jobs=processes_of(processes),
         resume=_RESUME,
         stop_on_failure=stop_on_failure,
         is_fresh=fresh,
@@ -127,6 +126,7 @@ def _confirm(plan: Plan, typed: Sequence[str]) -> None:
     confirm(plan, typed)
 
 
+@told_apart
 def simulate(
     model: ModelLike,
     *,
@@ -137,10 +137,11 @@ def simulate(
     time_s: float | None = None,
     seed: int = 1,
     warm_up: Mapping[str, Any] | None = None,
-    jobs: int | None = None,
+    processes: int | None = None,
     on: str = "",
     progress: bool = True,
-    **parameters: Levels,
+    parameters: Mapping[str, Levels] | None = None,
+    **arguments: Levels,
 ) -> Sweep:
     """Simulate a model and return estimates with 95% intervals.
 
@@ -160,14 +161,16 @@ def simulate(
         All seeds derive from it: the same seed gives the same bits.
     warm_up
         How the warm-up is cut, as in a study: ``{"method": "none"}``; by default it is found.
-    jobs
+    processes
         Simulations in parallel; None: one for each processor.
     on
         Dask cluster that simulates, as of `run`.
     progress
         Show progress on stderr, in a terminal or notebook.
     parameters
-        Arguments of the model function. A list makes a point for each of its values.
+        Arguments of the model function whose names `simulate` has too, such as ``{"seed": 5}``.
+    arguments
+        Its other arguments. A list makes a point for each of its values.
 
     Raises
     ------
@@ -185,6 +188,7 @@ def simulate(
         raise StudyError(
             f"replications={replications!r} is not a number of runs", cure="give 1 or more"
         )
+    given = {**(parameters or {}), **arguments}
     count: int | dict[str, Any] = replications or 10
     if until is not None:
         count = {"metric": metric, "half_width": until, "maximum": max(replications or 100, 5)}
@@ -196,12 +200,13 @@ def simulate(
         time_s=time_s,
         what_if={"parts": "none"},
         warm_up=warm_up or {},
-        **_split(parameters),
+        **_split(given),
     )
     name = name_of(model)
-    words = [*(f"{key}={value!r}" for key, value in parameters.items()), f"seed={seed}"]
+    words = [*(f"{key}={value!r}" for key, value in arguments.items()), f"seed={seed}"]
+    words += [f"parameters={dict(parameters)!r}"] if parameters else []
     command = f"hr.simulate({name}, {', '.join(words)})"
-    how = _how(progress, jobs, on)
+    how = _how(progress, processes, on)
     return _swept([experiment], how, title=name, seed=seed, command=command)
 
 
@@ -230,15 +235,17 @@ def compare(
     completions: int | None = None,
     time_s: float | None = None,
     seed: int = 1,
-    jobs: int | None = None,
+    processes: int | None = None,
     progress: bool = True,
     fail_on_regression: None = None,
     measure_again: bool = True,
     build: Sequence[str] = (),
-    **parameters: Levels,
+    parameters: Mapping[str, Levels] | None = None,
+    **arguments: Levels,
 ) -> Sweep: ...
 
 
+@told_apart
 def compare(
     *models: ModelLike | Result,
     names: Sequence[str] = (),
@@ -249,12 +256,13 @@ def compare(
     completions: int | None = None,
     time_s: float | None = None,
     seed: int = 1,
-    jobs: int | None = None,
+    processes: int | None = None,
     progress: bool = True,
     fail_on_regression: float | None = None,
     measure_again: bool = True,
     build: Sequence[str] = (),
-    **parameters: Levels,
+    parameters: Mapping[str, Levels] | None = None,
+    **arguments: Levels,
 ) -> Sweep | Compared:
     """Compare models, or saved results, with the first one: which is better, by how much, how sure.
 
@@ -276,9 +284,9 @@ def compare(
         has the verdict; suspicions are measured again at both commits, as by the command.
     measure_again, build
         Of a gate: False to decide by the results alone; commands that build each commit.
-    replications, completions, time_s, seed, jobs, progress
+    replications, completions, time_s, seed, processes, progress, parameters
         Of models: as of `simulate`.
-    parameters
+    arguments
         Arguments that all models take.
 
     Raises
@@ -327,9 +335,15 @@ def compare(
         label: model_table(model, here=Path.cwd())
         for label, model in zip(labels, chosen, strict=True)
     }
-    one_of = OneOf(tables, tuple(parameters))
-    split = _split(parameters)
-    split["factors"] = {"model": labels, **split["factors"]}
+    given = {**(parameters or {}), **arguments}
+    if CHOICE in given:
+        raise StudyError(
+            f"{CHOICE!r} is what a comparison calls the models, so no parameter of theirs",
+            cure=f"rename the parameter {CHOICE!r} of the models",
+        )
+    one_of = OneOf(tables, tuple(given))
+    split = _split(given)
+    split["factors"] = {CHOICE: labels, **split["factors"]}
     experiment = Experiment(
         "comparison",
         system=model_table(one_of),
@@ -343,7 +357,7 @@ def compare(
     )
     title = " and ".join(labels)
     command = f"hr.compare({', '.join(labels)}, seed={seed})"
-    how = _how(progress, jobs)
+    how = _how(progress, processes)
     return _swept([experiment], how, title=title, seed=seed, command=command)
 
 
@@ -352,7 +366,7 @@ def _split(parameters: Mapping[str, Levels]) -> dict[str, Any]:
     tables: dict[str, Any] = {"fixed": {}, "factors": {}}
     for name, value in parameters.items():
         levels = as_levels(value)
-        if _is_one(value):
+        if is_one(value):
             tables["fixed"][name] = levels[0]
         else:
             tables["factors"][name] = list(levels)
@@ -367,17 +381,13 @@ def as_levels(value: Levels) -> tuple[Value, ...]:
     >>> as_levels("ssd"), as_levels(range(3))
     (('ssd',), (0, 1, 2))
     """
-    found = plain([value] if _is_one(value) else list(value))  # type: ignore[arg-type] # so it is
+    found = plain([value] if is_one(value) else list(value))  # type: ignore[arg-type] # so it is
     return tuple(found)
 
 
-def _is_one(value: Levels) -> bool:
-    return isinstance(value, str) or not isinstance(value, Iterable)
-
-
-def _how(shows_progress: bool, jobs: int | None, on: str = "") -> How:  # noqa: FBT001 - an option of its callers
+def _how(shows_progress: bool, processes: int | None, on: str = "") -> How:  # noqa: FBT001 - an option of its callers
     voice = ProgramVoice(shows_progress=shows_progress)
-    return How(voice=voice, jobs=jobs or os.cpu_count() or 1, resume=_RESUME, on=on)
+    return How(voice=voice, jobs=processes_of(processes), resume=_RESUME, on=on)
 
 
 def _swept(

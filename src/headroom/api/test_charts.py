@@ -29,7 +29,7 @@ def grid() -> hr.Sweep:
         disk=["ssd", "hdd"],
         completions=200,
         replications=2,
-        jobs=1,
+        processes=1,
     )
 
 
@@ -49,7 +49,7 @@ def test_a_metric_that_is_no_response_can_be_drawn(grid: hr.Sweep) -> None:
 
 
 def test_levels_without_numbers_make_a_chart_too() -> None:
-    found = hr.simulate(queue, disk=["ssd", "hdd"], completions=100, replications=2, jobs=1)
+    found = hr.simulate(queue, disk=["ssd", "hdd"], completions=100, replications=2, processes=1)
     assert found.chart().to_dict()["title"] == "Throughput by disk"
 
 
@@ -59,7 +59,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_hint(grid: hr.Sweep) -> None:
     assert "throughput" in caught.value.cure
     with pytest.raises(StudyError, match="over rte"):
         grid.chart(over="rte")
-    alone = hr.simulate(queue, completions=100, replications=2, jobs=1)
+    alone = hr.simulate(queue, completions=100, replications=2, processes=1)
     with pytest.raises(StudyError, match="single point"):
         alone.chart()
 

@@ -27,7 +27,7 @@ def shop(rate: float = 50.0):
     model.open_class("visits", visit, interarrival=hr.exponential(1 / rate))
     return model
 
-found = hr.simulate(shop, rate=60.0, completions=LENGTH, replications=REPLICATIONS, jobs=2)
+found = hr.simulate(shop, rate=60.0, completions=LENGTH, replications=REPLICATIONS, processes=2)
 print(found["throughput"].count)
 """
 
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_a_long_simulation_and_its_workers(tmp_path: Path) -> None:
 
 def test_a_running_event_loop_is_no_obstacle() -> None:
     async def cell() -> int:
-        return hr.simulate("mm1", completions=200, replications=2, jobs=1)["throughput"].count
+        return hr.simulate("mm1", completions=200, replications=2, processes=1)["throughput"].count
 
     assert asyncio.run(cell()) == 2
 
@@ -145,7 +145,7 @@ def test_types_tell_a_reader_and_a_checker_what_comes_back() -> None:
         model.open_class("jobs", job, interarrival=hr.exponential(1 / rate))
         return model
 
-    found = hr.simulate(queue, rate=[20.0, 40.0], completions=100, replications=2, jobs=1)
+    found = hr.simulate(queue, rate=[20.0, 40.0], completions=100, replications=2, processes=1)
     assert_type(found, hr.Sweep)
     assert_type(found.at(rate=20.0)["throughput"].value, float)
     assert_type(found.at(rate=20.0)["throughput"].low, float | None)
@@ -170,5 +170,5 @@ def test_quick_work_shows_no_progress_in_a_notebook(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(voice, "in_notebook", lambda: True)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    hr.simulate("mm1", completions=100, replications=2, jobs=1)
+    hr.simulate("mm1", completions=100, replications=2, processes=1)
     assert stream.getvalue() == ""

@@ -20,7 +20,7 @@ def closed(users: int = 10, think_s: float = 1.0) -> hr.Model:
 
 
 def test_an_estimate_holds_what_theory_says_and_computes_like_a_number() -> None:
-    found = hr.simulate(closed, users=50, completions=4000, replications=5, jobs=1)
+    found = hr.simulate(closed, users=50, completions=4000, replications=5, processes=1)
     theory = hr.solve(closed, users=50)
     throughput = found["throughput"]
     assert theory.is_exact
@@ -34,9 +34,11 @@ def test_an_estimate_holds_what_theory_says_and_computes_like_a_number() -> None
 
 
 def test_the_same_seed_gives_the_same_rows_and_lists_make_points() -> None:
-    once = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=1)
-    again = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=2)
-    other = hr.simulate(closed, users=[10, 150], completions=500, replications=2, jobs=1, seed=2)
+    once = hr.simulate(closed, users=[10, 150], completions=500, replications=2, processes=1)
+    again = hr.simulate(closed, users=[10, 150], completions=500, replications=2, processes=2)
+    other = hr.simulate(
+        closed, users=[10, 150], completions=500, replications=2, processes=1, seed=2
+    )
     assert once.to_rows() == again.to_rows() != other.to_rows()
     assert [point.levels["users"] for point in once] == [10, 150]
     assert once.at(users=150)["station.database.utilization"].value > 0.9
@@ -47,7 +49,7 @@ def test_the_same_seed_gives_the_same_rows_and_lists_make_points() -> None:
 
 
 def test_until_runs_as_long_as_the_interval_is_too_wide() -> None:
-    found = hr.simulate("mm1", utilization=0.5, until=0.05, completions=2000, jobs=1)
+    found = hr.simulate("mm1", utilization=0.5, until=0.05, completions=2000, processes=1)
     response = found["response_s_mean"]
     assert response.low is not None
     assert response.high is not None
@@ -71,7 +73,7 @@ def test_a_summary_is_plain_text_without_a_page_in_a_notebook_too(
 
 
 def test_several_points_ask_which_one_is_meant() -> None:
-    found = hr.simulate(closed, users=[5, 6], completions=100, replications=2, jobs=1)
+    found = hr.simulate(closed, users=[5, 6], completions=100, replications=2, processes=1)
     with pytest.raises(StudyError, match="2 points of experiment") as caught:
         found["throughput"]
     assert "users = 5; users = 6" in caught.value.cure
@@ -105,7 +107,7 @@ def test_what_cannot_be_asked_is_refused_with_a_hint(ask: object, message: str) 
 
 
 def test_a_saturated_point_says_so_instead_of_an_estimate() -> None:
-    found = hr.simulate("mm1", utilization=0.5, completions=300, replications=2, jobs=1)
+    found = hr.simulate("mm1", utilization=0.5, completions=300, replications=2, processes=1)
     assert found.at().saturation is None
 
     def flooded() -> hr.Model:
@@ -115,7 +117,7 @@ def test_a_saturated_point_says_so_instead_of_an_estimate() -> None:
         model.open_class("visits", visit, interarrival=hr.exponential(0.01))
         return model
 
-    full = hr.simulate(flooded, completions=300, replications=2, jobs=1)
+    full = hr.simulate(flooded, completions=300, replications=2, processes=1)
     assert full.at().saturation is not None
     with pytest.raises(StudyError, match="saturated"):
         full["response_s_mean"]
@@ -129,7 +131,7 @@ def test_a_comparison_knows_the_better_model_and_both_sides_by_name() -> None:
         return closed(users=20)
 
     found = hr.compare(
-        one_fast, two_slow, completions=2000, replications=4, metrics=["throughput"], jobs=1
+        one_fast, two_slow, completions=2000, replications=4, metrics=["throughput"], processes=1
     )
     (row,) = found.to_rows("comparisons")
     assert (row["model"], row["base"], row["verdict"]) == ("two_slow", "one_fast", "worse")
@@ -141,7 +143,12 @@ def test_what_ifs_and_sizes_answer_as_the_commands_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     tried = hr.what_if(
-        closed, "station.database.servers=x2", users=200, completions=4000, replications=3, jobs=1
+        closed,
+        "station.database.servers=x2",
+        users=200,
+        completions=4000,
+        replications=3,
+        processes=1,
     )
     effect = tried["station.database.servers=x2"]["throughput"]
     assert effect.low is not None
@@ -154,7 +161,7 @@ def test_what_ifs_and_sizes_answer_as_the_commands_do(
         over={"station.database.servers": [1, 2, 3]},
         users=200,
         completions=1000,
-        jobs=1,
+        processes=1,
     )
     assert sized.best == {"station.database.servers": 2}
     assert sized.is_found

@@ -67,7 +67,7 @@ def test_a_study_has_the_same_rows_and_results_in_python_and_in_toml(tmp_path: P
     (in_file / "model.py").write_text(MODEL)
     text = built.to_toml().replace(_file_of(built), "model.py")
     (in_file / "study.toml").write_text(text)
-    by_python, by_file = hr.run(built, jobs=1), hr.run(in_file, jobs=1)
+    by_python, by_file = hr.run(built, processes=1), hr.run(in_file, processes=1)
     assert rows(tmp_path / "built") == rows(in_file)
     assert by_python.to_rows() == by_file.to_rows()
     assert by_python.holds
@@ -81,8 +81,8 @@ def _file_of(study: hr.Study) -> str:
 
 
 def test_a_study_in_python_is_resumed_and_extended(tmp_path: Path) -> None:
-    hr.run(study_in(tmp_path), jobs=1)
-    longer = hr.run(study_in(tmp_path, replications=3), jobs=1)
+    hr.run(study_in(tmp_path), processes=1)
+    longer = hr.run(study_in(tmp_path, replications=3), processes=1)
     assert longer["load"].at(rate=40)["throughput"].count == 3
     assert "4 replications of earlier runs reused" in " ".join(longer.notes)
     assert longer.report is not None
@@ -126,7 +126,7 @@ def test_a_model_without_a_file_runs_and_only_its_toml_is_refused(tmp_path: Path
     with pytest.raises(StudyError, match="in no file"):
         alone.to_toml()
     ready = shop(rate=20.0)
-    found = hr.simulate(ready, completions=200, replications=2, jobs=1)
+    found = hr.simulate(ready, completions=200, replications=2, processes=1)
     assert 10 < found["throughput"].value < 40
 
 

@@ -38,6 +38,8 @@ SHORTEST = 3
 """Fewest results on each side of a change: one outlier is none."""
 _PERMUTATIONS = ((5e-4, 9_999), (5e-5, 99_999), (0.0, 999_999))
 """Levels from which on, and permutations that resolve them."""
+FINEST = 1e-6
+"""Lowest level at which anything can be found: one in as many permutations."""
 _TAIL = 0.02
 """Share of the largest statistics that is kept: levels are smaller."""
 _CHUNK = 1_000_000
@@ -305,6 +307,7 @@ def fewest_results(level: float = LEVEL) -> int:
     10
     """
     length = 2 * SHORTEST
+    level = max(level, FINEST)
     while _best_split(np.arange(float(length)), level)[1] > level:
         length += 1
     return length

@@ -24,6 +24,7 @@ from headroom.experiment.protocol.system import Column, Direction, Value
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.gate.arms import analysed_rows
 from headroom.gate.changes import (
+    FINEST,
     LEVEL,
     Change,
     Outside,
@@ -231,13 +232,13 @@ def _history(
         raise StudyError(
             f"study {study!r} has no results of these metrics", cure="run the study first"
         )
-    level = LEVEL / len(by_key)
+    level = max(LEVEL / len(by_key), FINEST)
     has_names = len({experiment for experiment, _, _ in by_key}) > 1
     return HistoryResult(
         study=study,
         title=title,
         series=[_series(group, level, has_names=has_names) for group in by_key.values()],
-        level=LEVEL,
+        level=max(LEVEL, FINEST * len(by_key)),
         series_level=level,
         fewest=fewest_results(level),
         left_out=dict(left_out),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from headroom.gate import changes
 from headroom.gate.changes import LEVEL, changes_of, outside_of, results_after
 
 
@@ -96,3 +97,11 @@ def test_a_pulse_is_no_change_and_lies_outside() -> None:
         found = outside_of(series.tolist(), [], results_after(24, [], level=LEVEL))
         assert changes_of(series.tolist()) == []
         assert any(one.first <= start < one.first + one.count for one in found)
+
+
+def test_a_level_below_what_permutations_resolve_counts_as_the_finest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changes, "_PERMUTATIONS", ((0.0, 999),))
+    monkeypatch.setattr(changes, "FINEST", 1e-3)
+    assert changes.fewest_results(1e-9) == changes.fewest_results(1e-3)

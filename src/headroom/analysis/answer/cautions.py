@@ -28,6 +28,7 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
     """Return why a reader of an experiment should take care."""
     groups = (
         _disturbed(experiment),
+        _refused(study),
         _remarks(study),
         _failed(study),
         _without_results(experiment),
@@ -58,6 +59,14 @@ def disturbed_runs(experiment: ExperimentResult) -> tuple[int, Disturbance | Non
     )
     every = [found for point in experiment.points for found in point.disturbances]
     return count, max(every, key=lambda found: found.share, default=None)
+
+
+def _refused(study: StudyResult) -> Iterator[Caution]:
+    """Yield why experiments have no runs and get none."""
+    for one in study.experiments:
+        if one.fit is not None and one.fit.state == "refused":
+            message = f"experiment {one.name!r} has no runs: {one.fit.reason}"
+            yield Caution(code="remark", message=message)
 
 
 def _remarks(study: StudyResult) -> Iterator[Caution]:

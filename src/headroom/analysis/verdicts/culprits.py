@@ -23,6 +23,8 @@ from typing import Literal
 from headroom.analysis.evidence import UsedResource
 from headroom.analysis.results import Estimate
 
+_CHAINS_AT_MOST = 1_000
+"""Chains that are followed, the shortest first: parts that all wait for all have too many."""
 SATURATED = 0.9
 """Taken share from which a resource limits: everything else together can gain 11% at most."""
 QUEUED = 0.1
@@ -204,7 +206,9 @@ def _ends(row: Part, ranked: Sequence[Part], behind: Behind) -> list[Part]:
     """Return where the chains from `row` end; in a circle, at the one that works most."""
     found: list[Part] = []
     waiting: list[tuple[Part, tuple[Part, ...]]] = [(row, (row,))]
-    while waiting:
+    for _ in range(_CHAINS_AT_MOST):
+        if not waiting:
+            break
         part, chain = waiting.pop(0)
         links = list(_links(part, ranked, behind))
         for link in links:

@@ -13,7 +13,7 @@ from headroom.analysis.verdicts.bottleneck import (
     load_of,
     observed_parts,
 )
-from headroom.analysis.verdicts.culprits import SATURATED, Behind, Part
+from headroom.analysis.verdicts.culprits import SATURATED, Behind, Part, find_culprits
 from headroom.experiment.protocol.run import ResourceTable
 from headroom.experiment.protocol.system import Metric
 
@@ -248,6 +248,15 @@ def test_stations_that_hold_up_each_other_are_a_circle_with_an_end() -> None:
     )
     assert verdict is not None
     assert verdict.name == "right"
+
+
+def test_chains_among_parts_that_all_wait_for_all_are_followed_to_an_end() -> None:
+    """Each of 24 nested pools guards all that are further in: 2^22 chains lead to the last."""
+    names = [f"pool {number}" for number in range(24)]
+    inner = {name: tuple(names[place + 1 :]) for place, name in enumerate(names)}
+    parts = [resource("pool", name, 1.0, queue_len=1.0) for name in names]
+    found = find_culprits(parts, Behind(pools=inner))
+    assert [cause.name for cause in found.causes] == names[-1:]
 
 
 def test_a_station_that_works_all_the_time_limits_although_it_is_held_up_at_times() -> None:

@@ -179,7 +179,10 @@ def test_a_metric_that_is_best_in_the_middle_has_a_window_of_levels() -> None:
     assert (found.state, found.kept, found.low, found.high) == ("breaks", "between", 2.0, 8.0)
 
 
-_LEVEL = st.tuples(st.floats(1e-9, 20.0) | st.just(0.0) | st.just(math.inf), st.floats(0.0, 2.0)) | st.none()
+_LEVEL = (
+    st.tuples(st.floats(1e-9, 20.0) | st.just(0.0) | st.just(math.inf), st.floats(0.0, 2.0))
+    | st.none()
+)
 """Value and spread of a level; infinite where it is saturated."""
 
 

@@ -21,7 +21,7 @@ from headroom.simulation.checks.reservations import check_reservations
 from headroom.simulation.checks.timeless import refuse_timeless
 from headroom.simulation.errors import SimulationError
 from headroom.simulation.language.amounts import known_of
-from headroom.simulation.language.model import Model
+from headroom.simulation.language.model import LATEST, Model
 from headroom.simulation.language.stations import Pool, Station
 from headroom.simulation.language.with_block import refuse_forgotten
 from headroom.simulation.laws.distribution import Distribution
@@ -148,7 +148,7 @@ def _refuse_unknown_attributes(model: Model) -> None:
 def _refuse_coarse_times(model: Model) -> None:
     """Raise `SimulationError` if the clock is too coarse for a time of `model`."""
     for location, what, value in _fixed_times(model):
-        if abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
+        if value < LATEST and abs(round(value / TICK) * TICK - value) > LARGEST_SHIFT * value:
             raise SimulationError(
                 f"{location}: {what} lies between the steps of the clock, which are "
                 f"{TICK:g} {model.time_unit} apart",

@@ -108,6 +108,16 @@ pub enum SimulationError {
         /// Simulated time (s).
         at_s: f64,
     },
+    /// A draw gave a number that ticks cannot count.
+    #[error("in {place}, {step} drew a number above 1.8e10 at {at_s} s, more than a draw can give")]
+    LargeDraw {
+        /// Step that drew.
+        place: Place,
+        /// The purpose of the number.
+        step: String,
+        /// Simulated time (s).
+        at_s: f64,
+    },
     /// A function of a mechanism gave no answer.
     #[error("in {place}, {step} at {at_s} s: {call} failed: {message}")]
     Call {
@@ -131,9 +141,10 @@ impl SimulationError {
     /// Return the step of the model that the error is about, if it is about one.
     pub const fn place(&self) -> Option<&Place> {
         match self {
-            Self::Starved { place, .. } | Self::Amount { place, .. } | Self::Call { place, .. } => {
-                Some(place)
-            }
+            Self::Starved { place, .. }
+            | Self::Amount { place, .. }
+            | Self::LargeDraw { place, .. }
+            | Self::Call { place, .. } => Some(place),
             _ => None,
         }
     }
@@ -172,6 +183,9 @@ impl SimulationError {
             Self::Amount { .. } => {
                 "correct the expression so that it gives a finite number, and none below zero for \
                  a time or a count"
+            }
+            Self::LargeDraw { .. } => {
+                "draw in a larger unit; if it is a time, choose a larger time_unit for the model"
             }
             Self::Call { .. } => {
                 "correct the arguments of the call, or the parameters of the mechanism"

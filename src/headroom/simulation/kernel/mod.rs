@@ -79,8 +79,8 @@ pub fn simulate(
 
 /// Draw `count` values from the distribution in `json` with the stream `key` of a run with `seed`.
 ///
-/// The values are in the distribution's own unit; fewer come back if it ends before. For looking at
-/// distributions; a run draws by itself.
+/// The values are in the distribution's own unit, infinite if too large for the clock; fewer come
+/// back if it ends before. For looking at distributions; a run draws by itself.
 ///
 /// # Errors
 ///
@@ -97,6 +97,7 @@ pub fn draw(
     let mut stream = random::stream::open(seed, key);
     let values = (0..count).map_while(|_| match sampler.draw(&mut stream) {
         random::distribution::Sampler::NO_VALUE if sampler.is_exhausted() => None,
+        time::BEYOND => Some(f64::INFINITY),
         ticks => Some(ticks as f64 / time::TICKS_PER_UNIT),
     });
     Ok(values.collect())

@@ -3,12 +3,16 @@
 //! One tick is 1e-9 of the model's time unit, so a decimal such as 0.1 ms is exact, sums never
 //! drift, and the order of two events is one integer comparison.
 //!
-//! Invariant: time never wraps; an addition that would overflow is reported to the caller.
+//! Invariant: time never wraps; an addition that would overflow is reported to the caller. The last
+//! tick stands for what lies beyond the clock, and no event happens there.
 
 use serde::Deserialize;
 
 /// Ticks in one unit of the model's time.
 pub const TICKS_PER_UNIT: f64 = 1e9;
+
+/// A duration (ticks) that is too long for the clock.
+pub const BEYOND: u64 = SimTime::MAX.ticks();
 
 /// Simulated time (ticks) since the start of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +21,7 @@ pub struct SimTime(u64);
 impl SimTime {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
-    /// The latest time that can be represented.
+    /// Later than every time that can be represented: never, or beyond the clock.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Return the time `ticks` after the start.
@@ -131,12 +135,12 @@ fn nearest_of_large(value: u128) -> f64 {
     value as f64
 }
 
-/// Return `ticks` as whole ticks, rounded half up; a value beyond the range saturates.
+/// Return `ticks` as whole ticks, rounded half up; a value beyond the range gives [`BEYOND`].
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "`as` saturates, and a saturated time is reported as an overflow when it is added"
+    reason = "`as` saturates at `BEYOND`, which is reported when it is added, or reached"
 )]
 pub fn whole_ticks(ticks: f64) -> u64 {
     let rounded = ticks + 0.5;

@@ -225,8 +225,8 @@ impl Arrivals {
 
     /// Return the time of the next arrival; earlier arrivals are skipped.
     ///
-    /// None if nothing arrives any more: a trace has ended, all later rates are 0, or the
-    /// time is later than can be represented.
+    /// None if nothing arrives any more: a trace has ended, or all later rates are 0. A time that
+    /// cannot be represented is [`SimTime::MAX`].
     #[inline]
     pub fn next(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
@@ -252,7 +252,7 @@ impl Arrivals {
         match &mut self.source {
             Source::Mmpp(plan, state, last) => {
                 let gap = plan.gap(state, &mut self.stream, unit);
-                *last = last.after(whole_ticks(gap))?;
+                *last = last.after(whole_ticks(gap)).unwrap_or(SimTime::MAX);
                 Some(*last)
             }
             Source::ChangingRate(curve, position) => curve
@@ -290,6 +290,7 @@ pub fn draw(json: &[u8], seed: u64, key: u64, count: usize) -> Result<Vec<f64>, 
     );
     let next = |_| arrivals.next(SimTime::ZERO);
     let times = (0..count).map_while(next);
+    let times = times.take_while(|time| *time < SimTime::MAX);
     Ok(times
         .map(|time| time.ticks() as f64 / TICKS_PER_UNIT)
         .collect())

@@ -23,7 +23,7 @@ use crate::simulation::kernel::plan::rows::Rows;
 use crate::simulation::kernel::plan::stack_depth;
 use crate::simulation::kernel::plan::station_plans;
 use crate::simulation::kernel::random::distribution::{Distribution, Sampler, Sampling};
-use crate::simulation::kernel::time::{SimTime, TICKS_PER_UNIT, whole_ticks};
+use crate::simulation::kernel::time::{BEYOND, SimTime, TICKS_PER_UNIT, whole_ticks};
 
 /// Placeholder for a position that is not known yet.
 pub(in crate::simulation::kernel) const UNKNOWN: u32 = u32::MAX;
@@ -71,7 +71,10 @@ fn limits(own: Stop, wish: Stop) -> Result<Limits, SimulationError> {
     }
     let time = match stop.time {
         None => SimTime::MAX,
-        Some(time) if time > 0.0 => SimTime::from_ticks(whole_ticks(time * TICKS_PER_UNIT)),
+        Some(time) if time > 0.0 => match SimTime::from_ticks(whole_ticks(time * TICKS_PER_UNIT)) {
+            SimTime::MAX => return refuse(format!("the stop time {time} is beyond the clock")),
+            latest => latest,
+        },
         Some(time) => return refuse(format!("the stop time {time} is not above zero")),
     };
     Ok(Limits {
@@ -242,10 +245,20 @@ impl Compiler {
     fn value(&mut self, amount: &Amount, key: u64) -> Result<u32, SimulationError> {
         match amount {
             Amount::Drawn(law) => {
-                let source = self.source(law, key)?;
-                Ok(self.add_expression(Box::new([Op::Draw(source)])))
+                let drawn = self.drawn(law, key)?;
+                Ok(self.add_expression(Box::new([drawn])))
             }
             Amount::Computed(Expression::Expression { code }) => self.expression(code),
+        }
+    }
+
+    /// Return a draw for an expression; a constant that ticks cannot count is a number.
+    fn drawn(&mut self, law: &Distribution, key: u64) -> Result<Op, SimulationError> {
+        match law {
+            Distribution::Constant { value } if whole_ticks(value * TICKS_PER_UNIT) == BEYOND => {
+                Ok(Op::Number(*value))
+            }
+            law => Ok(Op::Draw(self.source(law, key)?)),
         }
     }
 
@@ -278,7 +291,7 @@ impl Compiler {
             code.push(match term {
                 Term::Number(value) => Op::Number(*value),
                 Term::Attribute(name) => Op::Attribute(self.attribute(name)?),
-                Term::Draw { law, stream } => Op::Draw(self.source(law, *stream)?),
+                Term::Draw { law, stream } => self.drawn(law, *stream)?,
                 Term::Jobs(name) => Op::Jobs(self.station(name)?),
                 Term::Free(name) => Op::Free(self.pool(name)?),
                 Term::Servers(name) => Op::Servers(self.station(name)?),

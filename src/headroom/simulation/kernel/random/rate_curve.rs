@@ -12,7 +12,7 @@
 //! Source: Cinlar (1975), *Introduction to Stochastic Processes*, section 4.7 (inversion; thinning
 //! is from Lewis & Shedler 1979).
 
-use crate::simulation::kernel::time::whole_ticks;
+use crate::simulation::kernel::time::{BEYOND, whole_ticks};
 
 /// The rate as compiled.
 #[derive(Clone, Debug)]
@@ -76,8 +76,8 @@ impl RateCurve {
         Ok(Self { pieces, period })
     }
 
-    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), or None if no
-    /// representable time is late enough.
+    /// Move `at` on until `mass` arrivals were expected; return the time (ticks), [`BEYOND`] if it
+    /// cannot be represented, or None if so many never come.
     pub fn advance(&self, at: &mut Position, mass: f64) -> Option<u64> {
         let mut mass = mass;
         loop {
@@ -88,14 +88,17 @@ impl RateCurve {
             // A piece without arrivals has no room, even if it has no end.
             if piece.rate > 0.0 && mass <= room {
                 let ticks = at.part + mass / piece.rate;
-                return at.step(ticks);
+                return Some(at.step(ticks).unwrap_or(BEYOND));
             }
             mass -= room.min(mass);
             at.whole = piece.end?;
             at.part = 0.0;
             at.piece += 1;
             if at.piece == self.pieces.len() {
-                mass = self.next_period(at, mass)?;
+                let Some(rest) = self.next_period(at, mass) else {
+                    return self.period.map(|_| BEYOND);
+                };
+                mass = rest;
             }
         }
     }
@@ -194,7 +197,7 @@ mod tests {
         assert_eq!(time, Some((1 << 30) * 2048 + 1536));
         assert_eq!(
             curve.advance(&mut at, 1e300),
-            None,
+            Some(BEYOND),
             "no such time can be told"
         );
     }

@@ -2,9 +2,9 @@
 
 use crate::simulation::kernel::plan::choice::{Rule, Target};
 use crate::simulation::kernel::plan::expression::{self, Op};
-use crate::simulation::kernel::plan::program::{COMPUTED, Source};
+use crate::simulation::kernel::plan::program::COMPUTED;
 use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure, State};
-use crate::simulation::kernel::time::{TICKS_PER_UNIT, nearest, whole_ticks};
+use crate::simulation::kernel::time::{BEYOND, TICKS_PER_UNIT, nearest, whole_ticks};
 
 /// Largest number of servers or tokens.
 const CAPACITY_LIMIT: u32 = (1 << 24) - 1;
@@ -33,15 +33,15 @@ impl Engine<'_> {
         if amount & COMPUTED == 0 {
             return Ok(self.sources[amount as usize].draw());
         }
-        let value = self.positive(job, at, amount)?;
-        Ok(whole_ticks(value * TICKS_PER_UNIT))
+        match self.positive(job, at, amount) {
+            Err(Failure::LargeDraw) => Err(Failure::TimeOverflow),
+            value => Ok(whole_ticks(value? * TICKS_PER_UNIT)),
+        }
     }
 
     #[cold]
     fn computed_ticks(&mut self, job: u32, amount: u32) -> Result<u64, Failure> {
-        let at = self.state.jobs[job].at;
-        let value = self.positive(job, at, amount)?;
-        Ok(whole_ticks(value * TICKS_PER_UNIT))
+        self.ticks_at(job, self.state.jobs[job].at, amount)
     }
 
     /// Return the count given by `amount`; a fraction is rounded half up.
@@ -116,18 +116,28 @@ impl Engine<'_> {
             ..
         } = self;
         let now = state.progress.now;
+        let mut is_beyond = false;
         let value = expression::evaluate(
             code,
             scratch,
             |op| match op {
                 Op::Jobs(station) => f64::from(others_at(state, station, leaving)),
-                other => look_up(state, sources, job, other),
+                Op::Draw(source) => {
+                    let ticks = sources[source as usize].draw();
+                    is_beyond |= ticks == BEYOND;
+                    ticks as f64 / TICKS_PER_UNIT
+                }
+                other => look_up(state, job, other),
             },
             |call, arguments| calls.call(call, now, arguments),
         );
         if calls.has_failed() {
             culprit.at = at;
             return Err(Failure::Call);
+        }
+        if is_beyond {
+            culprit.at = at;
+            return Err(Failure::LargeDraw);
         }
         Ok(value)
     }
@@ -183,10 +193,9 @@ impl Engine<'_> {
 }
 
 /// Return the current value of `op` for `job`.
-fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
+fn look_up(state: &State, job: u32, op: Op) -> f64 {
     match op {
         Op::Attribute(index) => state.jobs.attributes(job)[index as usize],
-        Op::Draw(source) => sources[source as usize].draw() as f64 / TICKS_PER_UNIT,
         Op::Free(pool) => f64::from(state.pools[pool as usize].free()),
         Op::Servers(station) => servers_of(state, station),
         Op::Tokens(pool) => f64::from(state.pools[pool as usize].tokens()),
@@ -195,7 +204,7 @@ fn look_up(state: &State, sources: &mut [Source], job: u32, op: Op) -> f64 {
             nearest(totals.busy_area) / TICKS_PER_UNIT
         }
         Op::Now => state.progress.now.ticks() as f64 / TICKS_PER_UNIT,
-        Op::Jobs(_) | Op::Number(_) | Op::Call { .. } | Op::Apply(_) => {
+        Op::Jobs(_) | Op::Draw(_) | Op::Number(_) | Op::Call { .. } | Op::Apply(_) => {
             unreachable!("it was looked up before")
         }
     }

@@ -71,7 +71,7 @@ impl Engine<'_> {
         for job in serving {
             let left = self.state.jobs.extra(job).finish.since(now);
             self.cancel(job);
-            let finish = self.schedule_after(job, scaled(left, factor))?;
+            let finish = self.schedule_after(job, scaled(left, factor)?)?;
             self.state.jobs.extra_mut(job).finish = finish;
         }
         Ok(())

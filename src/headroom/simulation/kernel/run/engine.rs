@@ -202,6 +202,7 @@ pub struct State {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::simulation::kernel) enum Failure {
     TimeOverflow,
+    LargeDraw,
     TooManyJobs,
     NoProgress,
     TooManyEvents,
@@ -354,7 +355,7 @@ impl<'plan> Engine<'plan> {
             match pause {
                 Pause::NoEvent => return self.end_of_events(),
                 Pause::Mark(time, who) => {
-                    if self.pass_marks(time) {
+                    if self.pass_marks(time)? {
                         break;
                     }
                     self.begin_event(time)?;
@@ -446,9 +447,14 @@ impl<'plan> Engine<'plan> {
 
     /// Take the samples and close the intervals that are due before an event at `time`; return
     /// whether the run ends before it.
+    ///
+    /// Every event beyond the clock comes here: the last mark is never later.
     #[cold]
-    fn pass_marks(&mut self, time: SimTime) -> bool {
+    fn pass_marks(&mut self, time: SimTime) -> Result<bool, Failure> {
         let limit = self.plan.limits.time;
+        if time.min(limit) == SimTime::MAX {
+            return Err(Failure::TimeOverflow);
+        }
         if time >= self.samples.next() {
             self.take_samples(time.min(limit));
         }
@@ -467,7 +473,7 @@ impl<'plan> Engine<'plan> {
         if is_over {
             self.state.progress.now = limit;
         }
-        is_over
+        Ok(is_over)
     }
 
     /// Close the interval that ends at `end`; nothing has happened since the last event.
@@ -771,12 +777,19 @@ impl<'plan> Engine<'plan> {
     fn explain(&self, failure: Failure) -> SimulationError {
         let at_s = self.seconds(self.state.progress.now);
         match failure {
-            Failure::TimeOverflow if self.sources.iter().any(Source::is_exhausted) => {
+            Failure::TimeOverflow | Failure::LargeDraw
+                if self.sources.iter().any(Source::is_exhausted) =>
+            {
                 SimulationError::Exhausted { at_s }
             }
             Failure::TimeOverflow => SimulationError::TimeOverflow {
                 unit: self.plan.unit.name(),
                 limit_s: self.plan.unit.seconds(u128::from(u64::MAX)),
+            },
+            Failure::LargeDraw => SimulationError::LargeDraw {
+                place: self.place(),
+                step: describe(self.plan, self.culprit.at),
+                at_s,
             },
             Failure::TooManyJobs => SimulationError::TooManyJobs {
                 limit: JOB_LIMIT,

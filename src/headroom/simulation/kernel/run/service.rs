@@ -12,7 +12,7 @@ use crate::simulation::kernel::places::stations::Station;
 use crate::simulation::kernel::plan::program::{Instruction, Order};
 use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::recorder::Kind;
-use crate::simulation::kernel::time::{SimTime, whole_ticks};
+use crate::simulation::kernel::time::{BEYOND, SimTime, whole_ticks};
 
 /// A visit whose service is over, and whose server is kept until the job has a place further on.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +116,7 @@ impl Engine<'_> {
                 return self.begin_service(job, station);
             }
             if let Some(victim) = self.victim(job, station) {
-                self.interrupt(victim, station);
+                self.interrupt(victim, station)?;
                 return self.begin_service(job, station);
             }
         }
@@ -157,7 +157,7 @@ impl Engine<'_> {
     }
 
     /// Interrupt the service of `victim`, which returns to the line.
-    fn interrupt(&mut self, victim: u32, station: u32) {
+    fn interrupt(&mut self, victim: u32, station: u32) -> Result<(), Failure> {
         self.recorder
             .note(&self.state, Kind::Interrupt, victim, station);
         self.cancel(victim);
@@ -172,12 +172,13 @@ impl Engine<'_> {
         let extra = jobs.extra_mut(victim);
         let speed = own.special().speed(extra.server);
         let left = extra.finish.since(*now);
-        extra.remaining = scaled(left, speed);
+        extra.remaining = scaled(left, speed)?;
         jobs[victim].phase = Phase::Waiting;
         jobs[victim].since = *now;
         own.visits(jobs[victim].class).queue(*now);
         own.line.push_interrupted(jobs, victim);
         own.queue_len_max = own.queue_len_max.max(own.line.len());
+        Ok(())
     }
 
     /// Take `job` from its server during its service.
@@ -226,7 +227,7 @@ impl Engine<'_> {
         jobs.extra_mut(job).server = server;
         self.recorder
             .note(&self.state, Kind::BeginService, job, station);
-        let finish = self.schedule_after(job, scaled(ticks, 1.0 / speed))?;
+        let finish = self.schedule_after(job, scaled(ticks, 1.0 / speed)?)?;
         self.state.jobs.extra_mut(job).finish = finish;
         Ok(())
     }
@@ -539,7 +540,7 @@ impl Engine<'_> {
         let own = &mut stations[station as usize];
         own.advance(*now);
         let special = own.special();
-        let work = scaled(ticks, 1.0 / special.speed(0));
+        let work = scaled(ticks, 1.0 / special.speed(0))?;
         let sharing = special.sharing.as_mut().expect("its servers are shared");
         sharing.add(*now, job, work);
         own.busy = sharing.busy();
@@ -603,7 +604,7 @@ impl Engine<'_> {
             let Some(&victim) = special.serving.last().filter(|_| is_over) else {
                 return Ok(());
             };
-            self.interrupt(victim, station);
+            self.interrupt(victim, station)?;
         }
     }
 
@@ -639,14 +640,20 @@ impl Engine<'_> {
 }
 
 /// Return `ticks` times `factor` in whole ticks; exact if the factor is 1.
+///
+/// Work beyond the clock has lost its length, so that no speed gives its time.
 #[allow(
     clippy::float_cmp,
     reason = "a speed of exactly 1 must not round anything"
 )]
-pub(in crate::simulation::kernel) fn scaled(ticks: u64, factor: f64) -> u64 {
-    if factor == 1.0 {
+pub(in crate::simulation::kernel) fn scaled(ticks: u64, factor: f64) -> Result<u64, Failure> {
+    let scaled = if factor == 1.0 {
         ticks
     } else {
         whole_ticks(ticks as f64 * factor)
+    };
+    if ticks == BEYOND || scaled == BEYOND {
+        return Err(Failure::TimeOverflow);
     }
+    Ok(scaled)
 }
