@@ -57,7 +57,7 @@ from headroom.analysis.verdicts.measured_when import measured_when
 from headroom.analysis.verdicts.predicted_limits import counting_predictions
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.system import Metric, Value
+from headroom.experiment.protocol.system import Column, Metric, Replays, Value
 from headroom.experiment.runner.fresh import is_mark
 from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
 from headroom.experiment.study.claim_checks import unit_of
@@ -68,6 +68,7 @@ from headroom.experiment.study.study import (
     Claim,
     ErrorsClaim,
     Limit,
+    Replications,
     Statistic,
     in_base_units,
 )
@@ -108,6 +109,8 @@ class _Analysed:
         if quantity in self.derived:
             return self.derived[quantity]
         name = self.experiment.spec.name
+        system = self.experiment.system
+        is_replayed = isinstance(system, Replays) and system.column is Column.MODEL
         return [
             measured_cell(
                 point.levels,
@@ -117,6 +120,7 @@ class _Analysed:
                 statistic=statistic,
                 absent=point.absent.get(quantity),
                 is_fitted=margin_of(point, quantity) is not None,
+                recordings=f"{name} recording" if is_replayed else "",
             )
             for point, samples in zip(self.points, self.samples, strict=True)
         ]
@@ -324,7 +328,7 @@ def _result(
         parameters=[_parameter(use) for use in experiment.parameters],
         fit=fit_result(experiment),
         facts=_facts(experiment.spec.name, environments),
-        replications=experiment.spec.replications,
+        replications=_replications(experiment),
         measured=measured_when(experiment, selection),
         precision_metric=experiment.spec.replications.metric or "",
         precision=experiment.spec.replications.half_width,
@@ -363,6 +367,15 @@ def _float(bound: float | None) -> float | None:
 def _told(environment: Mapping[str, Any]) -> dict[str, Any]:
     """Return an environment without what only decides about reuse."""
     return {name: facts for name, facts in environment.items() if name not in {PLACES, WORKED_ON}}
+
+
+def _replications(experiment: PlannedExperiment) -> Replications:
+    """Return how often points run: no more often than there are recorded runs."""
+    rule = experiment.spec.replications
+    most = max(map(experiment.replications_at, experiment.points), default=0)
+    return (
+        rule if most == experiment.most_replications else msgspec.structs.replace(rule, count=most)
+    )
 
 
 def _facts(name: str, environments: Sequence[Mapping[str, Any]]) -> dict[str, float | str]:

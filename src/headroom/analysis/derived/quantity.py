@@ -69,6 +69,7 @@ def measured_cell(
     statistic: Statistic,
     absent: Absent | None = None,
     is_fitted: bool = False,
+    recordings: str = "",
 ) -> Cell:
     """Return the cell of a metric at a point.
 
@@ -84,6 +85,9 @@ def measured_cell(
         Why there are no results, where that is known.
     is_fitted
         Whether the point is a prediction with fitted parameters.
+    recordings
+        Name of the recordings that all points replay, one in each replication; empty for runs of
+        the point's own. What a recording moves is one part, common to the points.
     """
     if sample is None or sample.is_unbounded:
         is_saturated = sample is not None or (absent is not None and absent.code == "saturated")
@@ -100,6 +104,13 @@ def measured_cell(
         reason = NoInterval(code="fitted_parts")
     elif sample.degrees < 1:
         reason = NoInterval(code="one_replication")
+    elif recordings and sample.centre == "mean" and sample.spread is None:
+        count = sample.count
+        moves = (sample.values - sample.value) / sqrt(count * (count - 1))
+        parts = {
+            f"{recordings} {number}": Part(float(move), sample.degrees, recordings)
+            for number, move in enumerate(moves)
+        }
     elif sample.centre == "median":
         parts = {name: Part(median_error(sample.values), sample.degrees)}
     else:

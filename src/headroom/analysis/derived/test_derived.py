@@ -199,3 +199,21 @@ def test_intervals_of_ratios_and_norm_sums_cover(law: str, centre: Centre) -> No
             assert one.high is not None
             hits[place] += one.low <= true <= one.high
     assert hits.min() / trials >= (0.93 if law == "normal" else 0.91)  # skewness costs 2%
+
+
+def test_points_that_replay_the_same_recordings_are_compared_recording_by_recording() -> None:
+    """Recordings differ by half, the ratio by a hundredth; its interval is that of the ratios."""
+    first, ratios = np.array([1.0, 1.5, 1.2]), np.array([0.95, 0.96, 0.94])
+    sides = [
+        measured_cell(
+            {"size": size, "table": 1}, Sample(values=found),
+            name=str(size), quantity="run_s", statistic="centre", recordings="of the program",
+        )
+        for size, found in ((64, first), (128, first * ratios))
+    ]  # fmt: skip
+    _, found = values(planned("ratio_to", ratio_to={"size": 64}), sides)
+    expected = Sample(values=ratios).interval()
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.005)
+    own = sides[0].sample()
+    assert own is not None
+    assert own.interval().low == pytest.approx(Sample(values=first).interval().low)

@@ -39,6 +39,8 @@ class Part(NamedTuple):
     move: float
     degrees: float
     """Degrees of freedom of the standard error."""
+    together: str = ""
+    """Name of all parts that have these degrees of freedom together; empty for one of its own."""
 
 
 Parts: TypeAlias = Mapping[str, Part]
@@ -51,8 +53,8 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> dict[str, Part
     Examples
     --------
     >>> one, other = {"a": Part(3.0, 9.0), "b": Part(4.0, 9.0)}, {"a": Part(3.0, 9.0)}
-    >>> weighted([one, other], [1.0, -1.0])
-    {'a': Part(move=0.0, degrees=9.0), 'b': Part(move=4.0, degrees=9.0)}
+    >>> {name: part.move for name, part in weighted([one, other], [1.0, -1.0]).items()}
+    {'a': 0.0, 'b': 4.0}
     """
     found: dict[str, Part] = {}
     for those, weight in zip(parts, weights, strict=True):
@@ -60,7 +62,7 @@ def weighted(parts: Sequence[Parts], weights: Sequence[float]) -> dict[str, Part
             continue
         for name, part in those.items():
             before = found[name].move if name in found else 0.0
-            found[name] = Part(before + weight * part.move, part.degrees)
+            found[name] = part._replace(move=before + weight * part.move)
     return found
 
 
@@ -73,9 +75,14 @@ def spread_of_parts(parts: Parts) -> Spread:
     >>> found.standard_error, round(found.degrees, 1)
     (5.0, 16.7)
     """
-    variances = [part.move**2 for part in parts.values()]
-    degrees = welch_degrees(variances, [part.degrees for part in parts.values()])
-    return Spread(math.sqrt(sum(variances)), max(degrees, 1.0), 0.0)
+    variances: dict[str, float] = {}
+    degrees: dict[str, float] = {}
+    for name, part in parts.items():
+        group = part.together or name
+        variances[group] = variances.get(group, 0.0) + part.move**2
+        degrees[group] = part.degrees
+    found = welch_degrees(list(variances.values()), list(degrees.values()))
+    return Spread(math.sqrt(sum(variances.values())), max(found, 1.0), 0.0)
 
 
 def welch_degrees(variances: Sequence[float], degrees: Sequence[float]) -> float:

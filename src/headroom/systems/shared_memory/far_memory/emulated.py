@@ -179,7 +179,8 @@ class FarMemoryEmulated:
         check_threads(threads, processors_of(machine))
         _check_own_processors(threads)
         delayed = emulate(self.program, program, settings, dilation=dilation)
-        return _run_of(plain, delayed, machine, dilation=dilation)
+        run = _run_of(plain, delayed, machine, dilation=dilation)
+        return replace(run, remarks=(*program.remarks, *run.remarks))
 
 
 def processors_of(machine: Mapping[str, Value]) -> int:

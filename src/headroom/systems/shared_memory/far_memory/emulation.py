@@ -18,8 +18,9 @@ from subprocess import CompletedProcess
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
-from headroom.systems.shared_memory.far_memory.recording import Program, check_exit
+from headroom.systems.shared_memory.far_memory.recording import Program, check_exit, check_openmp
 from headroom.systems.shared_memory.hook.build import RUNTIME, NotHookedError, compile_hooked
+from headroom.systems.shared_memory.hook.record import record
 
 SETTINGS = (
     "nodes", "cpus", "is_interleaved", "line_bytes", "l1_sets", "l1_ways", "l2_sets", "l2_ways",
@@ -117,6 +118,8 @@ class Compiled:
 
     path: Path
     descriptor: int | None = None
+    remarks: tuple[str, ...] = ()
+    """Which part of the run has no hooks."""
 
     def run(self, program: Program, environment: Mapping[str, str]) -> CompletedProcess[str]:
         """Run it to its end."""
@@ -132,7 +135,7 @@ class Compiled:
 
 @lru_cache(maxsize=2)
 def compiled(program: Program, digest: str) -> Compiled:  # noqa: ARG001 - a key
-    """Return a program with hooks; `digest` is the hash of its files.
+    """Return a program with hooks, which has run once; `digest` is the hash of its files.
 
     Raises
     ------
@@ -140,14 +143,24 @@ def compiled(program: Program, digest: str) -> Compiled:  # noqa: ARG001 - a key
         It cannot be compiled.
     """
     if program.program is not None:
-        return Compiled(program.program)
+        return Compiled(program.program, remarks=_seen(program, program.program))
     with tempfile.TemporaryDirectory(prefix="headroom-far-") as folder:
         path = Path(folder, "program")
         compile_hooked(program.sources, output=path, flags=program.flags)
+        remarks = _seen(program, path)
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    made = Compiled(path, descriptor)
+    made = Compiled(path, descriptor, remarks)
     weakref.finalize(made, os.close, descriptor)
     return made
+
+
+def _seen(program: Program, path: Path) -> tuple[str, ...]:
+    """Run a program without delays; return which part of the run has no hooks."""
+    check_openmp(path)
+    try:
+        return record([path, *program.argv], folder=program.folder).accesses.remarks()
+    except StudyError:  # the run with delays says why
+        return ()
 
 
 def emulate(

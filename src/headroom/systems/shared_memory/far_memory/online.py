@@ -85,4 +85,5 @@ class FarMemoryOnline:
             simulated.program, program, settings_of(machine), dilation=1.0, is_virtual=True
         )
         check_threads(int(found["threads"]), processors_of(machine))
-        return Run(values={**spent_of(found, machine), "hooks_s": found["elapsed_s"]})
+        values = {**spent_of(found, machine), "hooks_s": found["elapsed_s"]}
+        return Run(values=values, remarks=program.remarks)

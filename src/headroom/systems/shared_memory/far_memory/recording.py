@@ -1,15 +1,20 @@
 """Programs of users, compiled with hooks and recorded.
 
+The process that prepares a study records, and its workers read that recording: the environment that
+they take from it says where.
+
 Invariant: a trace has no name in the file system once it is recorded, so that it goes with the last
 process that reads it, however that one ends.
 """
 
+import contextlib
 import os
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -21,8 +26,12 @@ from headroom.systems.shared_memory.hook.build import compile_hooked
 from headroom.systems.shared_memory.hook.record import TraceError, record
 from headroom.systems.shared_memory.hook.sites import Place, resolve
 
-_KEPT = 2
+_KEPT = 64
 """Recordings that a process keeps."""
+_VARIABLE = "HEADROOM_RECORDING_"
+"""Start of the variables that say where the recordings of this process and its parent are."""
+_OPENMP = (b"GOMP_parallel", b"__kmpc_fork_call")
+"""Functions by which code of gcc and clang starts the threads of OpenMP."""
 _SHOWN_LINES = 6
 
 
@@ -66,11 +75,14 @@ class Recorded:
         Where its accesses and allocations are in its sources, by site.
     variables
         Its variables, by address.
+    remarks
+        Which part of the run it lacks.
     """
 
     trace: int
-    places: Mapping[int, Place]
+    places: dict[int, Place]
     variables: tuple[Variable, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -79,8 +91,8 @@ class Recorded:
 
 
 @lru_cache(maxsize=_KEPT)
-def recorded(program: Program, digest: str, number: int) -> Recorded:  # noqa: ARG001 - keys
-    """Return a recording of a program; the same one each time.
+def recorded(program: Program, digest: str, number: int) -> Recorded:
+    """Return a recording of a program; the same one each time, in workers too.
 
     Parameters
     ----------
@@ -96,10 +108,39 @@ def recorded(program: Program, digest: str, number: int) -> Recorded:  # noqa: A
     HeadroomError
         It cannot be compiled, has no hooks, fails, or records nothing.
     """
+    content = repr((program, digest, number)).encode()
+    variable = _VARIABLE + sha256(content).hexdigest()[:16]
+    with contextlib.suppress(OSError):  # whoever made it is on another machine
+        trace, notes = os.environ.get(variable, ":").split(":")
+        descriptor = os.open(trace, os.O_RDONLY | os.O_CLOEXEC)
+        known = msgspec.json.decode(Path(notes).read_bytes(), type=Recorded)
+        return _kept(replace(known, trace=descriptor))
+    return _shared(_kept(_made(program)), variable)
+
+
+def _kept(recording: Recorded) -> Recorded:
+    """Close the trace with its recording."""
+    weakref.finalize(recording, os.close, recording.trace)
+    return recording
+
+
+def _shared(recording: Recorded, variable: str) -> Recorded:
+    """Let workers read a recording of this process."""
+    notes = os.memfd_create("headroom-recording")
+    os.write(notes, msgspec.json.encode(recording))
+    weakref.finalize(recording, os.close, notes)
+    place = f"/proc/{os.getpid()}/fd/"
+    os.environ[variable] = f"{place}{recording.trace}:{place}{notes}"
+    weakref.finalize(recording, os.environ.pop, variable, None)
+    return recording
+
+
+def _made(program: Program) -> Recorded:
     with tempfile.TemporaryDirectory(prefix="headroom-far-") as name:
         path = program.program or compile_hooked(
             program.sources, output=Path(name, "program"), flags=program.flags
         )
+        check_openmp(path)
         trace = Path(name, "trace")
         found = record([path, *program.argv], trace=trace, folder=program.folder)
         check_exit(path, found.exit_code, found.stderr)
@@ -113,9 +154,18 @@ def recorded(program: Program, digest: str, number: int) -> Recorded:  # noqa: A
         variables_of = variables(path, maps)
         places.update(zip(sites, resolve(sites, maps), strict=True))
         descriptor = os.open(trace, os.O_RDONLY | os.O_CLOEXEC)
-    recording = Recorded(descriptor, places, variables_of)
-    weakref.finalize(recording, os.close, descriptor)
-    return recording
+    return Recorded(descriptor, places, variables_of, found.accesses.remarks())
+
+
+def check_openmp(path: Path) -> None:
+    """Refuse a program whose threads wait where the hooks do not see it."""
+    content = path.read_bytes()
+    if any(name in content for name in _OPENMP):
+        raise StudyError(
+            f"{path.name} uses OpenMP, whose threads wait for each other in a library without "
+            "hooks: their order would be lost",
+            cure="leave out -fopenmp, or divide the work among threads of POSIX or C++",
+        )
 
 
 def check_exit(path: Path, exit_code: int, stderr: str) -> None:

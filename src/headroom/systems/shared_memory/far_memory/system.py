@@ -3,7 +3,7 @@
 The program is compiled with hooks, run once, and its recorded accesses are simulated on the machine
 of each point, with and without the cache of far memory.
 
-Invariant: all points of a process that ask for the same recording simulate the same accesses.
+Invariant: replication r of each point simulates recording r, which is made before workers start.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,6 +45,8 @@ from headroom.systems.shared_memory.simulated.system import (
 PLACEMENTS = ("first_touch", "interleave", "equal_cut", "most")
 UNCACHED = "uncached"
 _SOURCE = "declared"
+_ATOMIC = "threads wait for atomic objects {:,} times, in the order of the recording"
+_ONE = "one recording, so there is no interval: recordings = 3 shows how much others differ"
 _TABLES = 2
 """Version of the tables of a run: results that lack some are found again."""
 _CPP = (".C", ".cc", ".cpp", ".cxx")
@@ -71,7 +73,7 @@ class FarMemorySetup(ProgramSetup, frozen=True, kw_only=True):
     """`[experiment.system]` of a recorded program: `sources` or `program`, and the machine."""
 
     recordings: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-    """Recordings of the program, of which the seed of a replication chooses one."""
+    """Recordings of the program, one for each replication: there are no more replications."""
 
 
 _PARAMETERS = (
@@ -185,8 +187,10 @@ class FarMemory:
         self._check_machine(config)
 
     def check_point(self, config: Mapping[str, Value]) -> None:
-        """Refuse what cannot run, before anything is recorded."""
+        """Refuse what cannot run, then record the program."""
         self.check_files(config)
+        for number in range(self.recordings):
+            recorded(self.program, self.digest(), number)
 
     def _check_machine(self, config: Mapping[str, Value]) -> None:
         whole = self.whole_machine(config)
@@ -212,8 +216,16 @@ class FarMemory:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Simulate a recording of the program; the seed chooses which."""
+        return self.replay(config, replication=seed % self.recordings)
+
+    def recorded(self, config: Mapping[str, Value]) -> int:  # noqa: ARG002 - all points have them
+        """Return the number of recordings."""
+        return self.recordings
+
+    def replay(self, config: Mapping[str, Value], *, replication: int) -> Run:
+        """Simulate a recording of the program."""
         whole = self.whole_machine(config)
-        recording = recorded(self.program, self.digest(), seed % self.recordings)
+        recording = recorded(self.program, self.digest(), replication)
         try:
             found = native.simulate_recording(
                 recording.path,
@@ -236,5 +248,10 @@ class FarMemory:
             values={**values(whole, found), "threads": float(found["threads"])},
             artefacts=tables(
                 found, places, recording.variables, line_bytes=int(whole["line_bytes"])
+            ),
+            remarks=recording.remarks,
+            notes=(
+                *([_ATOMIC.format(found["atomic_waits"])] if found["atomic_waits"] else []),
+                *([_ONE] if self.recordings == 1 else []),
             ),
         )

@@ -37,6 +37,11 @@ fn report_dict<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyD
     dict.set_item("lost_words", report.lost_words)?;
     dict.set_item("lost_stamps", report.lost_stamps)?;
     dict.set_item("maps", &report.maps)?;
+    let share = report.share;
+    dict.set_item("processor_ns", share.spent_ns)?;
+    dict.set_item("unseen_ns", share.unseen_ns)?;
+    dict.set_item("children_ns", share.children_ns)?;
+    dict.set_item("forks", share.forks)?;
     Ok(dict)
 }
 
@@ -105,6 +110,10 @@ impl Events for First {
             Event::Left { barrier } => ("left", barrier, 0, 0),
             Event::Acquired { lock } => ("acquired", lock, 0, 0),
             Event::Released { lock } => ("released", lock, 0, 0),
+            Event::Changed { object } => ("changed", object, 0, 0),
+            Event::Saw { object } => ("saw", object, 0, 0),
+            Event::Posted { semaphore, .. } => ("posted", semaphore, 0, 0),
+            Event::Passed { semaphore, .. } => ("passed", semaphore, 0, 0),
             Event::RegionBegun => ("region begun", 0, 0, 0),
             Event::RegionEnded => ("region ended", 0, 0, 0),
         };

@@ -43,6 +43,21 @@ pub struct End {
     pub stamps: u64,
     /// Words that the runtime dropped in signal handlers.
     pub lost_words: u64,
+    /// How much of the run was recorded.
+    pub share: Share,
+}
+
+/// Processor time in which the hooks saw accesses, and in which they did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Processor time (ns) of the threads in the region.
+    pub spent_ns: u64,
+    /// The part of it without accesses.
+    pub unseen_ns: u64,
+    /// Processor time (ns) of other processes that the program waited for.
+    pub children_ns: u64,
+    /// Times that the program forked.
+    pub forks: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -111,7 +126,10 @@ impl<R: Read> Chunks<R> {
             return Err(wrong(12, "the trace is of a big-endian machine"));
         }
         if version != TRACE_VERSION || order != TRACE_BYTE_ORDER {
-            let reason = format!("the trace has version {version}, but this reads {TRACE_VERSION}");
+            let reason = format!(
+                "the trace has version {version}, but this reads {TRACE_VERSION}: link the program \
+                 again with the runtime of this Headroom, and record it again"
+            );
             return Err(wrong(8, reason));
         }
         Ok(())
@@ -247,6 +265,12 @@ impl<R: Read> Chunks<R> {
             threads: self.whole(0),
             stamps: self.whole(8),
             lost_words: self.whole(24),
+            share: Share {
+                spent_ns: self.whole(32),
+                unseen_ns: self.whole(40),
+                children_ns: self.whole(48),
+                forks: self.whole(56),
+            },
         });
         if self.fill(1)? > 0 {
             return Err(wrong(

@@ -4,7 +4,7 @@ use super::events::{Access, Event, Kind};
 use super::format::{
     ADDRESS_BITS, CODE_SHIFT, EVENT_ACQUIRED, EVENT_ALLOCATED, EVENT_BEGUN, EVENT_CODE,
     EVENT_ENDED, EVENT_ENTERED, EVENT_FREED, EVENT_JOINED, EVENT_LEFT, EVENT_ORDER_ACQUIRE,
-    EVENT_ORDER_RELEASE, EVENT_READ_RANGE, EVENT_REGION_BEGUN, EVENT_REGION_ENDED, EVENT_RELEASED,
+    EVENT_ORDER_RELEASE, EVENT_PASSED, EVENT_POSTED, EVENT_READ_RANGE, EVENT_REGION_BEGUN, EVENT_REGION_ENDED, EVENT_RELEASED,
     EVENT_SITE, EVENT_STARTED, EVENT_WRITE_RANGE, KINDS, NO_THREAD, SITE_BIAS, SIZES,
 };
 
@@ -108,11 +108,10 @@ impl Decoder {
 /// Return the words that follow the first one of an event, None if there is no such kind.
 const fn operand_count(kind: u64) -> Option<usize> {
     match kind {
-        EVENT_SITE | EVENT_ORDER_RELEASE | EVENT_ORDER_ACQUIRE | EVENT_BEGUN | EVENT_ENDED
-        | EVENT_REGION_BEGUN | EVENT_REGION_ENDED => Some(0),
-        EVENT_FREED | EVENT_STARTED | EVENT_JOINED | EVENT_ENTERED | EVENT_LEFT
+        EVENT_SITE | EVENT_BEGUN | EVENT_ENDED | EVENT_REGION_BEGUN | EVENT_REGION_ENDED => Some(0),
+        EVENT_ORDER_RELEASE | EVENT_ORDER_ACQUIRE | EVENT_FREED | EVENT_STARTED | EVENT_JOINED | EVENT_ENTERED | EVENT_LEFT
         | EVENT_ACQUIRED | EVENT_RELEASED => Some(1),
-        EVENT_READ_RANGE | EVENT_WRITE_RANGE => Some(2),
+        EVENT_READ_RANGE | EVENT_WRITE_RANGE | EVENT_POSTED | EVENT_PASSED => Some(2),
         EVENT_ALLOCATED => Some(3),
         _ => None,
     }
@@ -122,14 +121,31 @@ const fn order(kind: u64, payload: u64) -> Order {
     match kind {
         EVENT_SITE | EVENT_READ_RANGE | EVENT_WRITE_RANGE => Order::Free,
         EVENT_ALLOCATED | EVENT_ORDER_ACQUIRE | EVENT_BEGUN | EVENT_JOINED | EVENT_LEFT
-        | EVENT_ACQUIRED => Order::After(payload),
+        | EVENT_ACQUIRED | EVENT_PASSED => Order::After(payload),
         _ => Order::Stamp(payload),
     }
 }
 
 fn content(kind: u64, payload: u64, operands: &[u64]) -> Result<Content, String> {
     let event = match kind {
-        EVENT_SITE | EVENT_ORDER_RELEASE | EVENT_ORDER_ACQUIRE => return Ok(Content::Nothing),
+        EVENT_SITE => return Ok(Content::Nothing),
+        EVENT_ORDER_RELEASE | EVENT_ORDER_ACQUIRE if operands[0] == 0 => {
+            return Ok(Content::Nothing);
+        }
+        EVENT_ORDER_RELEASE => Event::Changed {
+            object: place("address", operands[0])?,
+        },
+        EVENT_ORDER_ACQUIRE => Event::Saw {
+            object: place("address", operands[0])?,
+        },
+        EVENT_POSTED => Event::Posted {
+            semaphore: place("address", operands[0])?,
+            value: small("value", operands[1])?,
+        },
+        EVENT_PASSED => Event::Passed {
+            semaphore: place("address", operands[0])?,
+            value: small("value", operands[1])?,
+        },
         EVENT_READ_RANGE => return range(Kind::Read, payload, operands),
         EVENT_WRITE_RANGE => return range(Kind::Write, payload, operands),
         EVENT_BEGUN => Event::Begun,
@@ -189,6 +205,10 @@ fn place(name: &str, operand: u64) -> Result<u64, String> {
         ));
     }
     Ok(operand)
+}
+
+fn small(name: &str, operand: u64) -> Result<u32, String> {
+    u32::try_from(operand).map_err(|_| format!("the {name} {operand} has more than 32 bits"))
 }
 
 fn thread(operand: u64) -> Result<u32, String> {

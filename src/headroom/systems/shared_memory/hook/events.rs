@@ -98,6 +98,30 @@ pub enum Event {
         /// Its address.
         lock: u64,
     },
+    /// The thread has changed an atomic object.
+    Changed {
+        /// Its address.
+        object: u64,
+    },
+    /// The thread sees the last change of an atomic object.
+    Saw {
+        /// Its address.
+        object: u64,
+    },
+    /// The thread posts a semaphore.
+    Posted {
+        /// Its address.
+        semaphore: u64,
+        /// Its value until then.
+        value: u32,
+    },
+    /// A semaphore has let the thread through.
+    Passed {
+        /// Its address.
+        semaphore: u64,
+        /// The value that it has left.
+        value: u32,
+    },
     /// Accesses of all threads are recorded from here on.
     RegionBegun,
     /// Accesses are recorded until here.

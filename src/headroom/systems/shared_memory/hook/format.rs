@@ -3,7 +3,7 @@
 /// First bytes of a trace.
 pub const TRACE_MAGIC: &[u8; 8] = b"HRHOOK1\n";
 /// The version that this reader knows.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 /// Reversed if the trace is of a big-endian machine.
 pub const TRACE_BYTE_ORDER: u32 = 0x0102_0304;
 /// Bytes of the head of a trace.
@@ -24,7 +24,7 @@ pub const MOST_WORDS: u32 = 8192;
 /// Words of a chunk with maps, at most.
 pub const MOST_MAPS_WORDS: u32 = 524_288;
 /// Words of the last chunk.
-pub const END_WORDS: u32 = 4;
+pub const END_WORDS: u32 = 8;
 
 /// Bits of an address.
 pub const ADDRESS_BITS: u32 = 48;
@@ -51,9 +51,9 @@ pub const EVENT_WRITE_RANGE: u64 = 2;
 pub const EVENT_ALLOCATED: u64 = 3;
 /// The end of an allocation.
 pub const EVENT_FREED: u64 = 4;
-/// An atomic operation follows that releases.
+/// An atomic operation has changed an object.
 pub const EVENT_ORDER_RELEASE: u64 = 5;
-/// An atomic operation came before that acquires.
+/// An atomic operation follows that sees an object.
 pub const EVENT_ORDER_ACQUIRE: u64 = 6;
 /// A thread will be made.
 pub const EVENT_STARTED: u64 = 7;
@@ -75,6 +75,10 @@ pub const EVENT_RELEASED: u64 = 14;
 pub const EVENT_REGION_BEGUN: u64 = 15;
 /// Accesses are recorded until here.
 pub const EVENT_REGION_ENDED: u64 = 16;
+/// A semaphore is posted.
+pub const EVENT_POSTED: u64 = 17;
+/// A semaphore has let the thread through.
+pub const EVENT_PASSED: u64 = 18;
 
 #[cfg(test)]
 mod tests {
@@ -112,6 +116,7 @@ mod tests {
         same!(defined: EVENT_FREED, EVENT_ORDER_RELEASE, EVENT_ORDER_ACQUIRE, EVENT_STARTED);
         same!(defined: EVENT_BEGUN, EVENT_ENDED, EVENT_JOINED, EVENT_ENTERED, EVENT_LEFT);
         same!(defined: EVENT_ACQUIRED, EVENT_RELEASED, EVENT_REGION_BEGUN, EVENT_REGION_ENDED);
+        same!(defined: EVENT_POSTED, EVENT_PASSED);
         let kinds = [
             "READ",
             "WRITE",

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use thiserror::Error;
 
-use super::chunks::{Chunk, Chunks};
+use super::chunks::{Chunk, Chunks, Share};
 use super::decode::{Content, Decoder, Order};
 use super::events::{Event, Events};
 
@@ -41,6 +41,8 @@ pub struct Report {
     pub lost_words: u64,
     /// Stamps that a merge waited for in vain.
     pub lost_stamps: u64,
+    /// How much of the run was recorded; nothing if the trace was cut.
+    pub share: Share,
     /// Text of `/proc/self/maps`, to find the lines of sites.
     pub maps: String,
 }
@@ -78,6 +80,7 @@ impl Population {
             missing,
             lost_words: chunks.end.map_or(0, |end| end.lost_words),
             lost_stamps: 0,
+            share: chunks.end.map_or_else(Share::default, |end| end.share),
             maps: std::mem::take(&mut chunks.maps),
         }
     }

@@ -22,6 +22,8 @@ from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.hook.build import NotHookedError
 from headroom.systems.shared_memory.hook.sites import Place, resolve
 
+_NOTED_SHARE, _NOTED_S = 0.25, 1e-3
+"""Share and time (s) of processors without accesses from which on a remark tells of them."""
 VARIABLE = "HEADROOM_TRACE"
 """Environment variable with the path of the trace, or `fd:` and the number of a descriptor."""
 _SHOWN_LINES = 6
@@ -76,6 +78,12 @@ class Accesses:
         Marked regions that began; 1 for a program that marks none.
     lost_words
         Words (8 B) that were dropped because a signal handler interrupted the runtime.
+    processor_s
+        Processor time (s) of the region, and of other processes that the program waited for.
+    unseen_s
+        The part of it (s) in which the hooks saw no access.
+    forks
+        Times that the program forked; nothing of other processes is recorded.
     missing
         Empty if the program closed its trace; otherwise what is missing of it.
     sites
@@ -98,6 +106,9 @@ class Accesses:
     function_entries: int
     regions: int
     lost_words: int
+    processor_s: float
+    unseen_s: float
+    forks: int
     missing: str
     sites: tuple[Site, ...]
 
@@ -106,6 +117,20 @@ class Accesses:
         """Number of all accesses."""
         atomics = self.atomic_reads + self.atomic_writes + self.atomic_modifies
         return self.reads + self.writes + atomics
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return which part of the run was not recorded, if that is much."""
+        share = self.unseen_s / self.processor_s if self.processor_s else 0.0
+        is_noted = share >= _NOTED_SHARE and self.unseen_s >= _NOTED_S
+        forked = (
+            f"the program forked {self.forks} time{'s' if self.forks > 1 else ''}, and accesses of "
+            "other processes are not recorded"
+        )
+        unseen = (
+            f"the hooks saw no access in {share:.0%} of the program's processor time: libraries "
+            "without hooks, other processes or computing, which the result leaves out"
+        )
+        return (*([forked] if self.forks else []), *([unseen] if is_noted else []))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -382,6 +407,9 @@ def _accesses(totals: Mapping[str, Any]) -> Accesses:
         function_entries=totals["entries"],
         regions=totals["regions"],
         lost_words=totals["lost_words"],
+        processor_s=(totals["processor_ns"] + totals["children_ns"]) / 1e9,
+        unseen_s=(totals["unseen_ns"] + totals["children_ns"]) / 1e9,
+        forks=totals["forks"],
         missing=totals["missing"],
         sites=tuple(sites),
     )

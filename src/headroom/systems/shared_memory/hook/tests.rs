@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::events::{Access, Event, Events, Kind};
 use super::format::{
     ADDRESS_BITS, CHUNK_END, CHUNK_MAGIC, CHUNK_MAPS, CHUNK_WORDS, CODE_SHIFT, EVENT_ACQUIRED,
-    EVENT_BEGUN, EVENT_CODE, EVENT_ENDED, EVENT_ORDER_ACQUIRE, EVENT_ORDER_RELEASE,
-    EVENT_READ_RANGE, EVENT_RELEASED, EVENT_SITE, EVENT_STARTED, MOST_WORDS, SITE_BIAS, SIZES,
+    EVENT_BEGUN, EVENT_BEGUN as ACQUIRE, EVENT_CODE, EVENT_ENDED, EVENT_READ_RANGE,
+    EVENT_REGION_BEGUN as RELEASE, EVENT_RELEASED, EVENT_SITE, EVENT_STARTED, MOST_WORDS, SITE_BIAS, SIZES,
     TRACE_BYTE_ORDER, TRACE_MAGIC, TRACE_VERSION,
 };
 use super::totals::Totals;
@@ -54,7 +54,7 @@ impl Writer {
             CHUNK_END,
             0,
             0,
-            &[self.sequences.len() as u64, stamps, chunks, 0],
+            &[self.sequences.len() as u64, stamps, chunks, 0, 0, 0, 0, 0],
         );
         self.bytes
     }
@@ -191,10 +191,10 @@ fn threads_without_synchronisation_take_turns() {
 #[test]
 fn a_stamp_that_never_comes_stops_nothing_for_ever() {
     let mut writer = Writer::new();
-    writer.chunk(0, &[event(EVENT_ORDER_ACQUIRE, 7), reads(1)]);
-    writer.chunk(1, &[event(EVENT_ORDER_RELEASE, 6), reads(2)]);
+    writer.chunk(0, &[event(ACQUIRE, 7), reads(1)]);
+    writer.chunk(1, &[event(RELEASE, 6), reads(2)]);
     for _ in 0..100 {
-        writer.chunk(2, &[event(EVENT_ORDER_ACQUIRE, 7), reads(3)]);
+        writer.chunk(2, &[event(ACQUIRE, 7), reads(3)]);
     }
     let trace = writer.end(7);
     let (log, report) = merged(
@@ -224,7 +224,7 @@ fn a_cut_trace_gives_what_needs_nothing_that_is_missing() {
         &[
             event(EVENT_BEGUN, 0),
             reads(2),
-            event(EVENT_ORDER_ACQUIRE, 1),
+            event(ACQUIRE, 1),
             reads(3),
         ],
     );
@@ -284,8 +284,8 @@ fn each_fault_is_named_with_its_place() {
     };
     refused(b"#!/bin/sh\nexit", 0, "not a trace");
     let mut trace = sound().end(0);
-    trace[8] = 2;
-    refused(&trace, 8, "version 2");
+    trace[8] = 1;
+    refused(&trace, 8, "version 1, but this reads 2: link the program again");
     trace[8..16].copy_from_slice(&[0, 0, 0, 1, 1, 2, 3, 4]);
     refused(&trace, 12, "big-endian");
     let mut trace = sound().end(0);
@@ -323,7 +323,7 @@ fn each_fault_is_named_with_its_place() {
     let mut writer = sound();
     writer.chunk(
         1,
-        &[event(EVENT_ORDER_RELEASE, 0), event(EVENT_ORDER_RELEASE, 0)],
+        &[event(RELEASE, 0), event(RELEASE, 0)],
     );
     refused(&writer.end(0), 16 + 40 + 32 + 8, "stamp 0");
     let mut writer = sound();
@@ -380,9 +380,9 @@ fn executed(acts: &[(u32, Act)]) -> (Vec<Vec<u64>>, u64) {
             Act::Access => reads(number as u64),
             Act::Release => {
                 stamps += 1;
-                event(EVENT_ORDER_RELEASE, stamps - 1)
+                event(RELEASE, stamps - 1)
             }
-            Act::Acquire => event(EVENT_ORDER_ACQUIRE, stamps),
+            Act::Acquire => event(ACQUIRE, stamps),
         });
     }
     (words, stamps)

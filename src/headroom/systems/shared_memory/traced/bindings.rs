@@ -88,6 +88,7 @@ fn as_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDic
     dict.set_item("messages", outcome.messages)?;
     dict.set_item("retries", outcome.retries)?;
     dict.set_item("accesses", outcome.accesses)?;
+    dict.set_item("atomic_waits", outcome.atomic_waits)?;
     dict.set_item("threads", outcome.threads)?;
     dict.set_item("shared", outcome.shared)?;
     dict.set_item("page_bytes", outcome.page_bytes)?;

@@ -100,6 +100,8 @@ pub struct Outcome {
     pub retries: u64,
     /// Accesses of the trace.
     pub accesses: u64,
+    /// Waits for what another thread did to an atomic object.
+    pub atomic_waits: u64,
     /// Threads of the trace.
     pub threads: usize,
     /// Pieces of accesses to shared memory: of other homes, and of the own one.
@@ -224,6 +226,7 @@ impl Play<'_> {
             messages: engine.messages,
             retries: engine.ring.retries,
             accesses: player.accesses,
+            atomic_waits: player.signals.atomic_waits,
             threads: 0,
             shared: [0; 2],
             page_bytes: placement.bytes(),

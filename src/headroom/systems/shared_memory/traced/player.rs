@@ -140,7 +140,8 @@ pub struct Player<'p, P: Protocol> {
     /// Instructions of an access besides its own.
     more_instructions: u32,
     threads: Threads,
-    signals: Signals,
+    /// What threads wait for.
+    pub signals: Signals,
     /// Pages, numbered by the survey.
     pub pages: Pages,
     /// Allocations.
@@ -325,6 +326,20 @@ impl<'p, P: Protocol> Player<'p, P> {
     }
 }
 
+/// True if software that keeps caches coherent trusts what the event guards: locks, semaphores, and
+/// what programs build of atomic objects.
+const fn is_of_lock(event: Event) -> bool {
+    !matches!(
+        event,
+        Event::Started { .. }
+            | Event::Begun
+            | Event::Ended
+            | Event::Joined { .. }
+            | Event::Entered { .. }
+            | Event::Left { .. }
+    )
+}
+
 impl<P: Protocol> Events for Player<'_, P> {
     #[inline]
     fn access(&mut self, thread: u32, access: Access) {
@@ -371,7 +386,7 @@ impl<P: Protocol> Events for Player<'_, P> {
         match self.signals.deed(thread, event) {
             Ok(Deed::None) => {}
             Ok(Deed::Post(signal)) => {
-                if !matches!(event, Event::Released { .. }) {
+                if !is_of_lock(event) {
                     self.synchronise(index);
                 }
                 self.processors[index].post(signal);
@@ -380,7 +395,7 @@ impl<P: Protocol> Events for Player<'_, P> {
                 if self.signals.have_all_met {
                     self.run_if_full(FEW_WORDS);
                 }
-                if !matches!(event, Event::Acquired { .. }) {
+                if !is_of_lock(event) {
                     self.synchronise(index);
                 }
                 self.processors[index].wait(signal, posts, sync);

@@ -1,13 +1,21 @@
 //! Threads on processors, and what they wait for, as signals.
 //!
 //! A thread that is made waits for its maker, a join for the end of the other thread, who acquires
-//! a lock for its release before, and who leaves a barrier for all who have come to it.
+//! a lock for its release before, who leaves a barrier for all who have come to it, who passes a
+//! semaphore for the post that its token comes from, and who sees an atomic object for its last change.
 //!
 //! Invariant: in the order of the trace each signal is given before it is awaited, so a list of
 //! words for each processor always ends, and locks change hands in the order of the trace.
 
-use std::collections::BTreeMap;
+#![allow(
+    clippy::disallowed_types,
+    reason = "atomic objects are looked up, and never listed: their order has no effect"
+)]
 
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+
+use crate::memory::stack_distance::LineHasher;
 use crate::systems::shared_memory::hook::Event;
 use crate::systems::shared_memory::machine::word::{MOST_POSTS, SIGNALS_END, Sync};
 
@@ -63,6 +71,18 @@ enum Thing {
     End(u32),
     Lock(u64),
     Barrier(u64),
+    Semaphore(u64),
+    /// What a thread changes: of each thread one signal, so that a post is a change by this thread.
+    Changes(u32),
+}
+
+type Changes = HashMap<u64, (u32, u32), BuildHasherDefault<LineHasher>>;
+
+/// A semaphore: its value before the first event, and how often it has let a thread through.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tokens {
+    first: u32,
+    passed: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +106,11 @@ struct Round {
 pub struct Signals {
     of: BTreeMap<Thing, Signal>,
     rounds: BTreeMap<u64, Round>,
+    tokens: BTreeMap<u64, Tokens>,
+    /// The last change of each atomic object: the thread, and its number among those of the thread.
+    changes: Changes,
+    /// Waits for what another thread did to an atomic object.
+    pub atomic_waits: u64,
     /// Threads that have begun and not ended.
     running: u32,
     /// Whether the last event was the first to leave a barrier to which all running threads came.
@@ -123,6 +148,21 @@ impl Signals {
                 self.post(Thing::Barrier(barrier))
             }
             Event::Left { barrier } => Ok(self.leave(thread, barrier)),
+            Event::Posted { semaphore, value } => {
+                self.tokens.entry(semaphore).or_insert(Tokens {
+                    first: value,
+                    passed: 0,
+                });
+                self.post(Thing::Semaphore(semaphore))
+            }
+            Event::Passed { semaphore, value } => self.pass(semaphore, value),
+            Event::Changed { object } => {
+                let deed = self.post(Thing::Changes(thread))?;
+                let posts = self.signal(Thing::Changes(thread))?.posts;
+                self.changes.insert(object, (thread, posts));
+                Ok(deed)
+            }
+            Event::Saw { object } => self.see(thread, object),
             _ => Ok(Deed::None),
         }
     }
@@ -145,6 +185,33 @@ impl Signals {
             Some(posts) => Deed::Await(signal.number, posts, Sync::Barrier),
             // It came before the region began.
             None => Deed::None,
+        }
+    }
+
+    /// A thread passes by one of the tokens that were there first, or by the oldest post that is left.
+    fn pass(&mut self, semaphore: u64, value: u32) -> Result<Deed, String> {
+        let tokens = self.tokens.entry(semaphore).or_insert(Tokens {
+            first: value.saturating_add(1),
+            passed: 0,
+        });
+        tokens.passed += 1;
+        let posts = tokens.passed.saturating_sub(tokens.first);
+        let signal = self.signal(Thing::Semaphore(semaphore))?;
+        Ok(Deed::Await(
+            signal.number,
+            posts.min(signal.posts),
+            Sync::Lock,
+        ))
+    }
+
+    fn see(&mut self, thread: u32, object: u64) -> Result<Deed, String> {
+        match self.changes.get(&object).copied() {
+            Some((other, posts)) if other != thread => {
+                self.atomic_waits += 1;
+                let signal = self.signal(Thing::Changes(other))?;
+                Ok(Deed::Await(signal.number, posts, Sync::Thread))
+            }
+            _ => Ok(Deed::None),
         }
     }
 
@@ -248,6 +315,40 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(deeds(&[(0, go)]), [Deed::None], "it came before the region");
+    }
+
+    /// Who sees an object waits for its last change, and not for what that thread changed since.
+    #[test]
+    fn a_wait_belongs_to_one_object() {
+        let (change, see) = (
+            |object| Event::Changed { object },
+            |object| Event::Saw { object },
+        );
+        let found = deeds(&[
+            (0, change(8)),
+            (0, change(16)),
+            (1, see(8)),
+            (1, see(24)),
+            (0, see(16)),
+        ]);
+        let wait = Deed::Await(0, 1, Sync::Thread);
+        let none = Deed::None;
+        assert_eq!(found, [Deed::Post(0), Deed::Post(0), wait, none, none]);
+    }
+
+    /// Two tokens are there first, so the third pass needs the first post.
+    #[test]
+    fn a_semaphore_lets_through_by_the_post_that_a_token_is_from() {
+        let semaphore = 8;
+        let pass = |value| Event::Passed { semaphore, value };
+        let found = deeds(&[
+            (0, pass(1)),
+            (1, Event::Posted { semaphore, value: 1 }),
+            (0, pass(1)),
+            (0, pass(0)),
+        ]);
+        let wait = |posts| Deed::Await(0, posts, Sync::Lock);
+        assert_eq!(found, [wait(0), Deed::Post(0), wait(0), wait(1)]);
     }
 
     #[test]

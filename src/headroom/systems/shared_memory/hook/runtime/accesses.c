@@ -135,13 +135,11 @@ void __tsan_ignore_thread_end(void) {
 }
 
 void __tsan_acquire(void *address) {
-    (void)address;
-    headroom_event(EVENT_ORDER_ACQUIRE, 0, 0, 0);
+    headroom_event(EVENT_ORDER_ACQUIRE, plain((uintptr_t)address), 0, 0);
 }
 
 void __tsan_release(void *address) {
-    (void)address;
-    headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
+    headroom_event(EVENT_ORDER_RELEASE, plain((uintptr_t)address), 0, 0);
 }
 
 /* Locks that a program makes itself and annotates. */

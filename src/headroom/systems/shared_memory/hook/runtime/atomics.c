@@ -1,8 +1,9 @@
 /* Atomic operations: they are carried out here, with the order of memory that was asked for or a
    stronger one, and recorded.
 
-   What releases is preceded by a stamp, what acquires is followed by the counter of stamps
-   (`format.h`), so locks that a program builds of atomic operations keep their order. */
+   Each change takes a stamp, whatever order was asked for: a value cannot be seen before it is there.
+   All loads, and what acquires, wait for the change that they see (`order.c`); relaxed modifications,
+   such as those of counters, wait for nothing. */
 #include "recorder.h"
 
 /* The C++ order, without the hints for elision that gcc may add above. */
@@ -16,60 +17,62 @@ static inline bool acquires(int order) {
     return ORDER(order) != __ATOMIC_RELAXED && ORDER(order) != __ATOMIC_RELEASE;
 }
 
-static inline void begin_operation(const volatile void *address, uint64_t code, uintptr_t site,
-                                   bool is_releasing) {
-    if (is_releasing)
-        headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
-    record_access(address, code, site, true);
-}
+#define BEGIN(place, kind, log2_bytes)                                                             \
+    uint64_t code = CODE(kind, log2_bytes);                                                        \
+    uintptr_t site = SITE;                                                                         \
+    bool is_recorded = headroom_begin_operation(place, code, site)
 
-static inline void end_operation(bool is_acquiring) {
-    if (is_acquiring)
-        headroom_event(EVENT_ORDER_ACQUIRE, 0, 0, 0);
-}
+#define END(place, seen, sees_it, changes_it)                                                      \
+    if (is_recorded)                                                                               \
+    headroom_end_operation(place, (struct operation){code, site, (uint64_t)(seen), sees_it, changes_it})
 
 /* `with` is the start of the names of the operations that do it: __atomic_ or wide_. */
 #define LOAD(bits, log2_bytes, type, with)                                                         \
     type __tsan_atomic##bits##_load(const volatile type *place, int order) {                       \
-        begin_operation(place, CODE(ATOMIC_READ, log2_bytes), SITE, false);                        \
+        (void)order;                                                                               \
         type value = with##load_n(place, __ATOMIC_SEQ_CST);                                        \
-        end_operation(acquires(order));                                                            \
+        if (headroom_repeats(place, SITE, (uint64_t)value))                                        \
+            return value;                                                                          \
+        BEGIN(place, ATOMIC_READ, log2_bytes);                                                     \
+        value = with##load_n(place, __ATOMIC_SEQ_CST);                                             \
+        END(place, value, true, false);                                                            \
         return value;                                                                              \
     }
 
 #define STORE(bits, log2_bytes, type, with)                                                        \
     void __tsan_atomic##bits##_store(volatile type *place, type value, int order) {                \
-        begin_operation(place, CODE(ATOMIC_WRITE, log2_bytes), SITE, releases(order));             \
+        BEGIN(place, ATOMIC_WRITE, log2_bytes);                                                    \
         if (ORDER(order) <= __ATOMIC_RELEASE)                                                      \
             with##store_n(place, value, __ATOMIC_RELEASE);                                         \
         else                                                                                       \
             with##store_n(place, value, __ATOMIC_SEQ_CST);                                         \
+        END(place, 0, false, true);                                                                \
     }
 
-#define MODIFY(bits, log2_bytes, type, name, operation)                                            \
+#define MODIFY(bits, log2_bytes, type, with, name, operation)                                            \
     type __tsan_atomic##bits##_##name(volatile type *place, type value, int order) {               \
-        begin_operation(place, CODE(ATOMIC_MODIFY, log2_bytes), SITE, releases(order));            \
+        BEGIN(place, ATOMIC_MODIFY, log2_bytes);                                                   \
         type old = operation(place, value, __ATOMIC_SEQ_CST);                                      \
-        end_operation(acquires(order));                                                            \
+        END(place, old, acquires(order), with##load_n(place, __ATOMIC_SEQ_CST) != old);            \
         return old;                                                                                \
     }
 
 #define COMPARE(bits, log2_bytes, type)                                                            \
     type __tsan_atomic##bits##_compare_exchange_val(volatile type *place, type expected,           \
                                                     type value, int order, int failed) {           \
-        begin_operation(place, CODE(ATOMIC_MODIFY, log2_bytes), SITE, releases(order));            \
+        BEGIN(place, ATOMIC_MODIFY, log2_bytes);                                                   \
         type old = __sync_val_compare_and_swap(place, expected, value);                            \
-        end_operation(acquires(order) || acquires(failed));                                        \
+        END(place, old, acquires(order) || acquires(failed), old == expected);                     \
         return old;                                                                                \
     }
 
 #define COMPARE_INTO(bits, log2_bytes, type, strength)                                             \
     int __tsan_atomic##bits##_compare_exchange_##strength(volatile type *place, type *expected,    \
                                                           type value, int order, int failed) {     \
-        begin_operation(place, CODE(ATOMIC_MODIFY, log2_bytes), SITE, releases(order));            \
+        BEGIN(place, ATOMIC_MODIFY, log2_bytes);                                                   \
         type before = *expected;                                                                   \
         type old = __sync_val_compare_and_swap(place, before, value);                              \
-        end_operation(acquires(order) || acquires(failed));                                        \
+        END(place, old, acquires(order) || acquires(failed), old == before);                       \
         *expected = old;                                                                           \
         return old == before;                                                                      \
     }
@@ -77,13 +80,13 @@ static inline void end_operation(bool is_acquiring) {
 #define OPERATIONS(bits, log2_bytes, type, with)                                                   \
     LOAD(bits, log2_bytes, type, with)                                                             \
     STORE(bits, log2_bytes, type, with)                                                            \
-    MODIFY(bits, log2_bytes, type, exchange, with##exchange_n)                                     \
-    MODIFY(bits, log2_bytes, type, fetch_add, with##fetch_add)                                     \
-    MODIFY(bits, log2_bytes, type, fetch_sub, with##fetch_sub)                                     \
-    MODIFY(bits, log2_bytes, type, fetch_and, with##fetch_and)                                     \
-    MODIFY(bits, log2_bytes, type, fetch_or, with##fetch_or)                                       \
-    MODIFY(bits, log2_bytes, type, fetch_xor, with##fetch_xor)                                     \
-    MODIFY(bits, log2_bytes, type, fetch_nand, with##fetch_nand)                                   \
+    MODIFY(bits, log2_bytes, type, with, exchange, with##exchange_n)                                     \
+    MODIFY(bits, log2_bytes, type, with, fetch_add, with##fetch_add)                                     \
+    MODIFY(bits, log2_bytes, type, with, fetch_sub, with##fetch_sub)                                     \
+    MODIFY(bits, log2_bytes, type, with, fetch_and, with##fetch_and)                                     \
+    MODIFY(bits, log2_bytes, type, with, fetch_or, with##fetch_or)                                       \
+    MODIFY(bits, log2_bytes, type, with, fetch_xor, with##fetch_xor)                                     \
+    MODIFY(bits, log2_bytes, type, with, fetch_nand, with##fetch_nand)                                   \
     COMPARE(bits, log2_bytes, type)                                                                \
     COMPARE_INTO(bits, log2_bytes, type, strong)                                                   \
     COMPARE_INTO(bits, log2_bytes, type, weak)
@@ -130,7 +133,8 @@ void __tsan_atomic_thread_fence(int order) {
     if (releases(order))
         headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    end_operation(acquires(order));
+    if (acquires(order))
+        headroom_event(EVENT_ORDER_ACQUIRE, 0, 0, 0);
 }
 
 void __tsan_atomic_signal_fence(int order) {

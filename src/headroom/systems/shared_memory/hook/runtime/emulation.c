@@ -29,7 +29,9 @@
 #define PREEMPTED_NS 5000
 #define CALIBRATION_NS 5000000
 #define MOST_POSTED 1024
-#define MOST_SYNCS 65536
+#define MOST_SYNCS (1 << 20)
+/* Posts of a semaphore whose times are known. */
+#define KEPT_POSTS 4096
 /* No object of a program has such an address. */
 #define START_OF(thread) ((thread) << 1 | (uint64_t)1 << 62)
 #define END_OF(thread) (START_OF(thread) | 1)
@@ -47,13 +49,19 @@ static struct emulated totals;
 static uint64_t threads;
 static uint64_t region_began, region_ticks;
 static uint64_t run_delay_ns;
-/* What a thread lets others continue by: a lock, a barrier, its start or its end. */
+/* What a thread lets others continue by: a lock, an atomic object, a barrier, its start or its end. */
 struct sync {
     uint64_t object;
     double clock[2]; /* of a barrier those of two rounds: a thread may be one ahead of the others */
     uint8_t rounds[HEADROOM_MOST_PROCESSORS];
+    struct posts *posts; /* of a semaphore */
 };
 static struct sync *syncs;
+struct posts {
+    int64_t first; /* value of the semaphore before the first event */
+    int64_t posted, passed;
+    double clocks[KEPT_POSTS];
+};
 static double last_clock;
 static struct {
     double ends[MOST_POSTED]; /* of the last writes, by the clocks of the node's threads */
@@ -216,8 +224,7 @@ void headroom_post_write(struct emulated *own, double ns) {
     headroom_owe(own, REMOTE, headroom_setting[POSTED_NS]);
 }
 
-/* Before another thread may continue: all that this one wrote has arrived. */
-static void drain(struct emulated *own) {
+void headroom_drain(struct emulated *own) {
     headroom_pay(own);
     lock_node(own);
     double end = posted[own->node].last_end;
@@ -234,12 +241,12 @@ static struct sync *sync_of(uint64_t object) {
             return sync;
         }
     }
-    headroom_fail("more than 65536 locks, barriers and threads", "mark a shorter region");
+    headroom_fail("more than a million locks, atomic objects, barriers and threads", "mark a shorter region");
 }
 
 /* Let others continue. A clock never goes back, so that of a round two before needs no reset. */
 static void post(struct emulated *own, uint64_t object, bool is_barrier) {
-    drain(own);
+    headroom_drain(own);
     headroom_lock();
     struct sync *sync = sync_of(object);
     double *clock = &sync->clock[is_barrier ? ++sync->rounds[own->processor] % 2 : 0];
@@ -258,8 +265,41 @@ static void follow(struct emulated *own, uint64_t object, bool is_barrier, doubl
     headroom_owe(own, WAITING, ns);
 }
 
-void headroom_emulated_event(unsigned kind, uint64_t object) {
+/* Return the posts of a semaphore; needs the lock. */
+static struct posts *posts_of(uint64_t object, int64_t value) {
+    struct sync *sync = sync_of(object);
+    if (sync->posts == NULL) {
+        sync->posts = headroom_new_memory(sizeof *sync->posts);
+        sync->posts->first = value;
+    }
+    return sync->posts;
+}
+
+static void post_semaphore(struct emulated *own, uint64_t object, int64_t value) {
+    headroom_drain(own);
+    headroom_lock();
+    struct posts *posts = posts_of(object, value);
+    posts->clocks[posts->posted++ % KEPT_POSTS] = own->clock_ticks;
+    headroom_unlock();
+}
+
+/* A thread passes by one of the tokens that were there first, or by the oldest post that is left. */
+static void pass_semaphore(struct emulated *own, uint64_t object, int64_t value, double ns) {
+    headroom_pay(own);
+    headroom_lock();
+    struct posts *posts = posts_of(object, value + 1);
+    int64_t post = posts->passed++ - posts->first;
+    if (post >= posts->posted)
+        post = posts->posted - 1;
+    double clock = post < 0 ? 0 : posts->clocks[post % KEPT_POSTS];
+    headroom_unlock();
+    own->clock_ticks = later(clock, own->clock_ticks);
+    headroom_owe(own, WAITING, ns);
+}
+
+void headroom_emulated_event(unsigned kind, uint64_t object, uint64_t value) {
     bool has_others = headroom_setting[NODES] * headroom_setting[CPUS] > 1;
+    double lock_ns = headroom_setting[NODES] > 1 ? headroom_setting[LOCK_NS] : 0;
     switch (kind) {
     case EVENT_STARTED:
         post(headroom_own, START_OF(object), false);
@@ -277,8 +317,21 @@ void headroom_emulated_event(unsigned kind, uint64_t object) {
         post(headroom_own, object, false);
         break;
     case EVENT_ACQUIRED:
-        follow(headroom_own, object, false,
-               headroom_setting[NODES] > 1 ? headroom_setting[LOCK_NS] : 0);
+        follow(headroom_own, object, false, lock_ns);
+        break;
+    case EVENT_ORDER_RELEASE:
+        if (object != 0)
+            post(headroom_own, object, false);
+        break;
+    case EVENT_ORDER_ACQUIRE:
+        if (object != 0)
+            follow(headroom_own, object, false, 0);
+        break;
+    case EVENT_POSTED:
+        post_semaphore(headroom_own, object, (int64_t)value);
+        break;
+    case EVENT_PASSED:
+        pass_semaphore(headroom_own, object, (int64_t)value, lock_ns);
         break;
     default:
         break;
@@ -369,7 +422,7 @@ void headroom_emulated_region(bool begins) {
             __atomic_store_n(&all[processor]->near->pieces, NULL, __ATOMIC_SEQ_CST);
     headroom_unlock();
     if (headroom_own != NULL)
-        drain(headroom_own);
+        headroom_drain(headroom_own);
     region_ticks += ticks() - region_began;
 }
 

@@ -85,8 +85,10 @@ INTERNAL bool headroom_open_emulation(void);
 INTERNAL void headroom_begin_emulated(uint32_t id);
 INTERNAL void headroom_end_emulated(void);
 INTERNAL void headroom_emulated_region(bool begins);
-/* `object` is a lock, a barrier, or the number of a thread. */
-INTERNAL void headroom_emulated_event(unsigned kind, uint64_t object);
+/* `object` is a lock, a barrier, the number of a thread, or a semaphore with its value. */
+INTERNAL void headroom_emulated_event(unsigned kind, uint64_t object, uint64_t value);
+/* Before another thread may continue: all that this one wrote has arrived. */
+INTERNAL void headroom_drain(struct emulated *own);
 /* Write the totals. */
 INTERNAL void headroom_close_emulation(void);
 

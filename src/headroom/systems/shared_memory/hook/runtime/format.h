@@ -1,4 +1,4 @@
-/* The format of a trace, version 1. `../format.rs` has the same numbers; a test compares them.
+/* The format of a trace, version 2. `../format.rs` has the same numbers; a test compares them.
 
    A trace is a head of 16 bytes, then chunks. A chunk is a head of 32 bytes, then words of 8 bytes.
    All numbers have the byte order of the machine, which has to be little-endian. Each chunk was
@@ -8,7 +8,9 @@
      WORDS   whole events of one thread, in the order of its program; `sequence` counts its chunks
              from 0, `entries` the entries of functions until then
      MAPS    text of /proc/self/maps, filled up with newlines: first chunk, and last but one
-     END     last chunk: threads, stamps, chunks of all kinds before this one, losses
+     END     last chunk: threads, stamps, chunks of all kinds before this one, losses; nanoseconds of
+             processor time in the region, of those without accesses, of other processes that have
+             ended; forks
 
    A word whose upper five bits are below EVENT_CODE is an access:
 
@@ -30,8 +32,9 @@
      WRITE_RANGE     bytes     address, site
      ALLOCATED       after     address, bytes, site   malloc and its relatives, operator new
      FREED           stamp     address
-     ORDER_RELEASE   stamp                            before an atomic operation that releases
-     ORDER_ACQUIRE   after                            after an atomic operation that acquires
+     ORDER_RELEASE   stamp     object                 after an atomic access that changed the object;
+                                                      object 0: a fence
+     ORDER_ACQUIRE   after     object                 before one that sees its value
      STARTED         stamp     thread                 before a thread is made
      BEGUN           after                            first event of a thread
      ENDED           stamp                            last event of a thread
@@ -42,11 +45,18 @@
      RELEASED        stamp     lock
      REGION_BEGUN    stamp
      REGION_ENDED    stamp
+     POSTED          stamp     semaphore, value       before a post, with the value until then
+     PASSED          after     semaphore, value       after a wait, with the value that it left
 
    One counter orders what threads do to each other. An event that lets others go on takes the next
    number of it, its stamp, before it takes effect; an event that may have waited reads the counter
    afterwards: all smaller stamps come before it. So every order in which stamps ascend, and in
    which each event with `after` follows all smaller stamps, agrees with the synchronisation.
+
+   What atomic operations do to an object and the numbers that they take are in the same order, so
+   the release whose value one sees is the last one of that object before it. A thread that repeats
+   an operation and what it reads, and changes nothing, is in a loop that waits: two turns of it are
+   recorded, and one more in each further chunk.
 
    Outside the region there are only ALLOCATED, FREED, STARTED, BEGUN, ENDED and JOINED. Neither
    instructions nor time are recorded: the hooks see accesses and entries of functions alone. */
@@ -56,7 +66,7 @@
 #include <stdint.h>
 
 #define TRACE_MAGIC "HRHOOK1\n"
-#define TRACE_VERSION 1
+#define TRACE_VERSION 2
 #define TRACE_BYTE_ORDER 0x01020304
 #define CHUNK_MAGIC 0x4b4e4843
 #define CHUNK_WORDS 1
@@ -65,7 +75,7 @@
 
 #define MOST_WORDS 8192
 #define MOST_MAPS_WORDS 524288
-#define END_WORDS 4
+#define END_WORDS 8
 
 #define ADDRESS_BITS 48
 #define CODE_SHIFT 59
@@ -99,6 +109,8 @@
 #define EVENT_RELEASED 14
 #define EVENT_REGION_BEGUN 15
 #define EVENT_REGION_ENDED 16
+#define EVENT_POSTED 17
+#define EVENT_PASSED 18
 
 struct trace_head {
     char magic[8];

@@ -55,7 +55,8 @@ static const struct {
     enum scope scope;
 } kinds[] = {
     [EVENT_ALLOCATED] = {3, false, EVERYWHERE},    [EVENT_FREED] = {1, true, EVERYWHERE},
-    [EVENT_ORDER_RELEASE] = {0, true, IN_REGION},  [EVENT_ORDER_ACQUIRE] = {0, false, IN_REGION},
+    [EVENT_ORDER_RELEASE] = {1, true, IN_REGION},  [EVENT_ORDER_ACQUIRE] = {1, false, IN_REGION},
+    [EVENT_POSTED] = {2, true, IN_REGION},         [EVENT_PASSED] = {2, false, IN_REGION},
     [EVENT_STARTED] = {1, true, EVERYWHERE},       [EVENT_BEGUN] = {0, false, EVERYWHERE},
     [EVENT_ENDED] = {0, true, EVERYWHERE},         [EVENT_JOINED] = {1, false, EVERYWHERE},
     [EVENT_ENTERED] = {1, true, IN_REGION},        [EVENT_LEFT] = {1, false, IN_REGION},
@@ -112,6 +113,7 @@ static void empty(struct recorder *own) {
     own->sent = own->buffer;
     own->buffer[MARKED_WORD] = MARK;
     own->site = 0;
+    own->loop.from = NULL;
     move_cursor(own->buffer);
 }
 
@@ -119,8 +121,12 @@ static void send_own(void) {
     struct recorder *own = &headroom_self;
     own->is_busy = true;
     headroom_lock();
+    bool is_counted = own->share.since_ns != 0;
+    headroom_count_share(own);
     send(own);
     empty(own);
+    if (is_counted)
+        headroom_begin_share(own);
     for (struct recorder *which = recorders; which != NULL; which = which->next)
         if (headroom_chunk_count() - which->last_seen >= (uint64_t)PATIENCE * live_count)
             send(which);
@@ -130,9 +136,11 @@ static void send_own(void) {
 
 void headroom_flush(void) {
     struct recorder *own = &headroom_self;
-    bool has_words = own->cursor != __atomic_load_n(&own->sent, __ATOMIC_RELAXED);
-    if (own->state == LIVE && !own->is_busy && has_words && headroom_is_open())
+    if (is_emulated || own->state != LIVE || own->is_busy || !headroom_is_open())
+        return;
+    if (own->cursor != __atomic_load_n(&own->sent, __ATOMIC_RELAXED))
         send_own();
+    headroom_begin_turns(own);
 }
 
 static bool is_attached(void) {
@@ -189,7 +197,7 @@ static void emulate(uintptr_t address, size_t bytes, bool is_write) {
     own->is_busy = false;
 }
 
-static void emulate_event(unsigned kind, uint64_t object) {
+static void emulate_event(unsigned kind, uint64_t object, uint64_t value) {
     bool is_wanted =
         kinds[kind].scope == EVERYWHERE || __atomic_load_n(&is_region, __ATOMIC_RELAXED);
     if (!is_wanted || !is_attached())
@@ -197,8 +205,19 @@ static void emulate_event(unsigned kind, uint64_t object) {
     headroom_self.is_busy = true;
     __atomic_store_n(&headroom_self.near.pieces, NULL, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    headroom_emulated_event(kind, object);
+    headroom_emulated_event(kind, object, value);
     headroom_self.is_busy = false;
+}
+
+uint64_t *headroom_put_access(uint64_t *words, uint64_t address, uint64_t code, uintptr_t site) {
+    uint64_t step = site - headroom_self.site + SITE_BIAS;
+    if (step >= 2 * SITE_BIAS) {
+        *words++ = EVENT(EVENT_SITE, site);
+        step = SITE_BIAS;
+    }
+    headroom_self.site = site;
+    *words++ = access_word(address, code, step);
+    return words;
 }
 
 /* Most calls come from outside the region, or need no more than another site. */
@@ -213,15 +232,7 @@ void headroom_slow_access(uintptr_t address, uint64_t code, uintptr_t site) {
     if (own->cursor + 1 >= __atomic_load_n(&own->limit, __ATOMIC_RELAXED) &&
         (!is_in_region() || !has_room(2)))
         return;
-    uint64_t step = site - own->site + SITE_BIAS;
-    if (step >= 2 * SITE_BIAS) {
-        *own->cursor = EVENT(EVENT_SITE, site);
-        move_cursor(own->cursor + 1);
-        step = SITE_BIAS;
-    }
-    own->site = site;
-    *own->cursor = access_word(address, code, step);
-    move_cursor(own->cursor + 1);
+    move_cursor(headroom_put_access(own->cursor, address, code, site));
 }
 
 /* Keep signal handlers from recording until `end_words`. */
@@ -238,20 +249,64 @@ static void end_words(uint64_t *behind) {
     headroom_self.is_busy = false;
 }
 
+uint64_t headroom_number(bool is_stamp) {
+    return is_stamp ? __atomic_fetch_add(&stamps.count, 1, __ATOMIC_SEQ_CST)
+                    : __atomic_load_n(&stamps.count, __ATOMIC_SEQ_CST);
+}
+
+bool headroom_begin_order(const volatile void *object, uint64_t code, uintptr_t site,
+                          size_t words) {
+    if (is_emulated) {
+        record_access(object, code, site, true);
+        if (!__atomic_load_n(&is_region, __ATOMIC_RELAXED) || !is_attached())
+            return false;
+        headroom_self.is_busy = true;
+        __atomic_store_n(&headroom_self.near.pieces, NULL, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (is_writing(code))
+            headroom_drain(headroom_own);
+        return true;
+    }
+    if (!is_in_region() || !has_room(words))
+        return false;
+    begin_words();
+    return true;
+}
+
+void headroom_end_order(void) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    headroom_self.is_busy = false;
+}
+
+bool headroom_forget(uint64_t *from) {
+    struct recorder *own = &headroom_self;
+    if (from == own->cursor)
+        return true;
+    headroom_lock();
+    bool is_here = own->sent <= from;
+    if (is_here) {
+        move_cursor(from);
+        if (own->share.counted > from)
+            own->share.counted = from;
+        if (from <= own->buffer + MARKED_WORD)
+            own->buffer[MARKED_WORD] = MARK;
+    }
+    headroom_unlock();
+    return is_here;
+}
+
 void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t third) {
     if (is_emulated) {
-        emulate_event(kind, first);
+        emulate_event(kind, first, second);
         return;
     }
     unsigned operands = kinds[kind].operands;
     bool is_wanted = kinds[kind].scope == EVERYWHERE ? is_attached() : is_in_region();
     if (!is_wanted || !has_room(1 + operands))
         return;
+    headroom_end_turns(&headroom_self);
     uint64_t *words = begin_words();
-    uint64_t number = kinds[kind].has_stamp
-                          ? __atomic_fetch_add(&stamps.count, 1, __ATOMIC_SEQ_CST)
-                          : __atomic_load_n(&stamps.count, __ATOMIC_SEQ_CST);
-    *words++ = EVENT(kind, number);
+    *words++ = EVENT(kind, headroom_number(kinds[kind].has_stamp));
     if (operands > 0)
         *words++ = first;
     if (operands > 1)
@@ -269,6 +324,7 @@ void headroom_range(unsigned kind, const volatile void *address, size_t bytes, u
     }
     if (bytes == 0 || !is_in_region() || !has_room(3))
         return;
+    headroom_self.share.copied_bytes += bytes;
     uint64_t *words = begin_words();
     *words++ = EVENT(kind, bytes);
     *words++ = plain((uintptr_t)address);
@@ -304,6 +360,9 @@ bool headroom_attach(uint32_t id) {
         own->next = recorders;
         recorders = own;
         live_count++;
+        if (pthread_getcpuclockid(pthread_self(), &own->share.clock) == 0 &&
+            __atomic_load_n(&is_region, __ATOMIC_SEQ_CST))
+            headroom_begin_share(own);
     }
     headroom_unlock();
     own->is_busy = false;
@@ -330,6 +389,7 @@ static void end_thread(void *value) {
     }
     disarm(own);
     headroom_lock();
+    headroom_count_share(own);
     send(own);
     struct recorder **link = &recorders;
     while (*link != own)
@@ -349,6 +409,10 @@ void headroom_begin_region(void) {
     if (is_emulated)
         headroom_emulated_region(true);
     headroom_event(EVENT_REGION_BEGUN, 0, 0, 0);
+    headroom_lock();
+    for (struct recorder *which = recorders; which != NULL; which = which->next)
+        headroom_begin_share(which);
+    headroom_unlock();
 }
 
 void headroom_end_region(void) {
@@ -360,8 +424,10 @@ void headroom_end_region(void) {
         headroom_emulated_region(false);
     own->is_busy = true;
     headroom_lock();
-    for (struct recorder *which = recorders; which != NULL; which = which->next)
+    for (struct recorder *which = recorders; which != NULL; which = which->next) {
         disarm(which);
+        headroom_count_share(which);
+    }
     headroom_unlock();
     own->is_busy = false;
     headroom_event(EVENT_REGION_ENDED, 0, 0, 0);
@@ -377,6 +443,7 @@ static void before_fork(void) {
 }
 
 static void after_fork(void) {
+    headroom_count_fork();
     headroom_unlock();
 }
 
@@ -412,6 +479,7 @@ void headroom_open(void) {
 
 static void write_end(void) {
     uint64_t totals[END_WORDS] = {thread_count, stamps.count, headroom_chunk_count(), lost_words};
+    headroom_shares(totals + 4);
     struct chunk_head head = {.kind = CHUNK_END, .words = END_WORDS};
     headroom_write_chunk(head, totals);
 }
@@ -433,6 +501,7 @@ void headroom_close(void) {
     __atomic_store_n(&is_region, 0, __ATOMIC_SEQ_CST);
     for (struct recorder *which = recorders; which != NULL; which = which->next) {
         disarm(which);
+        headroom_count_share(which);
         send(which);
     }
     if (headroom_is_open() && headroom_write_maps())

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "format.h"
 #include "near.h"
@@ -22,6 +23,36 @@
     ((uint64_t)EVENT_CODE << CODE_SHIFT | (uint64_t)(kind) << ADDRESS_BITS | plain(payload))
 
 enum thread_state { NOT_ATTACHED, LIVE, GONE };
+
+/* The last operation that changed nothing: a loop that waits repeats it. */
+struct loop {
+    uint64_t object;
+    uint64_t site;
+    uint64_t value;
+    uint64_t *from; /* behind its words; NULL if there is none */
+    uint64_t *before; /* the same of the turn before, NULL for the first */
+    size_t words; /* of that turn */
+    uint64_t site_before; /* of the access before `from` */
+    bool is_new; /* its words are to be written */
+};
+
+/* An atomic operation that was carried out. */
+struct operation {
+    uint64_t code;
+    uintptr_t site;
+    uint64_t value; /* that it saw */
+    bool sees; /* waits for whoever left the value */
+    bool changes;
+};
+
+/* Processor time of a thread since the last look; see `share.c`. */
+struct share {
+    clockid_t clock;
+    uint64_t since_ns; /* 0 outside the region */
+    uint64_t turns_ns; /* when a loop that waits began to turn, 0 if none does */
+    uint64_t *counted; /* first word since the look */
+    uint64_t copied_bytes;
+};
 
 struct recorder {
     uint64_t *cursor;
@@ -39,6 +70,8 @@ struct recorder {
     uint8_t key_rounds;
     uint8_t resolving; /* depth of dlsym, which may allocate */
     uintptr_t new_site; /* of operator new, for the malloc that it calls */
+    struct loop loop;
+    struct share share;
     struct recorder *next;
 };
 
@@ -99,6 +132,30 @@ INTERNAL void headroom_range(unsigned kind, const volatile void *address, size_t
 /* Record an event with the stamp or the counter that its kind needs, and up to 3 operands. */
 INTERNAL void headroom_event(unsigned kind, uint64_t first, uint64_t second, uint64_t third);
 
+/* Begin an atomic operation, after which `headroom_end_operation` is called, at once and with what
+   it did; false if nothing of it is recorded. */
+INTERNAL bool headroom_begin_operation(const volatile void *object, uint64_t code, uintptr_t site);
+INTERNAL void headroom_end_operation(const volatile void *object, struct operation done);
+
+/* True for a load that repeats the last one and changes nothing: a loop that waits. */
+INTERNAL bool headroom_repeats(const volatile void *object, uintptr_t site, uint64_t value);
+
+/* A thread did not get a lock or through a semaphore, and may try again. */
+INTERNAL void headroom_tried(const volatile void *object, uintptr_t site);
+
+/* For `order.c`: keep signal handlers away, with room for some words; false if nothing is recorded.
+   An emulated access is done here, before the operation. */
+INTERNAL bool headroom_begin_order(const volatile void *object, uint64_t code, uintptr_t site,
+                                   size_t words);
+INTERNAL void headroom_end_order(void);
+/* The next stamp, or the number of those that were taken. */
+INTERNAL uint64_t headroom_number(bool is_stamp);
+/* Write an access behind other words; return the next place. */
+INTERNAL uint64_t *headroom_put_access(uint64_t *words, uint64_t address, uint64_t code,
+                                       uintptr_t site);
+/* Drop the words from a place on, unless they have been sent. */
+INTERNAL bool headroom_forget(uint64_t *from);
+
 /* True between the start of the runtime and its end. */
 INTERNAL bool headroom_is_open(void);
 
@@ -123,6 +180,16 @@ INTERNAL void headroom_flush(void);
 /* Address of a function of the libraries behind the program, kept in `slot`; ends the program if
    there is none. */
 INTERNAL void *headroom_next(void **slot, const char *name);
+
+/* Begin to count the time of a thread; add up what it was, which ends the count. */
+INTERNAL void headroom_begin_share(struct recorder *which);
+INTERNAL void headroom_count_share(struct recorder *which);
+/* The thread waits from here on, in a loop or in the system, or does so no more. */
+INTERNAL void headroom_begin_turns(struct recorder *own);
+INTERNAL void headroom_end_turns(struct recorder *own);
+INTERNAL void headroom_count_fork(void);
+/* Times and forks, as the last chunk has them. */
+INTERNAL void headroom_shares(uint64_t shares[4]);
 
 /* Print a reason and end the program. */
 INTERNAL _Noreturn void headroom_fail(const char *what, const char *why);

@@ -132,6 +132,7 @@ HOOKED(int, pthread_create, pthread_t *handle, const pthread_attr_t *attributes,
     headroom_event(EVENT_STARTED, made->id, 0, 0);
     headroom_flush();
     int failure = REAL(pthread_create)(handle, attributes, run_thread, made);
+    headroom_end_turns(&headroom_self);
     if (failure != 0)
         headroom_plain_free(made);
     return failure;
@@ -163,7 +164,10 @@ HOOKED(int, pthread_join, pthread_t handle, void **result) {
 /* A lock and its trial: the words go out only if the lock is held by another thread. */
 #define LOCK(type, lock, try_lock)                                                                 \
     HOOKED(int, try_lock, type *object) {                                                          \
-        return acquired(object, REAL(try_lock)(object));                                           \
+        int result = REAL(try_lock)(object);                                                       \
+        if (result == EBUSY)                                                                       \
+            headroom_tried(object, SITE);                                                          \
+        return acquired(object, result);                                                           \
     }                                                                                              \
     HOOKED(int, lock, type *object) {                                                              \
         if (!headroom_is_open())                                                                   \
@@ -238,32 +242,53 @@ HOOKED(int, pthread_barrier_wait, pthread_barrier_t *barrier) {
     return result;
 }
 
+static uint64_t value_of(sem_t *semaphore) {
+    int value = 0;
+    return sem_getvalue(semaphore, &value) == 0 && value > 0 ? (uint64_t)value : 0;
+}
+
 HOOKED(int, sem_post, sem_t *semaphore) {
-    headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
+    headroom_event(EVENT_POSTED, name_of(semaphore), value_of(semaphore), 0);
     return REAL(sem_post)(semaphore);
+}
+
+/* Record that a semaphore let the thread through unless it did not; return the result. */
+static int passed(sem_t *semaphore, int result) {
+    if (result == 0)
+        headroom_event(EVENT_PASSED, name_of(semaphore), value_of(semaphore), 0);
+    return result;
 }
 
 HOOKED(int, sem_trywait, sem_t *semaphore) {
     int result = REAL(sem_trywait)(semaphore);
-    if (result == 0)
-        headroom_event(EVENT_ORDER_ACQUIRE, 0, 0, 0);
-    return result;
+    if (result != 0)
+        headroom_tried(semaphore, SITE);
+    return passed(semaphore, result);
 }
 
 HOOKED(int, sem_wait, sem_t *semaphore) {
     headroom_flush();
-    int result = REAL(sem_wait)(semaphore);
-    if (result == 0)
-        headroom_event(EVENT_ORDER_ACQUIRE, 0, 0, 0);
-    return result;
+    return passed(semaphore, REAL(sem_wait)(semaphore));
 }
+
+HOOKED(int, sem_timedwait, sem_t *semaphore, const struct timespec *until) {
+    headroom_flush();
+    return passed(semaphore, REAL(sem_timedwait)(semaphore, until));
+}
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
+HOOKED(int, sem_clockwait, sem_t *semaphore, clockid_t clock, const struct timespec *until) {
+    headroom_flush();
+    return passed(semaphore, REAL(sem_clockwait)(semaphore, clock, until));
+}
+#endif
 
 #ifndef HEADROOM_STATIC
 /* The end of the first call that needs a static variable of a C++ function. */
 void __cxa_guard_release(uint64_t *guard);
 
 HOOKED(void, __cxa_guard_release, uint64_t *guard) {
-    headroom_event(EVENT_ORDER_RELEASE, 0, 0, 0);
+    headroom_event(EVENT_ORDER_RELEASE, name_of(guard), 0, 0);
     REAL(__cxa_guard_release)(guard);
 }
 #endif

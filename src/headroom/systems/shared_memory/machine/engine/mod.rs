@@ -95,9 +95,8 @@ struct Lock {
 /// A signal that processors give and await.
 #[derive(Clone, Debug, Default)]
 struct Signal {
-    posts: u32,
-    /// When it was given last.
-    clock: Time,
+    /// When all posts up to each one were given.
+    clocks: Vec<Time>,
     /// Who waits, for how many posts, and what for.
     queue: Vec<(usize, u32, Sync)>,
 }
@@ -454,10 +453,10 @@ impl<'p, P: Protocol> Engine<'p, P> {
     fn post_signal(&mut self, index: usize, signal: u32) {
         let now = self.cpus[index].clock;
         let one = self.signal(signal);
-        one.posts += 1;
-        one.clock = one.clock.max(now);
-        let (posts, clock) = (one.posts, one.clock);
-        let ready: Vec<_> = one.queue.extract_if(.., |wait| wait.1 <= posts).collect();
+        let clock = one.clocks.last().map_or(now, |&last| last.max(now));
+        one.clocks.push(clock);
+        let posts = one.clocks.len();
+        let ready: Vec<_> = one.queue.extract_if(.., |wait| wait.1 as usize <= posts).collect();
         for (waiter, _, sync) in ready {
             self.resume(waiter, clock, sync);
         }
@@ -466,14 +465,15 @@ impl<'p, P: Protocol> Engine<'p, P> {
     /// Await a signal; return whether it was given.
     fn await_signal(&mut self, index: usize, signal: u32, posts: u32, sync: Sync) -> bool {
         let one = self.signal(signal);
-        let is_given = one.posts >= posts;
-        let clock = one.clock;
+        let needed = posts as usize;
+        let is_given = one.clocks.len() >= needed;
+        let clock = needed.checked_sub(1).and_then(|at| one.clocks.get(at).copied());
         if !is_given {
             one.queue.push((index, posts, sync));
         }
         self.wait(index, Waits::Lock);
         if is_given {
-            self.resume(index, clock, sync);
+            self.resume(index, clock.unwrap_or(0), sync);
         }
         is_given
     }
