@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from headroom.analysis.evidence import AppliedChange, NoEffect
+from headroom.analysis.evidence import AppliedChange, Limiting, NoEffect
 from headroom.analysis.pictures import evenly
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
@@ -94,9 +94,12 @@ def _jointly(
 ) -> list[tuple[Change, ...]]:
     """Return the doubling of all used-up resources together, if there are several.
 
-    Of parts that limit together, one alone gains nothing.
+    Of parts that limit together, one alone gains nothing. Symptoms of others are left out.
     """
-    used = _used_up(summary, WhatIf())
+    evidence = summary.bottleneck.evidence if summary.bottleneck is not None else None
+    symptoms = evidence.symptoms if isinstance(evidence, Limiting) else []
+    following = {(one.resource.kind, one.resource.name) for one in symptoms}
+    used = [key for key in _used_up(summary, WhatIf()) if key not in following]
     first = [next((one for one in single if (one.kind, one.name) == key), None) for key in used]
     together = tuple(change for change in first if change is not None)
     is_of_all = len(together) == len(used) and 1 < len(used) <= _MOST_JOINT
