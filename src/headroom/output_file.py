@@ -70,7 +70,7 @@ def check_output(path: Path | str, *, reads: Path | str = "") -> None:
 
 
 def _kept_at(path: Path, target: Path, found: os.stat_result | None) -> str:
-    """Return which file of a study or of its results is at a path, in words."""
+    """Return which file of a study or of its results is at a path, as text."""
     own, places = "a file of a study or of its results", (path.absolute(), target)
     if any(_OWN_NAMES.fullmatch(place.name) for place in places):
         return own
@@ -127,7 +127,7 @@ def _text(descriptor: int) -> TextIO:
 
 @contextmanager
 def _replaced(target: Path) -> Iterator[TextIO]:
-    """Open a draft beside a file, which takes the file's place when the block ends well."""
+    """Open a draft next to a file, which takes the file's place when the block ends well."""
     found = _status(target)
     draft = target.with_name(f".headroom-{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

@@ -163,7 +163,7 @@ class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
 
     part: Part
     ties: list[Part] = []
-    """Parts that are as busy: they limit together."""
+    """Parts that are as busy: joint bottlenecks."""
     level: Level | None
     """With an interval: the knee of `metric`. Without: the lowest level at which the part
     limits; None if there is no such factor, or if it limits everywhere."""
@@ -396,7 +396,7 @@ class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
     also: list[TriedChange] = []
     """Further changes after which the limit of the study is kept, the smallest first."""
     bound: float | None = None
-    """The limit by which changes are judged; None without one."""
+    """The limit by which changes are judged; None if there is none."""
     is_upper: bool = True
 
 
@@ -526,6 +526,7 @@ CautionCode: TypeAlias = Literal[
     "no_results",
     "disturbed",
     "remark",
+    "refused",
     "little",
     "imprecise",
     "short_runs",
@@ -535,9 +536,9 @@ CautionCode: TypeAlias = Literal[
     "fitted",
 ]
 """A quick variant; runs that are left; failed runs; points without results; disturbed runs; the
-system says why its results may mislead; Little's law fails; a precision was not reached; runs too
-short for their intervals; no intervals; compared runs stood apart; numbers of a model are assumed;
-or fitted to what it is compared with."""
+system says why its results may mislead; a fit was refused; Little's law fails; a precision was not
+reached; runs too short for their intervals; no intervals; compared runs stood apart; numbers of a
+model are assumed; or fitted to what it is compared with."""
 
 
 class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
@@ -555,7 +556,7 @@ class Caution(_Data, frozen=True, kw_only=True, omit_defaults=True):
     """Of `disturbed`: the cause, as `Disturbed.cause`; of `assumed`: ``assumed``, ``unsourced`` or
     ``both``; of `quick`: ``at_least`` if `total` is the least that the full variant runs."""
     message: str = ""
-    """Of `remark`: the words of the system."""
+    """Of `remark`: the words of the system; of `refused`: the reason, `name` is the experiment."""
     levels: Setting = {}
     """Of `imprecise`: the point."""
 

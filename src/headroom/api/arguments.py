@@ -1,6 +1,6 @@
-"""Arguments of the functions here and of models: names that both have are told apart, or refused.
+"""Arguments of the functions here and of models: names that both have are refused.
 
-Invariant: no argument is silently taken for one of the other.
+Invariant: no argument of one silently goes to the other.
 """
 
 import inspect
@@ -29,13 +29,13 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _OLD, _NEW = "jobs", "processes"
 _MODELS = {"model", "models", "subject"}
-"""What the functions call the models that arguments may be for."""
+"""Names of the functions for the models that arguments may be for."""
 _SINGLE = {bool, int, float, str, int | None, float | None}
 """Types of options that take one value."""
 
 
 def told_apart(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a function refuse names that it and its model have, unless `parameters` tells them apart.
+    """Let a function refuse names that it and its model have, unless `parameters` is given.
 
     Options that take one value refuse several. The processes may still be called `jobs` if the
     model has no such parameter.
@@ -128,7 +128,7 @@ def _renamed(value: object) -> object:
     """Return the number of processes that was given by its old name; say the new one."""
     if value is not None and not isinstance(value, Integral):
         raise StudyError(
-            f"{_OLD}={value!r} is no number of processes",
+            f"{_OLD}={value!r} is not a number of processes",
             cure=f"write {_NEW}=NUMBER for simulations in parallel; the model has no {_OLD!r}",
         )
     warnings.warn(f"`{_OLD}` is now `{_NEW}`", FutureWarning, stacklevel=3)
@@ -145,5 +145,7 @@ def processes_of(wanted: int | None) -> int:
     if wanted is None:
         return os.cpu_count() or 1
     if not isinstance(wanted, Integral) or wanted < 1:
-        raise StudyError(f"processes={wanted!r} is no number of processes", cure="give 1 or more")
+        raise StudyError(
+            f"processes={wanted!r} is not a number of processes", cure="give 1 or more"
+        )
     return int(wanted)

@@ -60,8 +60,10 @@ def test_a_summary_is_plain_text_without_a_page_in_a_notebook_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Cause: rich displayed each line in a notebook, and obeyed its FORCE_COLOR."""
-    found = hr.simulate(closed, users=50, completions=500, replications=2, jobs=1)
-    tried = hr.what_if(closed, "station.web.servers=x2", completions=500, replications=2, jobs=1)
+    found = hr.simulate(closed, users=50, completions=500, replications=2, processes=1)
+    tried = hr.what_if(
+        closed, "station.web.servers=x2", completions=500, replications=2, processes=1
+    )
     outside = [found.summary(), tried.summary(), hr.solve(closed).summary()]
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     assert [found.summary(), tried.summary(), hr.solve(closed).summary()] == outside

@@ -193,7 +193,7 @@ def test_a_parameter_is_tried_like_a_station_and_together_with_one() -> None:
         effects = {effect["metric"]: effect for effect in found[text]["effects"]}
         assert effects["response_s_mean"]["ratio"] == pytest.approx(ratio, rel=0.1)
     (applied,) = found[changes[0]]["applied"]
-    assert (applied["before"], applied["after"]) == (0.8, "0.5")
+    assert (applied["before"], applied["after"]) == (0.8, 0.5)
 
 
 def test_a_study_tries_parameters_beside_what_is_used_up(folder: Path) -> None:

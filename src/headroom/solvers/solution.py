@@ -53,7 +53,7 @@ class StationSolution:
 
     @property
     def queue_len(self) -> float:
-        """Mean jobs that wait; what only rounding leaves of them is nobody."""
+        """Mean jobs that wait; a remainder of rounding counts as none."""
         waiting = self.jobs - self.busy
         return 0.0 if waiting <= ROUNDING * self.jobs else waiting
 
@@ -86,7 +86,8 @@ class Solution:
         empty for an exact one.
     refused
         Those of the reasons for which figures are withheld (not-a-number): an estimate could be
-        off by more than `headroom.solvers.reasons.FACTOR`. What flow conservation says is kept.
+        off by more than `headroom.solvers.reasons.FACTOR`. Values that follow from flow
+        conservation are kept.
     classes, stations, pools
         The figures.
     bounds

@@ -65,8 +65,7 @@ def _refused(study: StudyResult) -> Iterator[Caution]:
     """Yield why experiments have no runs and get none."""
     for one in study.experiments:
         if one.fit is not None and one.fit.state == "refused":
-            message = f"experiment {one.name!r} has no runs: {one.fit.reason}"
-            yield Caution(code="remark", message=message)
+            yield Caution(code="refused", name=one.name, message=one.fit.reason)
 
 
 def _remarks(study: StudyResult) -> Iterator[Caution]:

@@ -66,7 +66,7 @@ def changes_at(
         The factor of the load: an experiment that changes it tries no change; empty if there is
         none.
     target
-        The limit of the study by which changes are judged; None without one.
+        The limit of the study by which changes are judged; None if it sets none.
     """
     values = values_at(experiment, point)
     chosen = [
@@ -90,7 +90,7 @@ def changes_of(
     moved = axis.name if axis else ""
     if isinstance(statement, Target):
         if statement.is_resource and statement.state == "breaks":
-            return None  # What is enough was asked, and has an answer.
+            return None  # The question was how many are enough, and it has its answer.
         tried = (
             changes_at(study, experiment, point, moved=moved, target=statement)
             for point in _broken_points(experiment, statement)

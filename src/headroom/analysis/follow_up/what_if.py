@@ -94,7 +94,7 @@ def _jointly(
 ) -> list[tuple[Change, ...]]:
     """Return the doubling of all used-up resources together, if there are several.
 
-    Of parts that limit together, one alone gains nothing. Symptoms of others are left out.
+    Of joint bottlenecks, one alone gains nothing. Symptoms of others are left out.
     """
     evidence = summary.bottleneck.evidence if summary.bottleneck is not None else None
     symptoms = evidence.symptoms if isinstance(evidence, Limiting) else []

@@ -1,7 +1,7 @@
 """Whether a numeric factor is a resource or a load, read from what its points show.
 
-A resource is what a system has: more servers or tokens. A load is what is asked of it: more of it
-raises the throughput, and no time falls for it. What is neither is a setting.
+A resource is what a system has: more servers or tokens. A load is the work that it gets: more
+of it raises the throughput, and no time falls for it. Any other factor is a setting.
 """
 
 from collections.abc import Sequence

@@ -10,9 +10,9 @@ At a saturated level the metric is unbounded, so no line leads to it: the limit 
 between the last level that keeps it and the saturated level.
 
 Of a load, less is better: a limit is kept below its break. Of servers, tokens or speed more is
-better, and it is kept above. The levels themselves tell which, where some keep it and some do not;
-else the resources that grow with the factor, or the way in which the metric goes. A curve that is
-kept above is looked at from its other end, with negative levels.
+better, and it is kept above. The levels themselves show the side, where some keep it and some do
+not; else the resources that grow with the factor, or the way in which the metric goes. A curve that
+is kept above is looked at from its other end, with negative levels.
 
 Invariant: no level is reported outside of the levels that were run.
 
@@ -183,7 +183,7 @@ def _turned(side: _Side) -> _Side:
 
 
 def _mirrored(found: Crossing) -> Crossing:
-    """Return what was found on a turned curve, with the levels of the curve itself."""
+    """Return the crossing of a turned curve with the levels of the curve itself."""
 
     def turned(level: float | None) -> float | None:
         return None if level is None else -level

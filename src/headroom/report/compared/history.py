@@ -112,7 +112,7 @@ def _where(series: HistorySeries) -> str:
 
 
 def caution_sentences(result: HistoryResult) -> list[str]:
-    """Return what does not count, and what could not have been seen."""
+    """Return the results that do not count, and the changes that could not have been seen."""
     left_out = [f"{count_noun(n, 'result')} left out: {why}." for why, n in result.left_out.items()]
     return [*left_out, *_unseen(result)]
 

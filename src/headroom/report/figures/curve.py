@@ -87,7 +87,7 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
 
 
 def _ground_of(curve: Curve) -> tuple[float | None, float | None] | None:
-    """Return the ends of the limited or saturated levels; None where others lie among them."""
+    """Return the ends of the limited or saturated levels; None if others lie among them."""
     if curve.limited_from is not None:
         return curve.limited_from, None
     full = [level for level, _ in curve.saturated]

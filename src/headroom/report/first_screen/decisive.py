@@ -169,7 +169,7 @@ def _rules(
 
 
 def _place_of(finding: object, level: Level) -> str:
-    """Return the level of a rule in words."""
+    """Return the level of a rule as text."""
     if isinstance(finding, Target) and finding.is_between:
         return f"{level_number(level.low or 0.0)} to {level_number(level.high or 0.0)}"
     named = finding.level if isinstance(finding, Target) and finding.kept == "above" else level
@@ -177,7 +177,7 @@ def _place_of(finding: object, level: Level) -> str:
 
 
 def _row_of(finding: object, at: float, levels: Sequence[float]) -> int | None:
-    """Return the row above which a rule stands: none that keeps a limit stands below its break."""
+    """Return the row under a rule: rows that keep a limit are above its break."""
     kept = finding.kept_at if isinstance(finding, Target) and finding.kept == "below" else []
     for row, level in enumerate(levels):
         if level > at or (level == at and level not in kept):

@@ -38,6 +38,7 @@ def caution_words(found: Caution) -> str:
             f"{_CAUSES.get(found.name, 'the machine')} up to {brief_percent_of(found.share or 0.0)}"
         ),
         "remark": plain(found.message) + ("" if count == total else f" ({of_points})"),
+        "refused": f"experiment {found.name!r} has no runs: {plain(found.message)}",
         "little": f"{of_points} violate Little's law: do not trust them",
         "imprecise": (
             f"{of_points} did not reach ±{brief_percent_of(found.wanted or 0.0)} in {metric} "

@@ -39,7 +39,7 @@ def _in_vain(found: Changes) -> str:
 
 
 def _nothing(no_gain: Sequence[TriedChange]) -> str:
-    """Return the changes that gain nothing, as a sentence of its own; empty without any."""
+    """Return the changes that gain nothing, as a separate sentence; empty if there are none."""
     if not no_gain:
         return ""
     names = list_words([applied_words(one.applied) for one in no_gain], most=_NAMED)

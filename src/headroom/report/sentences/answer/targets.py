@@ -53,7 +53,7 @@ def _stays(found: Target) -> str:
 
 
 def _asked(found: Target) -> str:
-    """Return the value of the metric at the level, beside the bound."""
+    """Return the value of the metric at the level, with the bound."""
     bound = f"at {'most' if found.is_upper else 'least'} {_bound(found)}"
     metric = label_metric(plain(found.metric))
     if found.value is None:
@@ -74,7 +74,7 @@ def _undecided(found: Target) -> str:
 
 
 def _not(found: Target, verb: str) -> str:
-    """Return the nearest levels that are not enough, and those between that nobody knows."""
+    """Return the nearest levels that are not enough, and those between that are undecided."""
     if not found.beyond:
         return _undecided(found)
     near = list_words([level_number(level) for level in found.beyond])
@@ -109,7 +109,7 @@ def _single_not(found: Target) -> str:
 
 
 def _from(found: Target) -> str:
-    """Return from which level on a limit is kept, of what is no number of servers."""
+    """Return from which level on a limit is kept, of a factor other than a number of servers."""
     limits = "all limits are kept" if found.limits > 1 else _stays(found)
     start = f"{limits} from {level_words(found.level)} on"
     if found.beyond:

@@ -110,7 +110,7 @@ def recorded(program: Program, digest: str, number: int) -> Recorded:
     """
     content = repr((program, digest, number)).encode()
     variable = _VARIABLE + sha256(content).hexdigest()[:16]
-    with contextlib.suppress(OSError):  # whoever made it is on another machine
+    with contextlib.suppress(OSError):  # it was made on another machine
         trace, notes = os.environ.get(variable, ":").split(":")
         descriptor = os.open(trace, os.O_RDONLY | os.O_CLOEXEC)
         known = msgspec.json.decode(Path(notes).read_bytes(), type=Recorded)

@@ -187,7 +187,7 @@ class FarMemory:
         self._check_machine(config)
 
     def check_point(self, config: Mapping[str, Value]) -> None:
-        """Refuse what cannot run, then record the program."""
+        """Refuse a program that cannot run, then record it."""
         self.check_files(config)
         for number in range(self.recordings):
             recorded(self.program, self.digest(), number)

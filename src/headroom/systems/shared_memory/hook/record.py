@@ -23,7 +23,7 @@ from headroom.systems.shared_memory.hook.build import NotHookedError
 from headroom.systems.shared_memory.hook.sites import Place, resolve
 
 _NOTED_SHARE, _NOTED_S = 0.25, 1e-3
-"""Share and time (s) of processors without accesses from which on a remark tells of them."""
+"""Share and time (s) of processors without accesses from which on a remark names them."""
 VARIABLE = "HEADROOM_TRACE"
 """Environment variable with the path of the trace, or `fd:` and the number of a descriptor."""
 _SHOWN_LINES = 6
