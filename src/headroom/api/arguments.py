@@ -78,7 +78,7 @@ def _check(
         return
     if not isinstance(inner, Mapping):
         raise StudyError(
-            f"parameters={inner!r} is no mapping", cure='write parameters={"NAME": VALUE}'
+            f"parameters={inner!r} is not a mapping", cure='write parameters={"NAME": VALUE}'
         )
     twice = sorted((set(given) - own) & set(inner))
     if twice:

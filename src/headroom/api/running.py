@@ -338,7 +338,7 @@ def compare(
     given = {**(parameters or {}), **arguments}
     if CHOICE in given:
         raise StudyError(
-            f"{CHOICE!r} is what a comparison calls the models, so no parameter of theirs",
+            f"a comparison has a factor {CHOICE!r}, so a parameter cannot have this name",
             cure=f"rename the parameter {CHOICE!r} of the models",
         )
     one_of = OneOf(tables, tuple(given))

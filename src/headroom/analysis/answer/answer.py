@@ -38,6 +38,7 @@ from headroom.analysis.answer_evidence import (
     Findings,
     Incomplete,
     Limit,
+    NoLimit,
     Prediction,
     Reproduction,
     Saturated,
@@ -53,6 +54,8 @@ MAX_DISTURBED = 0.5
 """Share of the runs of an experiment beyond which disturbed ones take the answer."""
 _MAX_FOLLOWS = 2
 _ASKED = (Target, Saturated, Comparison, Equal, TradeOff, Limit)
+_CHANGED = (Target, Saturated, Limit, NoLimit)
+"""Statements that tried changes follow from; beside others they are a figure."""
 
 
 def with_answer(result: StudyResult) -> StudyResult:
@@ -209,14 +212,12 @@ def _follows(
     if isinstance(statement, Disturbed):
         return [question] if question is not None else []
     found: list[Statement | None] = []
-    if experiment is None and not isinstance(statement, Findings):
-        found.append(printed_numbers(study.claims))
-    elif experiment is None:
-        pass
+    if experiment is None:
+        found.append(None if isinstance(statement, Findings) else printed_numbers(study.claims))
     elif isinstance(statement, TradeOff):
         found.append(values_of_best(experiment, statement))
     else:
-        found.append(changes)
+        found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
         found += of_other_curves(study, experiment, statement)

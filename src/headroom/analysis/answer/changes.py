@@ -7,7 +7,8 @@ A change is judged by the metric whose limit the study sets; without one by the 
 a change can move: throughput, or a time where the load fixes the throughput. Of the changes after
 which the limit is kept the smallest is the best: fewest parts, then the least growth of a number.
 
-Invariant: a change is recommended only if the whole interval of its gain is above one.
+Invariant: a change is recommended only if the whole interval of its gain is above one, or if the
+whole interval of the metric keeps the limit after it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,9 +84,10 @@ def changes_at(
 def changes_of(
     study: StudyResult, experiment: ExperimentResult, statement: Statement
 ) -> Changes | None:
-    """Return the effects of changes where a limit of the study breaks, else where a part limits."""
-    if not isinstance(statement, Limit | Target | Saturated):
-        return None
+    """Return the effects of changes where a limit of the study breaks, or a part limits.
+
+    Without either, those at the last point at which some were tried.
+    """
     axis = axis_of(experiment)
     moved = axis.name if axis else ""
     if isinstance(statement, Target):
@@ -96,7 +98,10 @@ def changes_of(
             for point in _broken_points(experiment, statement)
         )
         return next((found for found in tried if found is not None), None)
-    points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
+    if isinstance(statement, Limit | Saturated):
+        points = [p for p in experiment.points if p.bottleneck is not None and p.bottleneck.limits]
+    else:
+        points = [p for p in experiment.points if p.what_ifs or p.estimates]
     if not points:
         return None
     top = max(points, key=lambda p: float(p.levels[axis.name])) if axis else points[-1]

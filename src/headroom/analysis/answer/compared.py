@@ -9,7 +9,6 @@ from collections import Counter
 from headroom.analysis.answer.numbers import NEAR_ONE, gain
 from headroom.analysis.answer_evidence import Bounded, Comparison, Equal, Level, Undecided
 from headroom.analysis.results import ExperimentResult, LevelComparison, LevelsCompared
-from headroom.experiment.protocol.system import Value
 
 _MOST_RUNS = 1000
 """Further runs beyond which their number is no advice."""
@@ -50,7 +49,8 @@ def _crossing(
     experiment: ExperimentResult, compared: LevelsCompared, rows: list[LevelComparison]
 ) -> Comparison | None:
     """Return from which level of another factor on one side is better; None if it is not so."""
-    own = [one for one in compared.crossovers if (one.level, one.metric) == _level_of(rows)]
+    level, metric = rows[0].level, rows[0].metric
+    own = [one for one in compared.crossovers if (one.level, one.metric) == (level, metric)]
     if len(own) != 1 or len(own[0].points) != 1 or len(own[0].ranges) != _SIDES:
         return None
     (found,), (point,) = own, own[0].points
@@ -61,7 +61,7 @@ def _crossing(
     told = [row for row in wins if row.ratio is not None]
     if not told:
         return None
-    names = {compared.factor: rows[0].level}, {compared.factor: compared.base}
+    names = {compared.factor: level}, {compared.factor: compared.base}
     first, second = names if is_level else names[::-1]
     unit = next((one.unit for one in experiment.factors if one.name == found.factor), "1")
     return Comparison(
@@ -75,10 +75,6 @@ def _crossing(
         ),
         where=found.where,
     )
-
-
-def _level_of(rows: list[LevelComparison]) -> tuple[Value, str]:
-    return rows[0].level, rows[0].metric
 
 
 def _ratio(row: LevelComparison) -> Bounded:

@@ -3,11 +3,12 @@
 Invariant: every point is on exactly one curve over an axis.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.answer_evidence import Level, Setting
 from headroom.analysis.results import ExperimentResult, Factor, PointResult
+from headroom.experiment.protocol.system import Value
 
 
 def telling_factors(factors: Sequence[Factor]) -> list[Factor]:
@@ -102,6 +103,10 @@ class Curve:
     axis: Factor
     where: Setting
     points: tuple[PointResult, ...]
+
+    def is_at(self, where: Mapping[str, Value]) -> bool:
+        """Return whether the held levels include those of a setting."""
+        return where.items() <= self.where.items()
 
     def number(self, point: PointResult) -> float:
         """Return the level of a point on the axis."""

@@ -53,12 +53,12 @@ def saturated_of(
         return None
     axis = axis_of(experiment)
     for curve in curves_of(experiment, axis) if axis else []:
-        if where is not None and curve.where != where:
+        if where is not None and not curve.is_at(where):
             continue
         found = _saturated_end(curve, is_up_to=False) or _saturated_end(curve, is_up_to=True)
         if found is not None:
-            count = len(full) == sum(map(has_results, experiment.points))
-            return msgspec.structs.replace(found, is_everywhere=count)
+            everywhere = len(full) == sum(map(has_results, experiment.points))
+            return msgspec.structs.replace(found, is_everywhere=everywhere)
     if where is not None:
         return None
     return _saturated(full[0], experiment.points)
@@ -74,9 +74,8 @@ def _saturated_end(curve: Curve, *, is_up_to: bool) -> Saturated | None:
         last = point if point.saturation is not None else last
     if last is None:
         return None
-    at = curve.number(last)
-    free = [level for point in curve.points if ((level := curve.number(point)) > at) == is_up_to]
-    free = [level for level in free if level != at]
+    at, levels = curve.number(last), map(curve.number, curve.points)
+    free = [level for level in levels if (level > at if is_up_to else level < at)]
     found = _saturated(last, curve.points)
     return msgspec.structs.replace(
         found,
@@ -329,8 +328,8 @@ def busiest_of(experiment: ExperimentResult, statement: Statement | None) -> Bus
     axis = axis_of(experiment)
     if axis is None:
         return None
-    where = getattr(statement, "where", None)
-    curves = [one for one in curves_of(experiment, axis) if where in (None, one.where)]
+    where = getattr(statement, "where", {})
+    curves = [one for one in curves_of(experiment, axis) if one.is_at(where)]
     named = statement.part if isinstance(statement, Limit) else None
     limited = [
         (curve, point)

@@ -18,7 +18,9 @@ VAGUE = 2.0
 """Reach of an interval, as a share of its value, from which a percentage no longer tells it."""
 
 _SHARES = ("_ratio", "utilization", "utilization_max")
+"""Ends of the metrics that are shares."""
 _LEAST_SHARE = 0.01
+"""Share below which an interval is judged against this one."""
 
 
 def sureness_of(experiment: ExperimentResult) -> Sureness | None:

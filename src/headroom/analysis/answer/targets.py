@@ -24,8 +24,8 @@ def target_of(experiment: ExperimentResult) -> Target | Undecided | None:
     curves: dict[tuple[tuple[str, object], ...], list[LimitCrossing]] = {}
     for found in own:
         curves.setdefault(tuple(sorted(found.where.items())), []).append(found)
-    ranked = sorted((_rank(_decisive(found)), n) for n, found in enumerate(curves.values()))
-    return _of_curve(list(curves.values())[ranked[0][1]], experiment)
+    least = min(curves.values(), key=lambda limits: _rank(_decisive(limits)))
+    return _of_curve(least, experiment)
 
 
 def _rank(found: LimitCrossing) -> tuple[int, float]:

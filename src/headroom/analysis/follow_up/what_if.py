@@ -44,7 +44,7 @@ ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
 """Metrics whose change is shown in addition to the responses of the study."""
 FEWEST_PAIRS = 2
 _MOST_JOINT = 4
-"""Resources that are doubled together; of more of them no few changes help."""
+"""Resources that are doubled together at most."""
 MOST_CUT = 0.5
 """Share of the shortest run that a cut for both systems may take."""
 _Resource: TypeAlias = tuple[Literal["station", "pool"], str]

@@ -436,9 +436,9 @@ def crossing_of(
     undecided: UndecidedCode = ""
     if limit.current is not None:
         verdict, undecided = verdict_at(limit.current, curve, at_most=at_most, at_least=at_least)
-    is_load = crossing.kept == "below" and limit.current is not None
+    current = limit.current if crossing.kept == "below" else None
     headroom, low, high = (
-        level / limit.current if is_load and level is not None and limit.current else None
+        None if level is None or current is None else level / current
         for level in (crossing.level, crossing.low, crossing.high)
     )
     return LimitCrossing(

@@ -27,7 +27,7 @@ from headroom.report.opening.scales import (
     value_axis,
     where_of,
 )
-from headroom.report.sentences.answer.names import applied_words
+from headroom.report.sentences.answer.names import applied_words, level_number
 from headroom.report.words import label_metric
 
 MOST_LINES = 4
@@ -238,10 +238,10 @@ def _breaks(choice: FigureChoice) -> Iterator[Break]:
         is_number = isinstance(value, int | float)
         text = format_bounds(float(value), level.low, level.high, "1") if is_number else ""
         first, bracket, rest = text.partition(" (")
-        kept = getattr(choice.finding, "kept", "below")
-        passes = "passes at " if kept == "below" else "kept from "
-        name = {"knee": "knee: ", "target": passes}.get(mark.kind, "")
+        name = {"knee": "knee: ", "target": "passes at "}.get(mark.kind, "")
         lines = (f"{name}{first} {level.factor}", *([f"({rest}"] if bracket else []))
+        if getattr(choice.finding, "kept", "below") == "above" and is_number:
+            lines = (f"kept from {level_number(float(value))} {level.factor}",)
         yield Break(
             at=float(value) if is_number else None, low=level.low, high=level.high, lines=lines
         )

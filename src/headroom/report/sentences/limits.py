@@ -81,7 +81,7 @@ def _crossing(found: LimitCrossing) -> str:
     is_above = found.kept == "above"
     if found.state == "holds":
         stays = f"stays {'at most' if is_upper else 'at least'} {bound}"
-        return f"{start} {stays} {'from the lowest level,' if is_above else 'up to'} {at}"
+        return f"{start} {stays} {f'from {at} on' if is_above else f'up to {at}'}"
     verb = "exceeds" if is_upper else "is below"
     end = "up to the highest" if is_above else "from the lowest"
     return f"{start} {verb} {bound} {end} level, {at}"

@@ -39,6 +39,8 @@ def _variants() -> Mapping[str, Mapping[str, str]]:
 def _files(name: str) -> Mapping[str, str]:
     study = (_FOLDER / STUDY).read_text(encoding="utf-8")
     for old, new in _DIFFERS.get(name, {}).items():
+        if old not in study:
+            raise AssertionError(f"{STUDY} has no {old!r} to replace")
         study = study.replace(old, new)
     return {FILE: _LIKE.format(name=name), STUDY: study}
 

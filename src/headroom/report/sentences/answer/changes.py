@@ -79,9 +79,8 @@ def _gives(change: TriedChange) -> str:
     if change.gain is None:
         return f"{_verb(change, 'brings', 'bring')} {_after(change)}"
     if change.better == "high":
-        effect = _effect(change)
-        much, bracket, bounds = effect.partition(" \ue000")
-        return f"{_verb(change, 'gives', 'give')} {much} the {metric}{bracket}{bounds}"
+        much, _, bounds = _effect(change).partition(" ")
+        return f"{_verb(change, 'gives', 'give')} {much} the {metric} {bounds}".rstrip()
     share, _, bounds = _effect(change).partition(" ")
     if change.gain.high is None:
         return f"{_verb(change, 'brings', 'bring')} {metric} to {_effect(change)}"

@@ -125,7 +125,7 @@ def times(value: float, low: float | None, high: float | None) -> str:
     'at least 1.63 times'
     """
     if low is not None and high is None:
-        return f"at least {_same_digits(low, None, None)[0]}{NO_BREAK}times"
+        return NO_BREAK.join(["at", "least", _same_digits(low, None, None)[0], "times"])
     texts = _same_digits(value, low, high)
     shown = f"{texts[0]}{NO_BREAK}times"
     if len(texts) == 1 or texts[1] == texts[2]:

@@ -31,9 +31,9 @@ def target_words(found: Target) -> str:
     if found.is_resource and found.kept == "above":
         return _all_alike(found)
     if found.state == "holds":
-        way = "from" if found.kept == "above" else "up to"
-        lowest = ", the lowest level, on" if found.kept == "above" else ""
-        return f"{_stays(found)} {way} {level_words(found.level)}{lowest}{_undecided(found)}"
+        level = level_words(found.level)
+        place = f"from {level} on" if found.kept == "above" else f"up to {level}"
+        return f"{_stays(found)} {place}{_undecided(found)}"
     verb = "exceeds" if found.is_upper else "is below"
     end = "up to the last level" if found.kept == "above" else "from the first level on"
     words = f"{_metric(found)} {verb} {_bound(found)} {end}, {level_words(found.level)}"
@@ -50,6 +50,12 @@ def _metric(found: Target) -> str:
 
 def _stays(found: Target) -> str:
     return f"{_metric(found)} stays {'within' if found.is_upper else 'above'} {_bound(found)}"
+
+
+def _kept(found: Target) -> str:
+    """Return that the limit is kept, or all limits are, before the levels at which they are."""
+    where = where_words(found.where)
+    return f"{where}all limits are kept" if found.limits > 1 else _stays(found)
 
 
 def _asked(found: Target) -> str:
@@ -73,45 +79,34 @@ def _undecided(found: Target) -> str:
     return f"; {list_words(levels, most=2)} {'is' if len(levels) == 1 else 'are'} undecided"
 
 
-def _not(found: Target, verb: str) -> str:
-    """Return the nearest levels that are not enough, and those between that are undecided."""
+def _not(found: Target) -> str:
+    """Return the nearest level that is not enough, and those between that are undecided."""
     if not found.beyond:
         return _undecided(found)
-    near = list_words([level_number(level) for level in found.beyond])
-    is_one = len(found.beyond) == 1 and found.beyond[0] == 1
-    do = f"{'is' if is_one else 'are'} not" if verb == "be" else f"{'does' if is_one else 'do'} not"
-    inside = [at for at in found.undecided if found.beyond[0] < at < float(found.level.value)]
-    open_ = (
-        f", {list_words([level_number(at) for at in inside], most=2)} undecided" if inside else ""
-    )
-    return f"; {near} {do}{open_}"
+    (near,) = found.beyond
+    inside = [level_number(at) for at in found.undecided if near < at < float(found.level.value)]
+    undecided = f", {list_words(inside, most=2)} undecided" if inside else ""
+    return f"; {level_number(near)} {_are(found, near)} not{undecided}"
+
+
+def _are(found: Target, level: Value) -> str:
+    """Return the verb of a level: ``15 agents are``, ``1 agent is``, ``speed 2 is``."""
+    is_counted = _at(found, 3)[:1].isdigit()
+    return "are" if is_counted and level != 1 else "is"
 
 
 def _enough(found: Target) -> str:
     """Return from how many servers or tokens on all limits are kept, and that fewer do not."""
     level = found.level.value
-    are = "is" if level == 1 or not _is_counted(found) else "are"
     limits = " for all limits" if found.limits > 1 else ""
     where = where_words(found.where)
-    start = f"{where}{_at(found, level)} {are} enough{limits}: {_asked(found)}"
-    return f"{start}{_not(found, 'be') if _is_counted(found) else _single_not(found)}"
-
-
-def _is_counted(found: Target) -> bool:
-    """Return whether a level is a number of things: ``15 agents``, not ``speed 2``."""
-    return _at(found, 3)[:1].isdigit()
-
-
-def _single_not(found: Target) -> str:
-    if not found.beyond:
-        return _undecided(found)
-    return f"; {level_number(found.beyond[0])} is not"
+    start = f"{where}{_at(found, level)} {_are(found, level)} enough{limits}"
+    return f"{start}: {_asked(found)}{_not(found)}"
 
 
 def _from(found: Target) -> str:
     """Return from which level on a limit is kept, of a factor other than a number of servers."""
-    limits = "all limits are kept" if found.limits > 1 else _stays(found)
-    start = f"{limits} from {level_words(found.level)} on"
+    start = f"{_kept(found)} from {level_words(found.level)} on"
     if found.beyond:
         start += f", not at {level_number(found.beyond[0])}"
     return f"{start}{_again(found)}"
@@ -119,21 +114,20 @@ def _from(found: Target) -> str:
 
 def _all_alike(found: Target) -> str:
     """Return that all numbers of servers are enough, or none."""
-    counted, level = _is_counted(found), _at(found, found.level.value)
-    are = "are" if counted and found.level.value != 1 else "is"
-    where, most = where_words(found.where), "fewest" if counted else "lowest"
-    if found.state == "holds":
-        limits = " for all limits" if found.limits > 1 else ""
-        words = f"{where}{level}, the {most} tried, {are} enough{limits}: {_asked(found)}"
+    level = found.level.value
+    subject = f"{where_words(found.where)}{_at(found, level)}"
+    if found.state == "broken":
+        end = f", the most tried, {_are(found, level)} not enough"
     else:
-        most = "most" if counted else "highest"
-        words = f"{where}{level}, the {most} tried, {are} not enough: {_asked(found)}"
-    return f"{words}{_undecided(found)}"
+        is_fewest = not any(at < float(level) for at in found.undecided)
+        tried = ", the fewest tried," if is_fewest else ""
+        limits = " for all limits" if found.limits > 1 else ""
+        end = f"{tried} {_are(found, level)} enough{limits}"
+    return f"{subject}{end}: {_asked(found)}{_undecided(found)}"
 
 
 def _window(found: Target) -> str:
     """Return the levels between which alone the limits are kept."""
-    name = "all limits are kept" if found.limits > 1 else _stays(found)
     low, high = found.level.low, found.level.high
     if found.state == "broken" or low is None or high is None:
         return f"{where_words(found.where)}no level that was tried keeps all {found.limits} limits"
@@ -143,7 +137,7 @@ def _window(found: Target) -> str:
         ends = [msgspec.structs.replace(found.level, value=end, low=None) for end in (low, high)]
         place = range_words(*ends)
     near = list_words([level_number(at) for at in found.beyond])
-    return f"{name} only {place}{f', not at {near}' if near else ''}{_undecided(found)}"
+    return f"{_kept(found)} only {place}{f', not at {near}' if near else ''}{_undecided(found)}"
 
 
 def _passes(found: Target) -> str:
