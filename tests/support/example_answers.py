@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from headroom.analysis.answer.answer import with_answer
+from headroom.analysis.answer_evidence import Answer
 from headroom.analysis.evidence import (
     Allowed,
     AppliedChange,
@@ -246,6 +248,13 @@ def plain(*experiments: ExperimentResult, **fields: Any) -> StudyResult:
     """Return a complete study without claims."""
     result = msgspec.structs.replace(study(*experiments), claims=[], is_complete=True, failed=0)
     return msgspec.structs.replace(result, **fields)
+
+
+def answered(result: StudyResult) -> Answer:
+    """Return the answer of a study."""
+    answer = with_answer(result).answer
+    assert answer is not None
+    return answer
 
 
 Build = Callable[[], StudyResult]

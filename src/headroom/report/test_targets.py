@@ -10,12 +10,12 @@ import pytest
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer.numbers import gain, is_gain
 from headroom.analysis.answer_evidence import (
-    Answer,
     Bounded,
     Busiest,
     Changes,
     Comparison,
     Findings,
+    Limit,
     PrintedNumbers,
     Saturated,
     Target,
@@ -32,7 +32,7 @@ from headroom.analysis.results import (
 )
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.headroom_left import crossing_of
-from headroom.experiment.study.study import Limit
+from headroom.experiment.study import study as studies
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
@@ -41,6 +41,7 @@ from headroom.report.sentences.answer.statements import statement_sentence
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,
+    answered,
     claim,
     experiment,
     plain,
@@ -51,12 +52,6 @@ from tests.support.example_answers import (
 )
 
 replace = msgspec.structs.replace
-
-
-def answered(result: StudyResult) -> Answer:
-    answer = with_answer(result).answer
-    assert answer is not None
-    return answer
 
 
 def says(result: StudyResult) -> str:
@@ -71,7 +66,7 @@ def _limit(
         for level, value in values.items()
     }
     metric = "response_s_mean" if "at_most" in bound else "throughput"
-    limit = Limit(metric=metric, **bound)  # type: ignore[arg-type]
+    limit = studies.Limit(metric=metric, **bound)  # type: ignore[arg-type]
     unit = "s" if "at_most" in bound else "1/s"
     return crossing_of(limit, factor, {}, curve, unit, is_resource=resource)
 
@@ -99,6 +94,14 @@ WAITS = {13: 130.0, 14: 48.0, 15: 19.0, 16: 9.3}
 @pytest.mark.parametrize(
     ("result", "text"),
     [
+        (
+            over("agents", {13: 30.0, 14: 19.0, 15: 9.0}, resource=True, at_most=30.0),
+            "14 agents are enough: mean response time 19 s (at most 30 s); 13 is undecided.",
+        ),
+        (
+            over("speed", {1.0: 0.3, 1.5: 0.2, 2.0: 0.1}, at_most=0.3),
+            "Mean response time stays within 300 ms from speed 1.5 on; 1 is undecided.",
+        ),
         (
             over("agents", WAITS, resource=True, at_most=30.0),
             "15 agents are enough: mean response time 19 s (at most 30 s); 14 are not.",
@@ -216,6 +219,22 @@ def test_a_ratio_whose_interval_reaches_zero_is_a_gain_of_at_least_its_other_end
     assert is_gain(found)
 
 
+def test_changes_are_told_where_nothing_limits() -> None:
+    load = over("rate", {1.0: 0.1, 2.0: 0.5}, at_most=0.3)
+    found = answered(plain(replace(load, limits=[], points=_with(load.points, 1, TRIED))))
+    (changes,) = (one for one in found.follows if isinstance(one, Changes))
+    assert changes.best is not None
+    assert changes.best.applied[0].name == "most"
+
+
+def test_a_ratio_without_an_upper_end_reads_well_in_every_sentence() -> None:
+    ratio = Bounded(value=5.2, low=1.63, high=None)
+    found = Comparison(first={"a": "x"}, second={"a": "y"}, metric="throughput", better="high",
+                       ratio=ratio)  # fmt: skip
+    text = statement_sentence(found).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == "x has at least 1.63 times the throughput of y."
+
+
 def test_of_two_equal_bottlenecks_the_advice_is_to_change_both() -> None:
     def change(names: Sequence[str], ratio: float) -> WhatIfResult:
         applied = [
@@ -281,6 +300,35 @@ def test_a_load_is_not_ranked_like_a_purchase() -> None:
     found = answered(plain(experiment(points, metrics=(RESPONSE,)))).statement
     assert isinstance(found, Comparison)
     assert (found.first, found.better_count) == ({"design": "new"}, 2)
+
+
+def test_of_many_designs_the_one_that_is_ahead_of_all_is_named() -> None:
+    """Also if the first ones do not differ from each other."""
+    times = {"a": 0.012, "b": 0.012, "c": 0.010, "d": 0.011}
+    points = [
+        point({"design": name, "growth": growth}, {THROUGHPUT: 100 * growth, RESPONSE: at * growth})
+        for name, at in times.items()
+        for growth in (1.0, 1.4)
+    ]
+    found = answered(plain(experiment(points, metrics=(RESPONSE,)))).statement
+    assert isinstance(found, Comparison)
+    assert (found.first, found.second, found.is_next) == ({"design": "c"}, {"design": "d"}, True)
+    without = [one for one in points if one.levels["design"] in {"a", "b"}]
+    assert answered(plain(experiment(without, metrics=(RESPONSE,)))).kind == "undecided"
+
+
+def test_the_card_of_parts_finds_the_curves_of_a_part_that_limits_everywhere() -> None:
+    points = [
+        point({"design": name, "users": n}, {THROUGHPUT: 10.0}, limits="cpu", busy=0.95)
+        for name in ("old", "new")
+        for n in (20, 40)
+    ]
+    found = answered(plain(experiment(points, metrics=(THROUGHPUT,)), question="How many users?"))
+    assert isinstance(found.statement, Limit)
+    assert (found.statement.where, found.statement.points) == ({}, 4)
+    assert [one.finding is None for one in found.questions if one.question == "which_part"] == [
+        False
+    ]
 
 
 def test_the_part_that_runs_out_first_is_that_of_the_busiest_level() -> None:

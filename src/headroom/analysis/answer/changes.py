@@ -41,6 +41,8 @@ from headroom.experiment.protocol.system import Value
 
 _Tried: TypeAlias = dict[str, list[TriedChange]]
 """Changes by the metric that judges them."""
+_MOST_LOOKED = 100
+"""Points at which purchases of other experiments are looked for."""
 _SLIGHT = 0.5
 """Share of what a change of several things gains that one of them must gain to be advised alone."""
 
@@ -126,7 +128,8 @@ def _broken_points(experiment: ExperimentResult, target: Target) -> list[PointRe
         level = float(point.levels[factor])
         return level in target.undecided, abs(level - at)
 
-    return sorted(points, key=rank)
+    ranked = enumerate(sorted(points, key=rank))
+    return [point for place, point in ranked if place < _MOST_LOOKED or point.what_ifs]
 
 
 def _judged(

@@ -4,7 +4,7 @@ Invariant: a curve is called ahead only by points at which the whole interval of
 """
 
 import re
-from itertools import combinations
+from collections.abc import Sequence
 
 import msgspec
 
@@ -61,17 +61,26 @@ def best_over_load(experiment: ExperimentResult, metric: str) -> Comparison | Un
     curves = curves_of(experiment, axis) if axis else []
     if axis is None or len(curves) < _COMPARED or not all(_is_over_load(one) for one in curves):
         return None
-    wins: dict[int, list[Comparison]] = {place: [] for place in range(len(curves))}
-    for (n, one), (m, other) in combinations(enumerate(curves), 2):
-        found = _ahead_of(one, other, metric=metric)
-        if found is not None:
-            wins[n if found.first == one.where else m].append(found)
-    best = next((found for found in wins.values() if len(found) == len(curves) - 1), None)
-    if best is None:
+    best = _candidate(curves, metric)
+    others = [_ahead_of(best, one, metric=metric) for one in curves if best and one is not best]
+    wins = [found for found in others if found and best and found.first == best.where]
+    if len(wins) < len(curves) - 1:
         better = dict(goals_of(experiment)).get(metric, "none")
         return Undecided(code="ranking", metric=metric, better=better, count=len(curves))
-    least = min(best, key=lambda found: found.ratio.low or 0.0)
+    least = min(wins, key=lambda found: found.ratio.low or 0.0)
     return msgspec.structs.replace(least, is_next=len(curves) > _COMPARED)
+
+
+def _candidate(curves: Sequence[Curve], metric: str) -> Curve | None:
+    """Return the only curve that may be ahead of all others, in one pass over them."""
+    best: Curve | None = None
+    for curve in curves:
+        found = _ahead_of(best, curve, metric=metric) if best else None
+        if best is None or (found is not None and found.first == curve.where):
+            best = curve
+        elif found is None:  # Neither is ahead of the other, so neither is of all.
+            best = None
+    return best
 
 
 def _is_over_load(curve: Curve) -> bool:

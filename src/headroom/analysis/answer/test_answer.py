@@ -5,7 +5,6 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import (
     Answer,
     Changes,
@@ -24,6 +23,7 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from tests.support.example_answers import (
     THROUGHPUT,
     WALL,
+    answered,
     claim,
     crossing,
     disturbed,
@@ -44,12 +44,6 @@ from tests.support.example_answers import (
 from tests.support.example_comparisons import compared, predicting
 
 replace = msgspec.structs.replace
-
-
-def answered(result: StudyResult) -> Answer:
-    answer = with_answer(result).answer
-    assert answer is not None
-    return answer
 
 
 def _failed() -> StudyResult:

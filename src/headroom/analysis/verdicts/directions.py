@@ -7,25 +7,22 @@ of it raises the throughput, and no time falls for it. Any other factor is a set
 from collections.abc import Sequence
 from itertools import pairwise
 
-from headroom.analysis.results import PointResult
+from headroom.analysis.results import Estimate, PointResult
 
 
 def is_resource(factor: str, points: Sequence[PointResult], *, moves_alone: bool = True) -> bool:
-    """Return whether servers, tokens or stations grow with a factor.
+    """Return whether servers or tokens grow with a factor.
 
     Parameters
     ----------
-    factor
-        Name of the factor.
-    points
-        Points of one curve over it.
+    factor, points
+        Name of the factor, and the points of one curve over it.
     moves_alone
         Whether no other factor moves with it: else that one may be the resource.
     """
     if not moves_alone:
         return False
-    ordered = sorted(points, key=lambda point: float(point.levels[factor]))
-    sizes = [_sizes(point) for point in ordered if point.resources]
+    sizes = [_sizes(point) for point in _in_order(factor, points) if point.resources]
     if len(sizes) < 2:  # noqa: PLR2004 - one size does not grow
         return False
     common = set(sizes[0]).intersection(*sizes[1:])
@@ -34,32 +31,26 @@ def is_resource(factor: str, points: Sequence[PointResult], *, moves_alone: bool
     return bool(grown) and not falls
 
 
+def is_load(factor: str, points: Sequence[PointResult]) -> bool:
+    """Return whether more of a factor is more work: throughput surely rises, and no time falls."""
+    told = [point for point in _in_order(factor, points) if "throughput" in point.estimates]
+    if len(told) < 2 or is_resource(factor, points):  # noqa: PLR2004
+        return False
+    first, last = told[0].estimates, told[-1].estimates
+    times = [name for name in first if "response_s" in name and name in last]
+    rises = _is_below(first["throughput"], last["throughput"])
+    return rises and not any(_is_below(last[name], first[name]) for name in times)
+
+
+def _in_order(factor: str, points: Sequence[PointResult]) -> list[PointResult]:
+    return sorted(points, key=lambda point: float(point.levels[factor]))
+
+
 def _sizes(point: PointResult) -> dict[tuple[str, str], float]:
     known = [one for one in point.resources if one.capacity is not None]
     return {(one.kind, one.name): one.capacity or 0.0 for one in known}
 
 
-def is_load(factor: str, points: Sequence[PointResult]) -> bool:
-    """Return whether more of a factor is more work: throughput surely rises, and no time falls.
-
-    Parameters
-    ----------
-    factor
-        Name of the factor.
-    points
-        Points of one curve over it.
-    """
-    ordered = sorted(points, key=lambda point: float(point.levels[factor]))
-    told = [point for point in ordered if "throughput" in point.estimates]
-    if len(told) < 2 or is_resource(factor, points):  # noqa: PLR2004
-        return False
-    first, last = told[0].estimates, told[-1].estimates
-    low, high = last["throughput"].low, first["throughput"].high
-    times = [name for name in first if "response_s" in name and name in last]
-    falls = any(
-        (high_now := last[name].high) is not None
-        and (low_then := first[name].low) is not None
-        and high_now < low_then
-        for name in times
-    )
-    return low is not None and high is not None and low > high and not falls
+def _is_below(one: Estimate, other: Estimate) -> bool:
+    """Return whether the whole interval of an estimate is below that of another."""
+    return one.high is not None and other.low is not None and one.high < other.low

@@ -50,17 +50,17 @@ def _nothing(no_gain: Sequence[TriedChange]) -> str:
 def _for_limit(found: Changes, best: TriedChange, bound: float) -> str:
     """Return the smallest change that keeps a limit with its value, and which others do."""
     words = f"{applied_words(best.applied)} {_verb(best, 'brings', 'bring')} {_after(best)}"
-    side = "most" if found.is_upper else "least"
+    side = "within" if found.is_upper else "above"
     limit = format_given(bound, best.unit, metric=best.metric).replace(" ", NO_BREAK)
     if not best.meets:
-        return f"no change that was tried surely keeps at {side} {limit}: {words}"
+        return f"no change that was tried surely stays {side} {limit}: {words}"
     others = [
         f"{applied_words(one.applied)} ({brief(one.after, one.unit, metric=one.metric)})"
         for one in found.also
     ]
     does = _verb(found.also[0], "does", "do") if len(others) == 1 else "do"
     also = f"; so {does} {list_words(others, most=_NAMED)}" if others else ""
-    return f"{words}, at {side} {limit}{also}{_nothing(found.no_gain)}"
+    return f"{words}, {side} {limit}{also}{_nothing(found.no_gain)}"
 
 
 def _after(change: TriedChange) -> str:
