@@ -37,10 +37,12 @@ from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
 from headroom.report.first_screen.decisive import decisive_table
+from headroom.report.opening.courses import time_of
 from headroom.report.sentences.answer.statements import statement_sentence
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,
+    Metric,
     answered,
     claim,
     experiment,
@@ -343,6 +345,21 @@ def test_the_part_that_runs_out_first_is_that_of_the_busiest_level() -> None:
     assert isinstance(found, Busiest)
     assert found.level is not None
     assert found.level.value == 1
+
+
+def test_the_time_of_a_response_is_told_where_servers_are_fewest() -> None:
+    """Cause: of 13 to 18 agents, 99% of a response was service, at 18."""
+    points = []
+    for agents, wait in ((13, 0.4), (18, 0.01)):
+        shares = {"class.jobs.station.desk.wait_share": wait,
+                  "class.jobs.station.desk.service_share": 1.0 - wait}  # fmt: skip
+        shares["class.jobs.jobs_mean"] = 1.0
+        metrics: dict[Metric, float] = {(n, "none", "1"): share for n, share in shares.items()}
+        size = [Resource(kind="station", name="desk", capacity=agents)]
+        points.append(point({"agents": agents}, {RESPONSE: 1.0, **metrics}, resources=size))
+    found = time_of(experiment(points))
+    assert found is not None
+    assert found[1].replace("\N{NO-BREAK SPACE}", " ").endswith("at 13 agents")
 
 
 def test_claims_answer_where_no_setting_is_best_and_fitted_numbers_are_not_met() -> None:

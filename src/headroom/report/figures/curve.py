@@ -217,7 +217,11 @@ def _draw_saturated(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         return
     top = frame.plot.top
     words = Words(text="saturated", tone="limit", is_bold=True)
-    canvas.write_if_free(words, canvas.width, top - 8.0, "end")
+    ground = _ground_of(curve)
+    if ground is not None and ground[0] is None:
+        canvas.write_if_free(words, frame.plot.left, top - 8.0)
+    else:
+        canvas.write_if_free(words, canvas.width, top - 8.0, "end")
     for level, text in curve.saturated:
         x = frame.across(level)
         canvas.line((x, top + 40.0), (x, top + 6.0), "s-limit stroke")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from headroom.analysis.answer_evidence import Part
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ExperimentResult, PointResult, SeriesLine
+from headroom.analysis.verdicts.directions import is_resource
 from headroom.quantities import choose_scale, format_level
 from headroom.report.charts.states import class_names, shares_of
 from headroom.report.dimensions import Dimension, dimensions_of
@@ -32,7 +33,9 @@ _MOST_STEPS = 240
 
 
 def time_of(experiment: ExperimentResult) -> tuple[Stacks, str] | None:
-    """Return the parts of the mean response time by level, and the largest at the last level.
+    """Return the parts of the mean response time by level, and the largest at the fullest level.
+
+    That is the last one, and of servers or tokens the first.
 
     None if the design has more than one numeric factor, or more classes than one, or if no states
     are known.
@@ -48,14 +51,15 @@ def time_of(experiment: ExperimentResult) -> tuple[Stacks, str] | None:
     found = [found[place] for place in evenly(len(found), _MOST_STACKS)]
     if len(found) < 2:  # noqa: PLR2004
         return None
-    last_point, last = found[-1]
-    waits = sorted((name for name in last if name not in {_SERVED, _OTHER}), key=lambda n: -last[n])
-    order = [_SERVED, *waits[: len(_WAITS)], _OTHER]
-    largest = max(last, key=lambda name: last[name])
     factor = dimensions[0].factors[0]
-    level = last_point.levels[factor.name]
+    is_of_parts = is_resource(factor.name, experiment.points)
+    point, told = found[0 if is_of_parts else -1]
+    waits = sorted((name for name in told if name not in {_SERVED, _OTHER}), key=lambda n: -told[n])
+    order = [_SERVED, *waits[: len(_WAITS)], _OTHER]
+    largest = max(told, key=lambda name: told[name])
+    level = point.levels[factor.name]
     at = with_factor(factor_words(factor.name), level, factor.unit)
-    title = f"{brief_percent_of(last[largest])} of a response is {_gerund(largest)} at {at}"
+    title = f"{brief_percent_of(told[largest])} of a response is {_gerund(largest)} at {at}"
     return _stacks(found, order, dimensions[0]), title
 
 
