@@ -58,12 +58,12 @@ def test_the_old_name_of_processes_is_noted_and_many_values_of_an_option_are_ref
     short: dict[str, Any] = {"completions": 100, "replications": 2}
     with pytest.warns(FutureWarning, match="`jobs` is now `processes`"):
         hr.simulate("mm1", jobs=1, **short)
-    with pytest.raises(StudyError, match="no number of processes"):
+    with pytest.raises(StudyError, match="is not a number of processes"):
         hr.simulate("mm1", jobs=[4, 64], **short)
     for option in ("processes", "seed", "replications"):
         with pytest.raises(StudyError, match=f"takes one value of '{option}'"):
             hr.what_if("mm1", "utilization=0.4", **{**short, option: [1, 2]})
     with pytest.raises(StudyError, match="'users' is given twice"):
         hr.solve("interactive", users=3, parameters={"users": 4})
-    with pytest.raises(StudyError, match="so no parameter of theirs"):
+    with pytest.raises(StudyError, match="so a parameter cannot have this name"):
         hr.compare("mm1", "mmc", parameters={"model": 1}, **short)

@@ -38,7 +38,7 @@ def sweep() -> hr.Sweep:
         service_s=0.05,
         completions=500,
         replications=2,
-        jobs=1,
+        processes=1,
     )
 
 
