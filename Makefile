@@ -3,10 +3,10 @@
 # PYTHON=/path/to/python3 chooses the interpreter.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo wheel check test bench format docs site pictures clean
+.PHONY: help build demo wheel check test test-deep bench format docs site pictures clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: ## build Headroom into .venv/ (the other commands do it by themselves)
 	@scripts/build
@@ -22,11 +22,16 @@ check: ## layout, lint, types and tests of what you changed, in a minute
 	@scripts/with-rust .venv/bin/python -m scripts.check_changes
 
 # The release build has long stretches on one core: the Rust tests are compiled beside it.
-test: ## install what the tests need and run every check, quick and cheap first
+test: ## install what the tests need and run every quick check, in minutes
 	@scripts/system-packages
 	@scripts/with-rust cargo test --no-run --quiet --locked >/dev/null 2>&1 & \
 	trap "kill $$! 2>/dev/null" EXIT; scripts/build test && { wait $$! || true; }
 	@scripts/with-rust .venv/bin/python -m scripts.check
+
+test-deep: ## run all other tests: studies, documents, browsers, servers, the catalogue service
+	@scripts/system-packages
+	@scripts/build test
+	@scripts/with-rust .venv/bin/python -m scripts.check deep
 
 bench: ## run the benchmarks beside their peers; PART=simulation runs one part
 	@scripts/build bench
@@ -38,11 +43,11 @@ format: ## rewrite the layout of all code
 	@.venv/bin/ruff format --quiet .
 	@scripts/with-rust cargo fmt --all
 
-docs: ## regenerate the reference pages and the printed examples in the documents
+docs: ## renew the printed examples in the documents
 	@scripts/build test
 	@.venv/bin/python -m scripts.refresh_docs
 
-site: ## build the documents as a site with search into build/site, notebooks executed
+site: ## build documents and reference as a site with search into build/site, notebooks executed
 	@scripts/build site
 	@.venv/bin/python -m scripts.site.build
 

@@ -83,6 +83,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
     return _ByFileAndPage(config, log)
 
 
+_STARTED = pytest.StashKey[float]()
+
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the place itself is meant, no file in it
 _made: list[str] = []
 
@@ -122,13 +124,32 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
         report.longrepr = f"skipped, which CI=true does not allow: {reason}"
 
 
+def _processor_s() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item,
+    nextitem: pytest.Item | None,  # noqa: ARG001  # the hook's signature
+) -> Generator[None, object, object]:
+    """Keep what a test cost, with its fixtures: the tiers are chosen by it."""
+    item.stash[_STARTED] = _processor_s()
+    return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,  # noqa: ARG001  # the hook's signature
-    call: pytest.CallInfo[Any],  # noqa: ARG001
+    item: pytest.Item,
+    call: pytest.CallInfo[Any],  # noqa: ARG001  # the hook's signature
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn a skipped test into a failed one."""
+    """Turn a skipped test into a failed one, and note what the test has cost."""
     report = yield
+    if report.when == "teardown":
+        cost = _processor_s() - item.stash[_STARTED]
+        report.user_properties.append(("processor_s", f"{cost:.3f}"))
     _refuse_skip(report)
     return report
 

@@ -1,4 +1,8 @@
-"""Run every check, the quick ones first: `make test` runs this after installing everything.
+"""Run the checks of a tier: `make test` the quick ones, `make test-deep` all others.
+
+Both commands install everything first. A Python test is deep if it bears the mark `deep`, a test
+in Rust if it is ignored with that reason; between them, the tiers leave nothing out. A report says
+what each tier costs and which tests belong in the other one (`scripts/tiers.py`).
 
 Kinds of checks run one after the other. The checks of the second kind run in parallel lanes,
 because types and Rust do not depend on each other. Each step prints its name, its output and its
@@ -25,6 +29,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from scripts import tiers
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -126,7 +132,10 @@ RUST = [
         argv=cargo("doc", "--quiet", "--workspace", "--no-deps"),
         environment={"RUSTDOCFLAGS": "-D warnings"},
     ),
-    Step(name="Rust tests", argv=cargo("test", "--quiet")),
+    Step(name="Rust tests", argv=cargo("test", "--quiet", "--workspace")),
+]
+
+CATALOGUE_SERVICE = [
     Step(
         name="lint of the catalogue service",
         argv=[
@@ -145,25 +154,36 @@ RUST = [
     ),
 ]
 
-TESTS = [
+DEEP_RUST = [
     Step(
-        name="Python tests, documents and studies",
-        argv=[
-            *(sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}"),
-            *("--durations=30", *BESIDE),
-        ],
-        # pytest itself ends a test that hangs (`faulthandler_timeout`), and names it.
-        limit_s=4800.0,
-        again=[
-            *(sys.executable, "-m", "pytest", "--color=no", "-q"),
-            *("--last-failed", "--last-failed-no-failures=none"),
-        ],
-    ),
+        name="deep Rust tests",
+        argv=[*cargo("test", "--quiet", "--workspace"), "--", "--ignored"],
+    )
 ]
 
 
-KINDS: list[list[list[Step]]] = [[TEXT], [TYPES, RUST], [TESTS]]
+def python_tests(name: str, mark: str) -> Step:
+    """Return the step of the Python tests that have a mark, or `not` have it."""
+    pytest = [sys.executable, "-m", "pytest", "--color=no", "-q", "-m", mark]
+    return Step(
+        name=name,
+        argv=[*pytest, f"--junitxml={JUNIT}", *BESIDE],
+        # pytest itself ends a test that hangs (`faulthandler_timeout`), and names it.
+        limit_s=4800.0,
+        again=[*pytest, "--last-failed", "--last-failed-no-failures=none"],
+    )
+
+
+Kinds: TypeAlias = Sequence[Sequence[Sequence[Step]]]
 """Kinds of checks, cheap first, each with its lanes of steps."""
+
+TIERS: dict[tiers.Tier, Kinds] = {
+    "quick": [[TEXT], [TYPES, RUST], [[python_tests("Python tests and documents", "not deep")]]],
+    "deep": [
+        [CATALOGUE_SERVICE, DEEP_RUST],
+        [[python_tests("deep Python tests, documents and studies", "deep")]],
+    ],
+}
 
 _printing = threading.Lock()
 
@@ -257,7 +277,7 @@ def run_kind(lanes: Sequence[Sequence[Step]]) -> dict[str, Outcome]:
         return {name: what for lane in running for name, what in lane.result().items()}
 
 
-def run_all(kinds: Sequence[Sequence[Sequence[Step]]] = KINDS) -> dict[str, Outcome]:
+def run_all(kinds: Kinds) -> dict[str, Outcome]:
     """Run the kinds in turn; outside continuous integration a failing kind ends the run."""
     outcomes: dict[str, Outcome] = {}
     for lanes in kinds:
@@ -307,11 +327,14 @@ def pytest_summary() -> str:
     return ", ".join(words) + f" in {float(suite.get('time', '0')):.1f}s"
 
 
-def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
-    """Run the kinds of checks and print the end; return 1 if a step has failed."""
+def check(kinds: Kinds, tier: tiers.Tier = "quick") -> int:
+    """Run the kinds of checks of a tier and print the end; return 1 if a step has failed."""
     JUNIT.unlink(missing_ok=True)
     BUILD.mkdir(exist_ok=True)
     outcomes = run_all(kinds)
+    if JUNIT.exists():
+        say("\n== processor time of Python tests")
+        say(tiers.report(JUNIT, tier))
     say("\n== summary")
     for reason in skipped_tests():
         say(f"   skipped: {reason}")
@@ -329,5 +352,11 @@ def check(kinds: Sequence[Sequence[Sequence[Step]]]) -> int:
     return int("failed" in outcomes.values())
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Check the tier that is asked for; return 1 if a step has failed."""
+    tier: tiers.Tier = "deep" if list(arguments) == ["deep"] else "quick"
+    return check(TIERS[tier], tier)
+
+
 if __name__ == "__main__":
-    sys.exit(check(KINDS))
+    sys.exit(main(sys.argv[1:]))

@@ -1,39 +1,34 @@
 """Find phrases that read as translated: `python -m scripts.prose` lists them, `make test` counts.
 
-`scripts/phrases.txt` has the phrases, `CEILINGS` the hits per 1,000 words that pages, comments and
-messages may have.
+`scripts/phrases.txt` has the phrases, `CEILINGS` the hits per 1,000 words that pages and messages
+may have.
 """
 
 import ast
-import io
 import re
 import sys
-import tokenize
 import tomllib
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from scripts.documents import ROOT, pages
-from scripts.reference_pages import PAGES, REFERENCE
 
-Kind: TypeAlias = Literal["page", "comment", "message"]
+Kind: TypeAlias = Literal["page", "message"]
 
 PHRASES = ROOT / "scripts" / "phrases.txt"
 SOURCE = ROOT / "src"
 
-CEILINGS: dict[Kind, float] = {"page": 0.5, "comment": 1.5, "message": 1.0}
-"""Most hits per 1,000 words. Those of comments (with docstrings) and messages are a ratchet: the
-rates of the day on which they were introduced, rounded up. Lower them, never raise them."""
+CEILINGS: dict[Kind, float] = {"page": 0.5, "message": 1.0}
+"""Most hits per 1,000 words. Lower them, never raise them."""
 
 NOT_YET_REWRITTEN = {"ARCHITECTURE.md": 11}
 """Page -> hits that it still has; a page that is rewritten leaves this list."""
 
 FEWEST_WORDS_OF_A_MESSAGE = 3
-RUST = re.compile(r'//[/!]?\s?(?P<comment>[^\n]*)|"(?P<text>(?:[^"\\]|\\.)*)"', re.DOTALL)
+RUST = re.compile(r'//[^\n]*|"(?P<text>(?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +89,6 @@ def read_phrases() -> list[Phrase]:
     ]
 
 
-def handwritten_pages() -> list[Path]:
-    """Return the pages that people write."""
-    return [
-        page
-        for page in pages()
-        if page.exists() and (page.parent != REFERENCE or page.name not in PAGES)
-    ]
-
-
 def markdown_passages(text: str, first_line: int = 1) -> Iterator[Passage]:
     r"""Yield the paragraphs, list items and table cells of a page; headings and code are skipped.
 
@@ -146,29 +132,20 @@ def _lines_outside_fences(text: str, first_line: int) -> Iterator[tuple[int, str
 
 
 def python_passages(text: str) -> Iterator[Passage]:
-    r"""Yield the docstrings, the blocks of comments and the messages of a module.
+    r"""Yield the messages of a module.
 
     Examples
     --------
-    >>> module = '"Doc."\n# one\n# two\nraise ValueError(f"the level {x} is wrong")\n'
+    >>> module = '"Doc."\n# one\nraise ValueError(f"the level {x} is wrong")\n'
     >>> [(p.kind, p.text, p.line) for p in python_passages(module)]
-    [('comment', 'Doc.', 1), ('message', 'the level {} is wrong', 4), ('comment', 'one two', 2)]
+    [('message', 'the level {} is wrong', 3)]
     """
     for node in _statements_and_strings(ast.parse(text)):
         string = _string_of(node)
-        if string is None:
+        if string is None or isinstance(node, ast.Expr):
             continue
-        if isinstance(node, ast.Expr):
-            for passage in markdown_passages(string, node.lineno):
-                yield Passage(kind="comment", lines=passage.lines, line=passage.line)
-        elif len(string.split()) >= FEWEST_WORDS_OF_A_MESSAGE:
+        if len(string.split()) >= FEWEST_WORDS_OF_A_MESSAGE:
             yield Passage(kind="message", lines=(string,), line=node.lineno)
-    comments = [
-        (token.start[0], token.string.lstrip("# "))
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.COMMENT
-    ]
-    yield from _blocks_of(comments)
 
 
 def _statements_and_strings(tree: ast.AST) -> Iterator[Any]:
@@ -195,32 +172,22 @@ def _string_of(node: ast.AST) -> str | None:
 
 
 def rust_passages(text: str) -> Iterator[Passage]:
-    r"""Yield the blocks of comments and the messages of a Rust file, its tests left out.
+    r"""Yield the messages of a Rust file, its tests left out.
 
     Examples
     --------
-    >>> source = '/// One\n/// block.\nfn f() { panic!("it is not there") }\n'
+    >>> source = '/// A "quoted set of words".\nfn f() { panic!("it is not there") }\n'
     >>> [(p.kind, p.text, p.line) for p in rust_passages(source)]
-    [('message', 'it is not there', 3), ('comment', 'One block.', 1)]
+    [('message', 'it is not there', 2)]
     """
-    comments = []
     for match in RUST.finditer(text.partition("#[cfg(test)]")[0]):
-        line = text.count("\n", 0, match.start()) + 1
-        if match["comment"] is not None:
-            comments.append((line, match["comment"]))
-        elif len(match["text"].split()) >= FEWEST_WORDS_OF_A_MESSAGE:
+        if match["text"] and len(match["text"].split()) >= FEWEST_WORDS_OF_A_MESSAGE:
+            line = text.count("\n", 0, match.start()) + 1
             yield Passage(kind="message", lines=(match["text"].replace("\\\n", " "),), line=line)
-    yield from _blocks_of(comments)
 
 
 def toml_passages(text: str) -> Iterator[Passage]:
-    """Yield the comments and the descriptions of a TOML file: the reference prints them."""
-    comments = [
-        (number, line.lstrip("# "))
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.startswith("#")
-    ]
-    yield from _blocks_of(comments)
+    """Yield the descriptions of a TOML file: reports print them."""
     for string in _strings_of(tomllib.loads(text)):
         if len(string.split()) >= FEWEST_WORDS_OF_A_MESSAGE:
             line = text.partition(string.partition("\n")[0])[0].count("\n") + 1
@@ -236,14 +203,6 @@ def _strings_of(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _strings_of(inner)
-
-
-def _blocks_of(comments: list[tuple[int, str]]) -> Iterator[Passage]:
-    """Yield the comments on successive lines as one passage, split at its paragraphs."""
-    for _, group in groupby(enumerate(comments), key=lambda pair: pair[1][0] - pair[0]):
-        block = [comment for _, comment in group]
-        for passage in markdown_passages("\n".join(line for _, line in block), block[0][0]):
-            yield Passage(kind="comment", lines=passage.lines, line=passage.line)
 
 
 def passages(path: Path) -> list[Passage]:
@@ -293,12 +252,12 @@ def allowed_hits(page: Path, word_count: int) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the hits of the files named, or of all pages and all code, and the rates."""
+    """Print the hits of the files named, or of all pages and all messages, and the rates."""
     phrases = read_phrases()
     chosen = [Path(name).resolve() for name in arguments]
     hit_counts: Counter[Kind] = Counter()
     word_counts: Counter[Kind] = Counter()
-    for path in chosen or [*handwritten_pages(), *source_files()]:
+    for path in chosen or [*pages(), *source_files()]:
         prose = passages(path)
         for hit in hits(path, prose, phrases):
             print(hit)

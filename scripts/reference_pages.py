@@ -1,43 +1,49 @@
-"""Write the reference pages; the code is their only source.
+"""The reference pages of the site; code and stored benchmarks are their only source.
 
-`make docs` writes the pages to `docs/reference/`, and a test compares them with the code.
+They are not kept: the site is built with them (`make site`), and `headroom describe` prints those
+that speak of the code.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
+from headroom.reference.model_builder import model_builder
+from headroom.reference.python_front import python_front
+from headroom.reference.study_file import study_file
+from headroom.reference.systems import systems
+from headroom.reference.tables import single_blank_lines
 from scripts.reference.command_line import command_line
 from scripts.reference.comparisons import comparisons
 from scripts.reference.coverage import coverage
 from scripts.reference.gates import gates
-from scripts.reference.model_builder import model_builder
 from scripts.reference.predictions import predictions
-from scripts.reference.python_front import python_front
-from scripts.reference.study_file import study_file
-from scripts.reference.systems import systems
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
-PAGES: dict[str, Callable[[], str]] = {
-    "command-line.md": command_line,
-    "study-file.md": study_file,
-    "systems.md": systems,
-    "model-builder.md": model_builder,
-    "python.md": python_front,
-    "comparisons.md": comparisons,
-    "coverage.md": coverage,
-    "gates.md": gates,
-    "predictions.md": predictions,
+PAGES: Mapping[Path, Callable[[], str]] = {
+    REFERENCE / name: write
+    for name, write in {
+        "command-line.md": command_line,
+        "study-file.md": study_file,
+        "systems.md": systems,
+        "model-builder.md": model_builder,
+        "python.md": python_front,
+        "comparisons.md": comparisons,
+        "coverage.md": coverage,
+        "gates.md": gates,
+        "predictions.md": predictions,
+    }.items()
 }
-"""File name of every generated page -> what writes its text."""
+"""Place of every generated page among the documents -> what writes its text."""
 
 
-def reference_page(name: str) -> str:
+@cache
+def reference_page(place: Path) -> str:
     """Return the text of a generated page."""
-    return _single_blank_lines(PAGES[name]())
+    return single_blank_lines(PAGES[place]())
 
 
-def _single_blank_lines(text: str) -> str:
-    lines = text.rstrip().splitlines()
-    kept = [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
-    return "\n".join(kept) + "\n"
+def text_of(page: Path) -> str:
+    """Return the text of a page, written by people or generated."""
+    return reference_page(page) if page in PAGES else page.read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Update the documents: `make docs`.
 
-Writes the reference pages from the code, then runs the examples of every page and puts their
-current output into the console blocks that show output.
+Runs the examples of every page and puts their current output into the console blocks that show
+output.
 """
 
 import sys
@@ -9,14 +9,6 @@ import tempfile
 from pathlib import Path
 
 from scripts.documents import ROOT, pages, refreshed
-from scripts.reference_pages import PAGES, REFERENCE, reference_page
-
-
-def refresh_reference() -> None:
-    """Write the generated pages that have changed."""
-    REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name in PAGES:
-        _write_if_changed(REFERENCE / name, reference_page(name))
 
 
 def refresh_examples(chosen: list[Path]) -> None:
@@ -34,7 +26,6 @@ def _write_if_changed(page: Path, text: str) -> None:
 
 def main(arguments: list[str]) -> None:
     """Refresh the pages named, or all of them."""
-    refresh_reference()
     refresh_examples([Path(name).resolve() for name in arguments] or pages())
 
 

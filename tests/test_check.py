@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from scripts import check
-from scripts.check import KINDS, Step, run_all
+from scripts.check import ROOT, TIERS, Step, run_all
 from scripts.check_changes import files_for_pytest, kinds
+from scripts.tiers import Tier, costs_of, report
 
 
 def step(name: str, code: str) -> Step:
@@ -143,7 +144,77 @@ def test_rust_is_checked_where_rust_changed() -> None:
     assert "tests of 1 files" in names(["tests/test_check.py"])
 
 
-def test_make_test_has_every_step_once() -> None:
-    names = [one.name for lanes in KINDS for lane in lanes for one in lane]
+def steps_of(tier: Tier) -> list[Step]:
+    return [one for lanes in TIERS[tier] for lane in lanes for one in lane]
+
+
+def test_every_step_is_in_one_tier_once() -> None:
+    names = [one.name for tier in TIERS for one in steps_of(tier)]
     assert len(names) == len(set(names))
-    assert {"types", "Rust tests", "Python tests, documents and studies"} <= set(names)
+    assert {"types", "Rust tests"} <= {one.name for one in steps_of("quick")}
+    assert "tests of the catalogue service" in {one.name for one in steps_of("deep")}
+
+
+def test_the_tiers_leave_no_test_out() -> None:
+    """Python by the two sides of one mark; Rust by what `cargo test` ignores."""
+    (quick,), (deep,) = (
+        [one for one in steps_of(tier) if "pytest" in one.argv] for tier in ("quick", "deep")
+    )
+    at = quick.argv.index("not deep")
+    assert [*quick.argv[:at], "deep", *quick.argv[at + 1 :]] == deep.argv
+    rust, ignored = (
+        next(one.argv for one in steps_of(tier) if one.name.endswith("Rust tests"))
+        for tier in ("quick", "deep")
+    )
+    assert ignored == [*rust, "--", "--ignored"]
+
+
+def test_continuous_integration_runs_both_tiers_and_fails_if_either_does(tmp_path: Path) -> None:
+    folder = tmp_path / ".ci"
+    folder.mkdir()
+    script = folder / "run"
+    script.write_text((ROOT / ".ci" / "run").read_text(encoding="utf-8"), encoding="utf-8")
+    for failing in ("test", "test-deep", None):
+        rules = [
+            f"{name}:\n\t@echo {name} $$CI{'; false' if name == failing else ''}\n"
+            for name in ("test", "test-deep")
+        ]
+        (tmp_path / "Makefile").write_text("".join(rules), encoding="utf-8")
+        done = subprocess.run(["bash", script], capture_output=True, text=True, check=False)
+        assert done.stdout.splitlines() == ["test true", "test-deep true"]
+        assert bool(done.returncode) == (failing is not None)
+
+
+def test_what_tests_cost_is_added_up_by_file_and_the_misplaced_are_named(tmp_path: Path) -> None:
+    junit = tmp_path / "pytest.xml"
+
+    def case(file: str, name: str, cost: float) -> str:
+        value = f'<properties><property name="processor_s" value="{cost}"/></properties>'
+        return f'<testcase classname="{file}" name="{name}">{value}</testcase>'
+
+    cases = case("a", "x", 3.0) + case("a", "y", 0.25) + case("b", "z", 0.25)
+    junit.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
+    quick, deep = (report(junit, tier).split("\n") for tier in ("quick", "deep"))
+    dearest = ["   4 s in 2 files; the dearest:", "      3.2 s  a", "      0.2 s  b"]
+    assert quick == [*dearest, "   mark these deep:", "   3.0 s  a::x"]
+    assert deep[3:] == ["   these are quick: take their mark away:", "   0.2 s  b"]
+
+
+def test_each_test_notes_its_processor_time(tmp_path: Path) -> None:
+    """The time of programs that a test started is counted with it."""
+    (tmp_path / "conftest.py").write_text((ROOT / "conftest.py").read_text(encoding="utf-8"))
+    burn = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+    (tmp_path / "test_one.py").write_text(
+        f"""
+import subprocess, sys
+def test_burns():
+    subprocess.run([sys.executable, "-c", {burn!r}], check=True)
+def test_rests():
+    pass
+"""
+    )
+    junit = tmp_path / "results.xml"
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={junit}"]
+    subprocess.run([sys.executable, "-m", "pytest", *options, tmp_path], cwd=tmp_path, check=True)
+    ((_file, tests),) = costs_of(junit).items()
+    assert tests["test_burns"] >= 0.5 > tests["test_rests"]

@@ -10,8 +10,8 @@ from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from headroom.cli.app import app, command_names, load
 from headroom.errors import ExitCode
-from scripts.reference.docstrings import one_line
-from scripts.reference.tables import NOTICE, items, table
+from headroom.reference.docstrings import one_line
+from headroom.reference.tables import items, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: all results are there.",
@@ -32,7 +32,7 @@ Row: TypeAlias = tuple[str, ...]
 
 def command_line() -> str:
     """Return the page of the command line, from the declarations of the commands."""
-    parts = [NOTICE, "# Command line\n", f"{one_line(str(app.info.help))}\n"]
+    parts = ["# Command line\n", f"{one_line(str(app.info.help))}\n"]
     parts.append("## Exit codes\n")
     parts.append(
         table(("code", "meaning"), [(str(int(code)), EXIT_CODES[code]) for code in ExitCode])

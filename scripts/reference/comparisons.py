@@ -8,7 +8,6 @@ from benches.comparisons import (
     queue_table,
     table,
 )
-from scripts.reference.tables import NOTICE
 
 OPENING = f"""# Comparisons: error rates of verdicts
 
@@ -51,7 +50,6 @@ def comparisons() -> str:
     rows, queues = load()
     legend = "\n".join(f"- *{name}*: {text}." for name, text in MEANING.items())
     parts = [
-        NOTICE,
         OPENING,
         _in_short(rows),
         READING,

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from benches import terminating
 from benches.coverage import SIGN, Row, load, table
 from headroom.analysis.run.rare import RARE_SUFFIX
-from scripts.reference.tables import NOTICE
 
 REQUIRED = (0.92, 0.98)
 """Coverage of the nominal 95% interval that is required at 50,000 completions."""
@@ -89,7 +88,7 @@ not reported, because it covers too little near the capacity. Means and medians 
 def coverage() -> str:
     """Return the page."""
     lines = load()
-    parts = [NOTICE, OPENING, _in_short(lines), warnings(lines), ACCOUNT, COLUMNS, table(lines)]
+    parts = [OPENING, _in_short(lines), warnings(lines), ACCOUNT, COLUMNS, table(lines)]
     parts += [TERMINATING, terminating.table(terminating.load())]
     return "\n".join(parts) + "\n"
 

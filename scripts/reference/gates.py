@@ -16,7 +16,6 @@ from benches.gate import (
     series_table,
 )
 from headroom.gate.threshold import AGAIN_TIMES, AIM, BLOCKS, LEVEL
-from scripts.reference.tables import NOTICE
 
 OPENING = f"""# Gates: error rates of regressions and of histories
 
@@ -63,7 +62,6 @@ def gates() -> str:
     gated, series, real = load()
     legend = "\n".join(f"- *{name}*: {text}." for name, text in MEANING.items())
     parts = [
-        NOTICE,
         OPENING,
         _in_short(gated),
         READING,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from benches.predictions import CASES, EVIDENCE, RATE, TIME, Row, load, table
-from scripts.reference.tables import NOTICE
 
 OPENING = f"""# Predictions: how often their intervals hold
 
@@ -52,7 +51,7 @@ def predictions() -> str:
     cases = {line.families: line.cases for line in lines}
     counts = " or ".join(f"{count} cases of {families}" for families, count in cases.items())
     columns = f"{COLUMNS}- Each line has {counts}.\n"
-    return "\n".join([NOTICE, OPENING, _in_short(lines), ACCOUNT, columns, table(lines)]) + "\n"
+    return "\n".join([OPENING, _in_short(lines), ACCOUNT, columns, table(lines)]) + "\n"
 
 
 def _in_short(lines: Sequence[Row]) -> str:

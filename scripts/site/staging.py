@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.documents import ROOT, links, pages
+from scripts.reference_pages import PAGES, text_of
 
 _INDEX = Path("docs/README.md")
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \|$")
@@ -71,7 +72,7 @@ def stage(folder: Path) -> None:
     for file in [*notebooks(), *(file for page in shown for file in _linked_files(page))]:
         _copy(file, folder)
     for page in shown:
-        text = with_plain_pictures(page.read_text(encoding="utf-8"))
+        text = with_plain_pictures(text_of(page))
         to = folder / page.relative_to(ROOT)
         if page == ROOT / "README.md":
             to, text = folder / "index.md", text + _navigation(_all_sections(shown))
@@ -100,9 +101,9 @@ def _shown() -> list[Path]:
     """Return all pages, with those that only another one links to."""
     shown = [*pages(), ROOT / "CHANGELOG.md"]
     for page in shown:  # grows while it is walked
-        for link in links(page.read_text(encoding="utf-8")):
+        for link in links(text_of(page)):
             place = (page.parent / link.partition("#")[0]).resolve()
-            if place.suffix == ".md" and place.is_file() and place not in shown:
+            if place.suffix == ".md" and (place.is_file() or place in PAGES) and place not in shown:
                 shown.append(place)
     return shown
 
@@ -126,7 +127,7 @@ def _all_sections(shown: Sequence[Path]) -> list[Section]:
 
 def _linked_files(page: Path) -> Iterator[Path]:
     """Yield the files of the repository, other than pages, that a page links to or shows."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     sources = [*links(text), *re.findall(r'(?:src|srcset)="([^"]+)"', text)]
     for link in sources:
         place = (page.parent / link.partition("#")[0]).resolve()

@@ -38,6 +38,7 @@ COMMANDS = {
     "import": ("import_command", "import_files"),
     "init": ("init_command", "init"),
     "doctor": ("doctor_command", "doctor"),
+    "describe": ("describe_command", "describe"),
     "schema": ("export_command", "schema"),
     "export": ("export_command", "export"),
 }

@@ -2,7 +2,7 @@
 
 A study is a folder with a `study.toml`. This module holds only the types. Reading, checking and
 error messages with line numbers are in `study_file`; points and seeds are in `design`. The
-description of each key appears in the JSON schema and in docs/reference/study-file.md.
+description of each key appears in the JSON schema and in `headroom describe study-file`.
 
 Invariant: every key is declared here or by a system's `setup_type`; unknown keys are refused.
 """

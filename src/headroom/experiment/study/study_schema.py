@@ -1,7 +1,7 @@
 """The study file's published JSON schema, from the types that check it.
 
 It includes the set-up of each registered system, selected by the `name` in the table
-`[experiment.system]`. The reference page docs/reference/study-file.md comes from the same types.
+`[experiment.system]`. `headroom describe study-file` comes from the same types.
 """
 
 from typing import Any

@@ -290,5 +290,5 @@ def _last_word(content: Any, target: type[Any], at: Path) -> TypeProblem | None:
         message, _, place = str(error).partition(" - at ")
         words = re.findall(r"\.([A-Za-z0-9_-]+)|\[(\d+)\]", place)
         path = (*at, *(name or int(number) for name, number in words))
-        return _problem(path, message, "see docs/reference/study-file.md for what is allowed here")
+        return _problem(path, message, "`headroom describe study-file` says what is allowed here")
     return None

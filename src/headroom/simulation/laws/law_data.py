@@ -41,7 +41,7 @@ def law_from_data(data: Mapping[str, Any]) -> Distribution:
     except TypeError as error:
         raise SimulationError(
             f"{dict(data)} is not a valid distribution: {error}",
-            cure="see docs/reference/model-builder.md",
+            cure="`headroom describe model-builder` lists the laws",
         ) from error
 
 

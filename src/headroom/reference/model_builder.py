@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import headroom.simulation
-from scripts.reference.docstrings import one_line, opening, parameter_section, section
-from scripts.reference.tables import NOTICE, items
+from headroom.reference.docstrings import one_line, opening, parameter_section, section
+from headroom.reference.tables import items
 
 BETWEEN_PARTS = {
     *("to_data", "to_code", "law_from_data", "check"),
@@ -43,7 +43,7 @@ IN_A_TABLE = {"Distribution", "Expression"}
 def model_builder() -> str:
     """Return the page of the model builder, from its docstrings."""
     module = headroom.simulation
-    parts = [NOTICE, "# Model builder\n", f"{opening(module)}\n"]
+    parts = ["# Model builder\n", f"{opening(module)}\n"]
     parts.append("The examples import their names from `headroom.simulation`.\n")
     shown = {name: getattr(module, name) for name in sorted(module.__all__)}
     for name in BETWEEN_PARTS:

@@ -3,9 +3,8 @@
 import msgspec
 
 from headroom.experiment.study import study
-from scripts.reference.docstrings import opening
-from scripts.reference.fields import common_keys, fields_list
-from scripts.reference.tables import NOTICE
+from headroom.reference.docstrings import opening
+from headroom.reference.fields import common_keys, fields_list
 
 _TABLES: list[tuple[type[msgspec.Struct], str]] = [
     (study.Study, "The file"),
@@ -39,7 +38,6 @@ _CLAIMS: list[tuple[type[msgspec.Struct], str]] = [
 def study_file() -> str:
     """Return the page: one table per table of the file."""
     parts = [
-        NOTICE,
         "# Study file\n",
         "A study is a folder with a `study.toml`. Unknown keys are refused with file, line and "
         "the likely correction; keys that are not required may be left out. `headroom schema` "

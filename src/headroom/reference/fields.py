@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from scripts.reference.docstrings import attribute_docs
-from scripts.reference.tables import items
+from headroom.reference.docstrings import attribute_docs
+from headroom.reference.tables import items
 
 
 def fields_list(struct: type[msgspec.Struct], *, without: Collection[str] = ()) -> str:

@@ -4,9 +4,9 @@ import inspect
 from collections.abc import Iterator
 
 import headroom as hr
-from scripts.reference.docstrings import one_line, opening
-from scripts.reference.model_builder import class_section, entries
-from scripts.reference.tables import NOTICE, items
+from headroom.reference.docstrings import one_line, opening
+from headroom.reference.model_builder import class_section, entries
+from headroom.reference.tables import items
 
 INTRODUCTION = """\
 `import headroom as hr` gives everything that the command does. Names load when they are first
@@ -29,7 +29,7 @@ def python_front() -> str:
         for name, item in shown.items()
         if inspect.isfunction(item) and item.__module__.startswith("headroom.api")
     }
-    parts = [NOTICE, "# Python\n", INTRODUCTION, "## Functions\n"]
+    parts = ["# Python\n", INTRODUCTION, "## Functions\n"]
     parts += entries(functions, "###", "hr.", "")
     for name in (*BUILT, *RETURNED):
         parts += class_section(name, shown[name])

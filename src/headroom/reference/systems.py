@@ -1,8 +1,8 @@
 """The page of the registered systems: keys, metrics, registered models."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +10,16 @@ import msgspec
 
 from headroom.experiment.protocol.reference import Section, reference_of
 from headroom.experiment.protocol.registry import find_system, system_names
-from headroom.experiment.protocol.system import Parameter, System
-from scripts.reference.docstrings import opening
-from scripts.reference.fields import fields_list
-from scripts.reference.parameters import (
-    FEWEST_OTHER_DEFAULTS,
-    FEWEST_SHARED,
+from headroom.experiment.protocol.system import System
+from headroom.reference.docstrings import opening
+from headroom.reference.fields import fields_list
+from headroom.reference.parameters import (
     LEGEND,
-    Shown,
-    defaults_text,
-    differences,
     metric_rows,
     metric_table,
-    other_defaults,
     parameter_table,
-    shared,
 )
-from scripts.reference.tables import NOTICE, table
+from headroom.reference.tables import table
 
 MODELS = "model"
 """The system whose models are registered by name."""
@@ -36,18 +29,20 @@ CLASS_METRIC = re.compile(r"class\.[^.]+\.")
 
 def systems() -> str:
     """Return the page of the registered systems, their set-up and their metrics."""
-    parts = [NOTICE, "# Systems\n"]
+    parts = ["# Systems\n"]
     parts.append(
         "`[experiment.system]` names a system; its other keys belong to that system. A plug-in "
         "adds systems with the entry point group `headroom.systems`.\n\n"
         f"{LEGEND}"
     )
     for name in system_names():
-        parts += _system_section(name)
+        parts += system_section(name)
+    parts += map(model_section, registered_models())
     return "\n".join(parts)
 
 
-def _system_section(name: str) -> Iterator[str]:
+def system_section(name: str) -> Iterator[str]:
+    """Yield what a system is: its keys, parameters and metrics."""
     system = find_system(name)
     yield f"## `{name}` (column: {system.column.value})\n"
     yield f"{opening(system)}\n"
@@ -64,8 +59,6 @@ def _system_section(name: str) -> Iterator[str]:
         yield from _metrics_section(reference.title, _loaded(name, reference.example))
     for section in reference.sections():
         yield _section(section)
-    if name == MODELS:
-        yield from _registered_models()
 
 
 def _loaded(name: str, example: Mapping[str, Any]) -> System:
@@ -101,63 +94,20 @@ def _section(section: Section) -> str:
     return f"{title}{section.text}\n\n{rows}"
 
 
-def _registered_models() -> Iterator[str]:
-    system_type = find_system("model")
+def model_section(name: str) -> str:
+    """Return what the model registered by this name is, and its parameters."""
+    entry = registered_models()[name]
+    loaded = entry.load()
+    text = (getattr(loaded, "about", None) or opening(loaded)).removeprefix("Return ")
+    text = text[:1].upper() + text[1:]
+    parameters = _loaded(MODELS, {"model": name}).parameters()
+    return f"### Registered model `{name}`\n\n{text}\n\n{parameter_table(parameters)}"
+
+
+def registered_models() -> dict[str, EntryPoint]:
+    """Return the registered models by name, sorted."""
     entries = sorted(entry_points(group="headroom.models"), key=lambda item: item.name)
-    parameters = {
-        entry.name: system_type.load(
-            msgspec.convert({"model": entry.name}, system_type.setup_type), base=Path()
-        ).parameters()
-        for entry in entries
-    }
-    shown: dict[str, Shown] = {}
-    for name in system_names():
-        if reference_of(name).has_parameters:
-            parameters[name] = _loaded(name, reference_of(name).example).parameters()
-            shown[name] = Shown(own=[item.name for item in parameters[name]])
-    for entry in entries:
-        yield f"### Registered model `{entry.name}`\n"
-        loaded = entry.load()
-        text = getattr(loaded, "about", None) or opening(loaded)
-        yield f"{text.removeprefix('Return ')}\n"
-        yield from _model_parameters(entry.name, parameters, shown)
-
-
-def _model_parameters(
-    name: str, parameters: Mapping[str, Sequence[Parameter]], shown: dict[str, Shown]
-) -> Iterator[str]:
-    """Yield the parameters of a model; those that an earlier model has as well by reference."""
-    own = list(parameters[name])
-    base = _model_of_the_same_parameters(name, parameters)
-    if base != name:
-        yield f"It has the parameters of `{base}`, with these defaults and ranges:\n"
-        yield differences(own, {item.name: item for item in parameters[base]})
-        return
-    references = []
-    of_others = {}
-    while True:
-        closest = max(shown, key=lambda other: len(shared(own, parameters[other])), default=name)
-        common = shared(own, parameters[closest]) if closest != name else []
-        if len(common) < FEWEST_SHARED:
-            break
-        references.append(shown[closest].reference(closest, common))
-        of_others[f"those as in `{closest}`"] = common
-        own = [item for item in own if item.name not in common]
-    for other in shown:
-        differing = other_defaults(own, {item.name: item for item in parameters[other]})
-        if len(differing) >= FEWEST_OTHER_DEFAULTS:
-            references.append(defaults_text(other, differing))
-            of_others[f"its other defaults than in `{other}`"] = [item.name for item in differing]
-            own = [item for item in own if item not in differing]
-    shown[name] = Shown(own=[item.name for item in own], of_others=of_others)
-    yield parameter_table(own)
-    yield from references
-
-
-def _model_of_the_same_parameters(name: str, parameters: Mapping[str, Sequence[Parameter]]) -> str:
-    """Return the last of the models that have the parameters of this one by name."""
-    names = {model: [item.name for item in items] for model, items in parameters.items()}
-    return max(model for model in names if names[model] == names[name])
+    return {entry.name: entry for entry in entries}
 
 
 def _structs_within(struct: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:

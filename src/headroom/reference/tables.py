@@ -1,8 +1,6 @@
-"""Markdown tables, and the notice at the top of every generated page."""
+"""Tables and lists in Markdown."""
 
 from collections.abc import Sequence
-
-NOTICE = "<!-- Written by `make docs` from the code; edit the code instead. -->\n"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -37,3 +35,10 @@ def items(rows: Sequence[Sequence[str]]) -> str:
     - `b`: Second line.
     """
     return "".join(f"- {name}: {text}\n".replace("\n", " ").rstrip() + "\n" for name, text in rows)
+
+
+def single_blank_lines(text: str) -> str:
+    """Return a page without two empty lines in a row."""
+    lines = text.rstrip().splitlines()
+    kept = [line for line, before in zip(lines, ["x", *lines], strict=False) if line or before]
+    return "\n".join(kept) + "\n"
