@@ -25,7 +25,7 @@ import numpy as np
 from scipy import stats
 
 from benches.coverage_models import Known, models
-from benches.harness import write_lines
+from benches.harness import write_rows
 from headroom.analysis.follow_up.stopping import IntervalRule
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.run.rare import RARE_SUFFIX
@@ -341,7 +341,7 @@ def main(arguments: Sequence[str]) -> int:
             anew = {(line.model, line.setting) for line in lines}
             kept = load()
             others = [line for line in kept if (line.model, line.setting) not in anew]
-            write_lines([*others, *lines], RESULTS)
+            write_rows([*others, *lines], RESULTS)
             print(table(lines), flush=True)
     return 0
 

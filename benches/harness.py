@@ -16,6 +16,7 @@ import os
 import platform
 import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -280,12 +281,12 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def write_rows(rows: list[Row], path: Path) -> None:
-    """Write the rows as one JSON list; the file is replaced whole or not at all."""
+def write_rows(rows: Sequence[Any], path: Path) -> None:
+    """Write dataclasses as one JSON list, a line each; the file is replaced whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".tmp")
-    text = json.dumps([asdict(row) for row in rows], indent=2)
-    unfinished.write_text(text + "\n", encoding="utf-8")
+    text = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
     unfinished.replace(path)
 
 
@@ -294,19 +295,14 @@ def read_rows(path: Path) -> list[Row]:
     return [Row(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def write_lines(rows: Sequence[Any], path: Path) -> None:
-    """Write dataclasses as one JSON list, a line each; the file is replaced whole or not at all."""
-    unfinished = path.with_suffix(".tmp")
-    text = ",\n".join(json.dumps(asdict(row)) for row in rows)
-    unfinished.write_text(f"[\n{text}\n]\n", encoding="utf-8")
-    unfinished.replace(path)
-
-
 def print_stored(path: Path, shown: Callable[[list[Row]], str], arguments: Sequence[str]) -> int:
     """Print the stored table of a part; measuring is the business of `benches.run`."""
     if arguments != ["--table"]:
         print(f"python -m benches.{path.stem} --table prints the stored results;")
         print(f"make bench PART={path.stem} measures anew")
+        return 2
+    if not path.is_file():
+        print(f"no results are stored: make bench PART={path.stem} measures", file=sys.stderr)
         return 2
     print(shown(read_rows(path)))
     return 0

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from benches.harness import aligned, write_lines
+from benches.harness import aligned, write_rows
 from benches.known.subject import Answer, Measured, Subject, measured
 from benches.known.subjects import subjects
 from headroom.quantities import decimals_for, format_plain
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str]) -> int:
         print("python -m benches.known_answers measures; with --table it prints what is stored")
         return 2
     rows = measure()
-    write_lines(rows, RESULTS)
+    write_rows(rows, RESULTS)
     print(table(rows))
     return 0 if all(row.is_inside for row in rows if row.is_exact) else 1
 

@@ -20,7 +20,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
@@ -29,6 +29,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from benches.changing_demand import KNOWN, OTHER, Case, Maker, Queue, cores, throughput
+from benches.harness import write_rows
 from headroom.analysis.fits.least_squares import LeastSquares, Options
 from headroom.analysis.fits.loads import load_of
 from headroom.analysis.fits.model_answers import ModelAnswers
@@ -376,7 +377,7 @@ def measure(cases: int, jobs: int) -> list[Row]:
 
 def load() -> list[Row]:
     """Return the stored lines."""
-    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]]
+    return [Row(**row) for row in json.loads(RESULTS.read_text(encoding="utf-8"))]
 
 
 def table(lines: Iterable[Row]) -> str:
@@ -426,8 +427,7 @@ def main(arguments: Sequence[str]) -> int:
     lines = load() if chosen.is_printed else measure(chosen.cases, os.cpu_count() or 1)
     print(table(lines))
     if not chosen.is_printed:
-        stored = {"seed": SEED, "cases": chosen.cases, "rows": [asdict(line) for line in lines]}
-        RESULTS.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        write_rows(lines, RESULTS)
     return 0
 
 

@@ -17,12 +17,13 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
+from benches.harness import write_rows
 from headroom.systems.records.advisor.advice import on_cpu
 from headroom.systems.records.advisor.configurations import Configuration, search_space
 from headroom.systems.records.advisor.question import Question, parse_mix
@@ -189,8 +190,7 @@ def main(arguments: Sequence[str]) -> int:
         with on_cpu(chosen.cpu):
             for question in missing[: chosen.cells]:
                 cells.append(measure(question))
-                text = json.dumps([asdict(one) for one in cells], indent=1)
-                RESULTS.write_text(text + "\n", encoding="utf-8")
+                write_rows(cells, RESULTS)
                 print(f"{cells[-1].mix}: {cells[-1].ratio:.3f}", file=sys.stderr, flush=True)
     print(table(cells))
     return 0

@@ -17,11 +17,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from benches.harness import write_rows
 from headroom.analysis.run.distributions import Bins, kept_bins, merge_by_metric, percentiles
 from headroom.analysis.run.over_time import course_of
 from headroom.analysis.run.time_windows import over_replications, part_of, values_of_parts
@@ -245,8 +246,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--print", action="store_true", help="print the stored results")
     if not parser.parse_args(arguments).print:
-        rows = [asdict(row) for row in measure()]
-        RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+        write_rows(measure(), RESULTS)
     print(table(load()))
     return 0
 

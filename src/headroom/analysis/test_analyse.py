@@ -300,6 +300,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_old_file(
     assert (tmp_path / "taken").read_text() == "a file"
 
 
+@pytest.mark.deep
 def test_the_runs_of_one_point_are_forgotten_before_the_next_one(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ def found(it: Edited, memory: Memory | None) -> bytes:
     return msgspec.json.encode(result)
 
 
+@pytest.mark.deep
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(list(EDITS))
 @given(st.lists(st.sampled_from(sorted(EDITS)), max_size=8))

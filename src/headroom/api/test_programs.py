@@ -49,6 +49,7 @@ def running(group: int) -> list[str]:
     return found
 
 
+@pytest.mark.deep
 def test_a_module_that_simulates_when_it_is_imported_starts_no_workers_of_workers(
     tmp_path: Path,
 ) -> None:
@@ -66,6 +67,7 @@ def test_a_module_that_simulates_when_it_is_imported_starts_no_workers_of_worker
     assert 'hint: put its calls under `if __name__ == "__main__":`' in done.stderr
 
 
+@pytest.mark.deep
 def test_a_script_without_a_guard_runs_once_and_leaves_no_process(tmp_path: Path) -> None:
     file = tmp_path / "script.py"
     file.write_text(script(500, 3))
@@ -78,6 +80,7 @@ def test_a_script_without_a_guard_runs_once_and_leaves_no_process(tmp_path: Path
     assert not running(mark)
 
 
+@pytest.mark.deep
 def test_a_program_on_the_command_line_has_no_file_and_runs(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", script(500, 2)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=tmp_path)
@@ -85,6 +88,7 @@ def test_a_program_on_the_command_line_has_no_file_and_runs(tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.deep
 def test_ctrl_c_ends_a_long_simulation_and_its_workers(tmp_path: Path) -> None:
     mark = os.getpid() + 1
     argv = [sys.executable, "-u", "-c", "print('ready')\n" + script(4_000_000, 400)]

@@ -119,6 +119,7 @@ def test_from_goes_with_no_other_starter(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, argv).exit_code == ExitCode.USAGE
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", shipped_names())
 def test_a_copy_of_a_shipped_study_is_whole(name: str, tmp_path: Path) -> None:
     """Its files are found: the plan of a study loads its models. Tests and results stay behind."""

@@ -43,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_output_is_written_twice_and_replaces_no_file_of_a_study(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

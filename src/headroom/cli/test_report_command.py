@@ -29,6 +29,7 @@ def test_figures_are_written_as_files_and_counted_on_stderr(study: Path, tmp_pat
     assert f"{len(written)} figures in" in answer.stderr
 
 
+@pytest.mark.deep
 def test_figures_can_be_png(study: Path, tmp_path: Path) -> None:
     browser_or_skip()
     argv = ["export", str(study), "--what", "figures", "--format", "png", "-o", str(tmp_path)]

@@ -62,6 +62,7 @@ def test_the_answer_has_its_trail_and_a_page(folder: Path) -> None:
     assert "disks = 2 is the smallest" in page
 
 
+@pytest.mark.deep
 def test_the_command_in_the_answer_repeats_it() -> None:
     words = ["mmc", "--target", "response_s_mean<=12ms", "--over", "servers=1..8"]
     words += ["--set", "utilization=0.7", "--completions", "2000", "--confidence", "0.9"]

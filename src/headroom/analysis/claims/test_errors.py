@@ -131,6 +131,7 @@ def test_many_points_tell_their_ranks_although_neighbours_overlap() -> None:
     assert 0.9 < found.low < found.value < 1.0
 
 
+@pytest.mark.deep
 def test_the_interval_of_a_rank_correlation_covers_that_of_the_truth() -> None:
     """The sides have the same order except for noise: their true correlation is 1, or none."""
     rng = np.random.default_rng(2)
@@ -160,6 +161,7 @@ def ranks_covered(rng: np.random.Generator, *, count: int, noise: float) -> bool
     return row.low is not None and row.high is not None and row.low <= expected <= row.high
 
 
+@pytest.mark.deep
 def test_a_claim_about_ranks_moves_each_point_by_its_whole_error() -> None:
     """Cause: 95% intervals of points were read as wider ones, so ranks moved half of their error.
 

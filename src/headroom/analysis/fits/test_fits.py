@@ -330,6 +330,7 @@ def test_a_queue_is_recognised_from_its_sweep_and_predicts_a_load_not_seen(tmp_p
     assert origins["service_s"] == ("fitted", service.value)
 
 
+@pytest.mark.deep
 def test_the_interval_covers_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
     """Of 8 studies with seeds of their own, 95% intervals miss 3 or more once in 170 times."""
     missed = 0
@@ -356,6 +357,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(tmp_path: Path) -> No
     assert missed < 3
 
 
+@pytest.mark.deep
 def test_simulation_answers_where_formulas_are_not_asked(tmp_path: Path) -> None:
     text = QUEUE.replace("metrics =", 'answers = "simulation"\nmetrics =')
     text = (
@@ -483,6 +485,7 @@ def table_of(folder: Path) -> list[Any]:
         return [(*head, without_machine(run)) for *head, run in cursor]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("number", "stage"), [(2, "during"), (17, "after"), (18, "before"), (19, "during")]
 )

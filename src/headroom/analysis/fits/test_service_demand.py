@@ -113,6 +113,7 @@ def test_what_limits_stays_the_same_for_the_intervals() -> None:
     assert values(ServiceDemand().fit(nearly_full, free, WITH_LOCK))["lock_s"] == 0.0
 
 
+@pytest.mark.deep
 def test_the_slope_at_low_load_leaves_background_out() -> None:
     errors = []
     for seed in range(200):

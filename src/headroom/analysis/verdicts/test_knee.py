@@ -62,6 +62,7 @@ def test_the_knee_of_a_response_curve_lies_near_the_same_point(noise: float) -> 
     assert fit.level == pytest.approx(KNEE, rel=0.15)
 
 
+@pytest.mark.deep
 def test_intervals_of_knees_cover_the_saturation_point() -> None:
     """120 noisy curves of three networks: at least 90% cover, with the bend rounded by MVA."""
     hits = found = 0

@@ -82,6 +82,7 @@ def run_study(copy_to: str) -> None:
     shutil.copy("cost/results/results.json", copy_to)
 
 
+@pytest.mark.deep
 def test_a_slower_command_is_found_and_stops_a_gate_after_a_second_look() -> None:
     words = ("true", "sleep 0.05", "--metric", "wall_s", "--runs", "8")
     answer = compare(*words, "--fail-on-regression", "3%", "--json")
@@ -171,6 +172,7 @@ def test_what_cannot_be_compared_says_why_with_a_hint(words: list[str], message:
     assert "hint:" in answer.stderr
 
 
+@pytest.mark.deep
 def test_revisions_of_a_study_are_measured_side_by_side_and_leave_nothing() -> None:
     commit(FAST)
     commit(SLOW)
@@ -195,6 +197,7 @@ def test_a_command_runs_in_the_checkout_that_was_built() -> None:
     assert [arm["label"] for arm in document(answer)["arms"]] == ["HEAD~1", "HEAD"]
 
 
+@pytest.mark.deep
 def test_results_are_compared_and_suspicions_measured_again_at_both_commits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -221,6 +224,7 @@ def test_results_are_compared_and_suspicions_measured_again_at_both_commits(
     assert "Not measured again: the results are not in the folder" in " ".join(lost.stdout.split())
 
 
+@pytest.mark.deep
 def test_ctrl_c_while_saved_results_are_measured_again_exits_with_130(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -115,6 +115,7 @@ def runs(draw: st.DrawFn) -> Run:
     )
 
 
+@pytest.mark.deep
 @given(runs())
 def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
     """Property: includes NaN payloads, infinities, -0.0, subnormal numbers and empty arrays."""

@@ -96,6 +96,7 @@ def test_rows_are_those_of_local_processes_to_the_last_bit(
     assert said == [f"simulations run on {dask.on} (2 workers)"]
 
 
+@pytest.mark.deep
 def test_the_command_sends_models_helpers_and_data(tmp_path: Path, dask: DaskProcesses) -> None:
     tables = []
     for name, options in (("here", ["-j", "2"]), ("there", ["--on", dask.on])):

@@ -177,6 +177,7 @@ def started(folder: Path, lock: Path, script: str, on: str) -> "subprocess.Popen
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.deep
 def test_two_commands_never_measure_on_one_host_at_once(
     tmp_path: Path, dask: DaskProcesses
 ) -> None:
