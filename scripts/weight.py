@@ -115,8 +115,10 @@ def weights(root: Path, files: list[str]) -> dict[Language, dict[str, Weight]]:
 def weights_at(revision: str) -> dict[Language, dict[str, Weight]]:
     """Return the weight of each part at a revision."""
     packed = subprocess.run(["git", "archive", revision], cwd=ROOT, check=True, capture_output=True)
-    archive = tarfile.open(fileobj=io.BytesIO(packed.stdout))
-    with tempfile.TemporaryDirectory() as folder, archive:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive,
+    ):
         archive.extractall(folder, filter="data")
         return weights(Path(folder), archive.getnames())
 
