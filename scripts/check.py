@@ -115,10 +115,8 @@ TEXT = [
     Step(name="import directions", argv=tool("lint-imports", "--no-logo")),
 ]
 
-TYPES = [
-    Step(name="types", argv=tool("mypy", "--no-error-summary")),
-    Step(name="types of compiled modules", argv=tool("stubtest", *native_modules())),
-]
+TYPES = [Step(name="types", argv=tool("mypy", "--no-error-summary"))]
+COMPILED_TYPES = [Step(name="types of compiled modules", argv=tool("stubtest", *native_modules()))]
 
 RUST = [
     Step(
@@ -178,7 +176,7 @@ Kinds: TypeAlias = Sequence[Sequence[Sequence[Step]]]
 """Kinds of checks, cheap first, each with its lanes of steps."""
 
 TIERS: dict[tiers.Tier, Kinds] = {
-    "quick": [[TEXT], [TYPES, RUST], [[python_tests("Python tests and documents", "not deep")]]],
+    "quick": [[TEXT], [[*TYPES, *COMPILED_TYPES], RUST], [[python_tests("Python tests and documents", "not deep")]]],
     "deep": [
         [CATALOGUE_SERVICE, DEEP_RUST],
         [[python_tests("deep Python tests, documents and studies", "deep")]],

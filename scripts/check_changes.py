@@ -1,10 +1,11 @@
 """Check the changed files: `make check`, about a minute, while you work.
 
 A file is changed if it differs from the upstream branch, committed or not. Layout, lint, spelling,
-import directions and types are checked everywhere, because they are quick. Rust is checked if Rust
-changed. The tests that run are those that changed, the doctests of changed modules, and the tests
-that are named after such a module or import it by name. A module without such a test runs those of
-its folder. Everything else, including documents and studies, is left to `make test`.
+import directions and types are checked everywhere, because they are quick. Rust and the types of
+compiled modules are checked if Rust changed. The tests that run are the quick ones among those that
+changed, the doctests of changed modules, and the tests that are named after such a module or import
+it by name. A module without such a test runs those of its folder. Everything else, including
+documents and studies, is left to `make test`.
 """
 
 import re
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from scripts.check import BESIDE, JUNIT, ROOT, RUST, TEXT, TYPES, Step, check
+from scripts.check import BESIDE, COMPILED_TYPES, JUNIT, ROOT, RUST, TEXT, TYPES, Step, check
 
 LEFT_OUT = ("tests/test_docs.py", "studies/")
 """Tests that take minutes and that nearly every change would call for."""
@@ -99,8 +100,8 @@ def kinds(changed: list[str]) -> list[list[list[Step]]]:
     }
     chosen = files_for_pytest(changed, tests)
     lanes = [TYPES]
-    if any(name.endswith((".rs", "Cargo.toml", "Cargo.lock")) for name in changed):
-        lanes.append(RUST)
+    if any(name.endswith((".rs", ".pyi", "Cargo.toml", "Cargo.lock")) for name in changed):
+        lanes = [[*TYPES, *COMPILED_TYPES], RUST]
     argv = [sys.executable, "-m", "pytest", "--color=no", "-q", f"--junitxml={JUNIT}", *BESIDE]
     unit = Step(name=f"tests of {len(chosen)} files", argv=[*argv, *chosen])
     return [[TEXT], lanes, *([[[unit]]] if chosen else [])]

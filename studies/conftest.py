@@ -19,8 +19,20 @@ from tests.support.catalogue_programs import catalogue_programs  # noqa: E402
 
 __all__ = ["catalogue_programs"]
 
+STUDIES = Path(__file__).resolve().parent
 LIMIT_S = 900
+QUICK = {"amga_model", "coherence", "memory_map", "quickstart", "sqlite_commits", "storage_ngs"}
+"""The studies whose quick forms run in the quick tier: the first one, and one for each layer."""
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - memory, as a target
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs the quick form of any other study as deep."""
+    for item in items:
+        is_run = "quick" in getattr(item, "fixturenames", ())
+        if is_run and item.path.is_relative_to(STUDIES) and item.path.parent.name not in QUICK:
+            item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,8 @@ def test_rust_is_checked_where_rust_changed() -> None:
     def names(changed: list[str]) -> list[str]:
         return [one.name for lanes in kinds(changed) for lane in lanes for one in lane]
 
-    assert "lint of Rust" in names(["src/headroom/lib.rs"])
+    assert {"lint of Rust", "types of compiled modules"} <= set(names(["src/headroom/lib.rs"]))
+    assert "types of compiled modules" not in names(["src/headroom/units.py"])
     assert "lint of Rust" not in names(["README.md"])
     assert "tests of 1 files" in names(["tests/test_check.py"])
 

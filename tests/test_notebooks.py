@@ -96,6 +96,7 @@ def number(pattern: str, text: str) -> float:
     return float(found[1].replace(",", ""))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_top_to_bottom_and_answers(
     path: Path, kernel: NotebookClient, tmp_path: Path

@@ -18,6 +18,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.deep
 def test_every_page_and_notebook_is_there_and_can_be_found(site: Path) -> None:
     index = (site / "searchindex.js").read_text("utf-8")
     for page in [*pages(), *notebooks()]:
@@ -28,6 +29,7 @@ def test_every_page_and_notebook_is_there_and_can_be_found(site: Path) -> None:
     assert "saturat" in index, "words are kept without their endings"
 
 
+@pytest.mark.deep
 def test_no_page_of_the_site_asks_the_network(site: Path) -> None:
     loads = re.compile(r'<(?:script|img|link|iframe)[^>]*?(?:src|href)="(?:https?:)?//[^"]+"')
     for page in site.rglob("*.html"):

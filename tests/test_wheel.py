@@ -43,6 +43,9 @@ def maturin(*words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+pytestmark = pytest.mark.deep
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel; after `make build` this packs and compiles nothing."""
