@@ -176,7 +176,11 @@ Kinds: TypeAlias = Sequence[Sequence[Sequence[Step]]]
 """Kinds of checks, cheap first, each with its lanes of steps."""
 
 TIERS: dict[tiers.Tier, Kinds] = {
-    "quick": [[TEXT], [[*TYPES, *COMPILED_TYPES], RUST], [[python_tests("Python tests and documents", "not deep")]]],
+    "quick": [
+        [TEXT],
+        [[*TYPES, *COMPILED_TYPES], RUST],
+        [[python_tests("Python tests and documents", "not deep")]],
+    ],
     "deep": [
         [CATALOGUE_SERVICE, DEEP_RUST],
         [[python_tests("deep Python tests, documents and studies", "deep")]],
