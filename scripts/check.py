@@ -1,8 +1,8 @@
 """Run the checks of a tier: `make test` the quick ones, `make test-deep` all others.
 
-Both commands install everything first. A Python test is deep if it bears the mark `deep`, a test
-in Rust if it is ignored with that reason; between them, the tiers leave nothing out. A report says
-what each tier costs and which tests belong in the other one (`scripts/tiers.py`).
+Both commands install everything first. A Python test is deep if it bears the mark `deep`; tests in
+Rust are quick, but for those of the catalogue service. A report says what each tier costs and which
+tests belong in the other one (`scripts/tiers.py`).
 
 Kinds of checks run one after the other. The checks of the second kind run in parallel lanes,
 because types and Rust do not depend on each other. Each step prints its name, its output and its
@@ -152,13 +152,6 @@ CATALOGUE_SERVICE = [
     ),
 ]
 
-DEEP_RUST = [
-    Step(
-        name="deep Rust tests",
-        argv=[*cargo("test", "--quiet", "--workspace"), "--", "--ignored"],
-    )
-]
-
 
 def python_tests(name: str, mark: str) -> Step:
     """Return the step of the Python tests that have a mark, or `not` have it."""
@@ -182,7 +175,7 @@ TIERS: dict[tiers.Tier, Kinds] = {
         [[python_tests("Python tests and documents", "not deep")]],
     ],
     "deep": [
-        [CATALOGUE_SERVICE, DEEP_RUST],
+        [CATALOGUE_SERVICE],
         [[python_tests("deep Python tests, documents and studies", "deep")]],
     ],
 }

@@ -2,7 +2,6 @@
 
 mod micro;
 mod spc2;
-mod speed;
 
 use serde_json::Value;
 
