@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND_LIMIT_S = 1100.0

@@ -18,11 +18,11 @@ from headroom.analysis.verdicts.busy_stretch import busy_stretches
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import Replications
-from headroom.experiment.study.study_file import load_study
-from headroom.experiment.study.window_checks import time_windows
 from headroom.report.summary import find
 from headroom.simulation import Model, SimulationError, changing_rate, exponential, simulate
 from headroom.sizing.evaluate import Subject, plan_of

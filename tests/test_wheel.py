@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from headroom.experiment.study.shipped import shipped_names
+from headroom.experiment.study.file.shipped import shipped_names
 from headroom.version import DISTRIBUTION
 from tests.test_tidy import installed_with
 

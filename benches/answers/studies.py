@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from benches.answers.exact import Load, Network, Station, solve
-from headroom.experiment.study.toml_text import toml_text
+from headroom.experiment.study.file.toml_text import toml_text
 
 Level = float | str
 _HEAD = """from typing import Annotated

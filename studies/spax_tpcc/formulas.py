@@ -1,7 +1,7 @@
 """The throughput by formulas for each claim that cites this file.
 
 Where theory applies, the simulation must agree with it: the network of queues is that of
-`headroom.systems.transactions.queues`, and mean value analysis solves it.
+`headroom.systems.transactions.theory.queues`, and mean value analysis solves it.
 """
 
 import sys
@@ -13,7 +13,7 @@ from typing import Any
 from headroom.experiment.protocol.system import Value
 from headroom.solvers import solve
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.queues import queue_network
+from headroom.systems.transactions.theory.queues import queue_network
 
 
 def theory_of(study: Mapping[str, Any]) -> dict[str, float]:

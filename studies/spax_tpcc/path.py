@@ -12,7 +12,7 @@ from headroom.experiment.protocol.system import Parameter, Value
 from headroom.simulation import Model
 from headroom.systems.model.changed import changed_model
 from headroom.systems.transactions import MachineModel, machine_model
-from headroom.systems.transactions.law import law
+from headroom.systems.transactions.theory.law import law
 
 BUFFERS = ("pool.io send buffers.tokens=x2",)
 DMA = ("station.io DMA send.speed=x2", "station.io DMA receive.speed=x2")

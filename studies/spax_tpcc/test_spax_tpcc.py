@@ -11,7 +11,7 @@ import pytest
 from headroom.errors import ExitCode
 from headroom.simulation import canonical_json, simulate
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.queues import demands_of
+from headroom.systems.transactions.theory.queues import demands_of
 from studies.quick_form import QuickForm, QuickRun
 
 FOLDER = Path(__file__).resolve().parent

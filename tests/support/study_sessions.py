@@ -26,9 +26,9 @@ from headroom.experiment.runner.interrupt import Interrupt
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome, StoppingRule, run_plan
 from headroom.experiment.study.design import Plan, make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import PlannedExperiment, Point
-from headroom.experiment.study.study_file import load_study
 from tests.support.fake_systems import fake_entries
 
 Stage: TypeAlias = Literal["before", "during", "after"]

@@ -60,8 +60,8 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.system import Column, Metric, Replays, Value
 from headroom.experiment.runner.fresh import is_mark
 from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
-from headroom.experiment.study.claim_checks import unit_of
-from headroom.experiment.study.limit_checks import load_factor
+from headroom.experiment.study.checks.claim_checks import unit_of
+from headroom.experiment.study.checks.limit_checks import load_factor
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import (
     AgreementClaim,

@@ -20,7 +20,7 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from headroom.sessions.subjects import is_study
 
 Levels: TypeAlias = Value | Iterable[Value]

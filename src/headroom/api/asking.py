@@ -18,10 +18,10 @@ from headroom.api.study import Experiment, ModelLike, Study, model_table
 from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import System, Value
+from headroom.experiment.study.file.study_file import load_study, study_of
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import Replications
-from headroom.experiment.study.study_file import load_study, study_of
 from headroom.report.words import settings_words
 from headroom.sessions.sizing import CONFIDENCE, MOST, REPLICATIONS, Wanted, size_subject
 from headroom.sessions.solving import solve_model, solve_plan

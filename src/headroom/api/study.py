@@ -16,9 +16,9 @@ import numpy as np
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import TakesFunctions, Value
+from headroom.experiment.study.file.study_file import LoadedStudy, study_of
+from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.study import Claim
-from headroom.experiment.study.study_file import LoadedStudy, study_of
-from headroom.experiment.study.toml_text import toml_text
 from headroom.sessions.subjects import model_setup
 from headroom.simulation import Model
 

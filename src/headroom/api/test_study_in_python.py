@@ -7,8 +7,8 @@ import pytest
 import headroom as hr
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.paths import journal_path
-from headroom.experiment.study.study_file import load_study
 
 MODEL = """
 import headroom as hr

@@ -22,25 +22,25 @@ from headroom.experiment.protocol import plug_ins
 from headroom.version import version
 
 COMMANDS = {
-    "demo": ("demo_command", "demo"),
-    "run": ("run_command", "run"),
-    "status": ("inspect_commands", "status"),
-    "show": ("show_command", "show"),
-    "report": ("inspect_commands", "report"),
-    "list": ("inspect_commands", "list_studies"),
+    "demo": ("study.demo_command", "demo"),
+    "run": ("study.run_command", "run"),
+    "status": ("study.inspect_commands", "status"),
+    "show": ("study.show_command", "show"),
+    "report": ("study.inspect_commands", "report"),
+    "list": ("study.inspect_commands", "list_studies"),
     "compare": ("gate.compare_command", "compare"),
     "history": ("gate.history_command", "history"),
-    "what-if": ("what_if_command", "what_if"),
-    "size": ("size_command", "size"),
-    "solve": ("solve_command", "solve"),
-    "model": ("model_command", "app"),
+    "what-if": ("model.what_if_command", "what_if"),
+    "size": ("model.size_command", "size"),
+    "solve": ("model.solve_command", "solve"),
+    "model": ("model.model_command", "app"),
     "audit": ("audit_command", "audit_files"),
     "import": ("import_command", "import_files"),
-    "init": ("init_command", "init"),
+    "init": ("study.init_command", "init"),
     "doctor": ("doctor_command", "doctor"),
     "describe": ("describe_command", "describe"),
-    "schema": ("export_command", "schema"),
-    "export": ("export_command", "export"),
+    "schema": ("study.export_command", "schema"),
+    "export": ("study.export_command", "export"),
 }
 """Module of `headroom.cli` and function of each command, in the order of the help."""
 GROUP = "headroom.commands"

@@ -11,11 +11,11 @@ from headroom.audit.audit import audit
 from headroom.audit.importing import Source, given_factors, imported, levels_in
 from headroom.audit.readers.recognise import read_results
 from headroom.audit.shown import verdict
-from headroom.cli import run_command
 from headroom.cli.audit_command import Files, Format
 from headroom.cli.output import error_console, print_lines
+from headroom.cli.study import run_command
 from headroom.errors import StudyError
-from headroom.experiment.study.toml_text import toml_text
+from headroom.experiment.study.file.toml_text import toml_text
 
 _HEADER = """\
 # Recorded by other tools, imported by `headroom import`: nothing is run. Add a model as another

@@ -11,7 +11,7 @@ from headroom.analysis.results import (
     StudyResult,
     Verdict,
 )
-from headroom.cli.run_command import _exit_code
+from headroom.cli.study.run_command import _exit_code
 from headroom.errors import ExitCode
 from headroom.experiment.runner.runner import Outcome
 

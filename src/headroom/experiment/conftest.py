@@ -7,7 +7,7 @@ import pytest
 
 from headroom.experiment.protocol import registry
 from headroom.experiment.study.design import Plan, make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from tests.support.fake_systems import fake_entries
 
 HEADER = """\

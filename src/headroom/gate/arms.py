@@ -22,11 +22,11 @@ from headroom.errors import StudyError
 from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.system import Metric
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
+from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
-from headroom.experiment.study.study_file import load_study
-from headroom.experiment.study.toml_text import toml_text
 from headroom.gate.judging import MOST_BLOCKS
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -26,6 +26,7 @@ from headroom.experiment.runner.resume import OF_NO_POINT, survey
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.content_identity import study_files_identity
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import LoadedStudy, load_study
 from headroom.experiment.study.paths import (
     KEPT_ANSWERS_NAME,
     KEPT_NOTES_NAME,
@@ -36,7 +37,6 @@ from headroom.experiment.study.paths import (
     results_folder,
 )
 from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.experiment.study.study_file import LoadedStudy, load_study
 from headroom.output_file import replace_file
 from headroom.quantities import format_level
 from headroom.report.terminal.screen import printed

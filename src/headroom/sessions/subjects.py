@@ -15,9 +15,9 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, Parameter, System, Value
+from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.experiment.study.window_checks import time_windows
 from headroom.experiment.study.windows import with_windows
 from headroom.sessions.study_session import open_plan
 from headroom.sizing.evaluate import Subject

@@ -10,7 +10,7 @@ import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Direction, Metric
-from headroom.experiment.study.metric_names import metric_suggestion
+from headroom.experiment.study.checks.metric_names import metric_suggestion
 from headroom.quantities import format_given
 from headroom.units import UNITS
 

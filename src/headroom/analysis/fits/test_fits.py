@@ -31,10 +31,10 @@ from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.runner.test_killed_driver import without_machine
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.fit_plan import stages
 from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import Plan
-from headroom.experiment.study.study_file import load_study
 from tests.support.example_session import run_study
 from tests.support.fake_fits import fake_methods
 from tests.support.fake_systems import fake_entries

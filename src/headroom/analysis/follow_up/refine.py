@@ -23,7 +23,7 @@ from headroom.analysis.verdicts.headroom_left import limit_crossing
 from headroom.errors import HeadroomError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.selection import Selection
-from headroom.experiment.study.limit_checks import load_factor
+from headroom.experiment.study.checks.limit_checks import load_factor
 from headroom.experiment.study.plan import FactorSpec, Plan, PlannedExperiment, Point
 from headroom.experiment.study.refining import added_point, with_added
 from headroom.experiment.study.study import Limit, Refine, in_base_units

@@ -15,9 +15,9 @@ from headroom.analysis.verdicts.test_saturation import QUEUE
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import Limit, Refine
-from headroom.experiment.study.study_file import load_study
 from tests.support.example_session import run_study
 
 STUDY = """

@@ -10,7 +10,7 @@ from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import Effect, Estimate, PointResult, WhatIfResult
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from tests.support.example_session import run_study
 
 MODELS = """

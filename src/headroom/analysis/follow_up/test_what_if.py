@@ -15,8 +15,8 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import parse_change
 from headroom.experiment.runner.what_if import changed_plan, changed_point
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
-from headroom.experiment.study.study_file import load_study
 from tests.support.example_session import run_study
 
 STUDY = """

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import PointResult, RunsAnalysed, WarmUpCut
 from headroom.experiment.protocol.run import Run
+from headroom.experiment.study.checks.window_checks import analysis_of
 from headroom.experiment.study.study import Experiment
-from headroom.experiment.study.window_checks import analysis_of
 
 STEADY_STATE = RunsAnalysed(kind="steady-state")
 

@@ -11,7 +11,7 @@ from headroom.analysis.verdicts.saturation import ERROR_RATE, Growth, is_saturat
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.run import FloatArray, ResourceTable, Run
 from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from tests.support.example_session import run_study
 
 STUDY = """

@@ -41,8 +41,8 @@ from headroom.experiment.runner.tasks import (
     load_system,
     recipe_of,
 )
+from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.experiment.study.window_checks import time_windows
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -24,9 +24,16 @@ from headroom.experiment.protocol.system import (
     System,
     Value,
 )
-from headroom.experiment.study.claim_checks import check_claims, check_metric, check_patterns
-from headroom.experiment.study.compare_checks import check_compare
-from headroom.experiment.study.derived_checks import check_derived
+from headroom.experiment.study.checks.claim_checks import check_claims, check_metric, check_patterns
+from headroom.experiment.study.checks.compare_checks import check_compare
+from headroom.experiment.study.checks.derived_checks import check_derived
+from headroom.experiment.study.checks.host_checks import checked_hosts
+from headroom.experiment.study.checks.left_out import check_without, is_kept
+from headroom.experiment.study.checks.limit_checks import check_limits
+from headroom.experiment.study.checks.what_if_checks import check_what_if
+from headroom.experiment.study.checks.window_checks import checked_windows
+from headroom.experiment.study.file.study_file import KeyPath, LoadedStudy
+from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.fit_plan import (
     check_fits,
     fingerprint_of,
@@ -34,19 +41,12 @@ from headroom.experiment.study.fit_plan import (
     not_settled,
     planned_fit,
 )
-from headroom.experiment.study.host_checks import checked_hosts
-from headroom.experiment.study.left_out import check_without, is_kept
 from headroom.experiment.study.levels import checked_level, expand_levels
-from headroom.experiment.study.limit_checks import check_limits
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, Plan, PlannedExperiment, Point
 from headroom.experiment.study.seeds import point_key
 from headroom.experiment.study.shared_seeds import with_shared_seeds
 from headroom.experiment.study.study import Levels, Quick, Replications, Sourced
-from headroom.experiment.study.study_file import KeyPath, LoadedStudy
-from headroom.experiment.study.type_errors import find_type_error
 from headroom.experiment.study.variants import Variant, full_variant, quick_variant
-from headroom.experiment.study.what_if_checks import check_what_if
-from headroom.experiment.study.window_checks import checked_windows
 
 __all__ = ["FactorSpec", "ParameterUse", "Plan", "PlannedExperiment", "Point", "make_plan"]
 

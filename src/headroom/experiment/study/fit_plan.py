@@ -25,11 +25,11 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, System, Value
+from headroom.experiment.study.file.study_file import LoadedStudy
+from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.plan import ParameterUse, PlannedExperiment, Point
 from headroom.experiment.study.seeds import digest
 from headroom.experiment.study.study import Fit
-from headroom.experiment.study.study_file import LoadedStudy
-from headroom.experiment.study.type_errors import find_type_error
 from headroom.experiment.study.variants import Variant
 
 UNSETTLED = "fit-not-settled"

@@ -270,7 +270,7 @@ class Plan:
     experiments
         Experiments to run.
     settings
-        Settings from outside, see `headroom.experiment.study.settings`.
+        Settings from outside, see `headroom.experiment.study.file.settings`.
     command
         What repeats a study that a program built; empty for one of a file.
     full_planned, full_most

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from headroom.experiment.protocol.agreement import Partners
 from headroom.experiment.protocol.suggestions import suggestion
+from headroom.experiment.study.file.study_file import LoadedStudy
 from headroom.experiment.study.plan import PlannedExperiment
-from headroom.experiment.study.study_file import LoadedStudy
 from headroom.experiment.study.variants import Variant
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from headroom.analysis.results import StudyResult
 from headroom.analysis.results_file import read_results
 from headroom.errors import HeadroomError
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.paths import PAGE_NAME, RESULTS_NAME, STUDY_NAME, results_folder
-from headroom.experiment.study.study_file import load_study
 
 _DEPTHS = ("", "*/", "*/*/")
 

@@ -13,10 +13,10 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.paths import journal_path
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.seeds import digest
-from headroom.experiment.study.study_file import load_study
 from headroom.recording.launching import launcher
 from headroom.recording.launching.launcher import LAUNCHER_VERSION
 from headroom.systems.command import content, study_tree, system

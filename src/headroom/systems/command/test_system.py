@@ -18,7 +18,7 @@ import pytest
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.design import make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from headroom.systems.command import CommandSystem
 from headroom.systems.command.failure import CommandFailedError
 from headroom.systems.command.setup_table import CommandSetup

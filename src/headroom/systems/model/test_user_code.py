@@ -9,8 +9,8 @@ import pytest
 from headroom.errors import StudyError
 from headroom.experiment.runner.what_ran import ChangedMeanwhileError
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
-from headroom.experiment.study.study_file import load_study
 from headroom.systems.model import ModelSystem, system
 from headroom.systems.model.own_figures import own_code
 from headroom.systems.model.system import ModelSetup

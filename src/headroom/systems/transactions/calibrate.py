@@ -19,9 +19,9 @@ import scipy
 
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import simulate
-from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.model import SPAX, MachineModel
 from headroom.systems.transactions.tail import Tail
+from headroom.systems.transactions.theory.demands import demands
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 from typing import TypeAlias, get_args
 
 from headroom.errors import StudyError
-from headroom.systems.transactions.buffer import miss_shares
-from headroom.systems.transactions.workload import Table
+from headroom.systems.transactions.workload.buffer import miss_shares
+from headroom.systems.transactions.workload.tpcc import Table
 
 INFINITE_DISKS = 0
 """Number of disks that represents one disk per request."""

@@ -8,10 +8,6 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, Value
 from headroom.simulation import Model
-from headroom.systems.transactions.demands import highest_throughput
-from headroom.systems.transactions.elements import build_elements
-from headroom.systems.transactions.law import law
-from headroom.systems.transactions.load import add_load
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.machine_file import (
     MACHINES,
@@ -19,14 +15,18 @@ from headroom.systems.transactions.machine_file import (
     opening_comment,
     read_machine,
 )
-from headroom.systems.transactions.processes import Processes
-from headroom.systems.transactions.queues import (
+from headroom.systems.transactions.parts.elements import build_elements
+from headroom.systems.transactions.parts.processes import Processes
+from headroom.systems.transactions.theory.demands import highest_throughput
+from headroom.systems.transactions.theory.law import law
+from headroom.systems.transactions.theory.queues import (
     KNOWN_ERRORS,
     LEAVES_OUT,
     UNKNOWN_ERROR,
     queue_network,
 )
-from headroom.systems.transactions.transactions import build_transactions
+from headroom.systems.transactions.workload.load import add_load
+from headroom.systems.transactions.workload.transactions import build_transactions
 
 _KNOWN_ERRORS = {
     "server": "before its rows were locked, the simulation of this machine predicted 10% more "

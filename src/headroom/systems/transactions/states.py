@@ -18,12 +18,12 @@ from headroom.experiment.protocol.system import Value
 from headroom.output_file import write_output
 from headroom.quantities import format_given, format_percent, format_plain
 from headroom.simulation import SimulationResult, Table, simulate
-from headroom.systems.transactions.demands import counts
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.model import MachineModel, machine_model
 from headroom.systems.transactions.state_diagram import Panel, draw_figure
 from headroom.systems.transactions.tail import KEPT_SHARE, Tail
-from headroom.systems.transactions.workload import DECK
+from headroom.systems.transactions.theory.demands import counts
+from headroom.systems.transactions.workload.tpcc import DECK
 
 FIGURES = {6: ("New-Order", "Payment"), 7: ("Order-Status", "Delivery", "Stock-Level")}
 """The transactions shown in the figures of the paper."""

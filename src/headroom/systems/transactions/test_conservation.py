@@ -12,10 +12,10 @@ import pytest
 from headroom.simulation import SimulationResult
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.demands import demands
 from headroom.systems.transactions.machine import Machine
 from headroom.systems.transactions.tail import Tail
-from headroom.systems.transactions.workload import DECK
+from headroom.systems.transactions.theory.demands import demands
+from headroom.systems.transactions.workload.tpcc import DECK
 
 SPAX = machine_model("spax")
 ALONE: Mapping[str, Any] = {

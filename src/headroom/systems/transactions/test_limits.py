@@ -7,8 +7,8 @@ import pytest
 
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.demands import demands, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail
+from headroom.systems.transactions.theory.demands import demands, highest_throughput, mean_counts
 
 SPAX = machine_model("spax")
 ENDLESS: dict[str, Any] = {"cache_miss_rate": 0.0, "disks": 0}

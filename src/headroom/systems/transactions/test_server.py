@@ -9,9 +9,14 @@ from typer.testing import CliRunner
 from headroom.cli.app import app
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.demands import Counts, counts, highest_throughput, mean_counts
 from headroom.systems.transactions.tail import Tail
-from headroom.systems.transactions.workload import Kind
+from headroom.systems.transactions.theory.demands import (
+    Counts,
+    counts,
+    highest_throughput,
+    mean_counts,
+)
+from headroom.systems.transactions.workload.tpcc import Kind
 
 SERVER = machine_model("server")
 

@@ -8,9 +8,9 @@ import pytest
 
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model, states
-from headroom.systems.transactions.demands import counts, processor_time_ms
 from headroom.systems.transactions.states import States, asking_shares, diagram, states_of
-from headroom.systems.transactions.workload import DECK
+from headroom.systems.transactions.theory.demands import counts, processor_time_ms
+from headroom.systems.transactions.workload.tpcc import DECK
 
 CHANGED = {"terminals": 1, "transactions_per_terminal": 460, "cache_miss_rate": 0.2}
 SPAX = machine_model("spax")

@@ -7,8 +7,8 @@ import pytest
 from headroom.errors import StudyError
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions import machine_model
-from headroom.systems.transactions.demands import counts, highest_throughput
 from headroom.systems.transactions.tail import Tail
+from headroom.systems.transactions.theory.demands import counts, highest_throughput
 
 SERVER = machine_model("server")
 LOCAL: dict[str, Any] = {"io_nodes": 0, "local_disks": 4}

@@ -4,7 +4,7 @@ import pytest
 
 from headroom.simulation import Program, draw, exponential
 from headroom.systems.transactions.calibrate import PUBLISHED, throughput
-from headroom.systems.transactions.processes import Processes
+from headroom.systems.transactions.parts.processes import Processes
 
 SEEDS = (1, 2)
 SHORT = {"transactions_per_terminal": 20}

@@ -10,8 +10,8 @@ from headroom.experiment.runner.cluster import parcel
 from headroom.experiment.runner.cluster.parcel import Parcel, pack, unpack
 from headroom.experiment.runner.tasks import load_system, recipe_of
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
-from headroom.experiment.study.study_file import load_study
 from tests.support.model_study import write_model_study
 
 

@@ -22,7 +22,7 @@ from headroom.experiment.runner.cluster.address import parse_address
 from headroom.experiment.runner.cluster.connection import Cluster
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.design import Plan, make_plan
-from headroom.experiment.study.study_file import load_study
+from headroom.experiment.study.file.study_file import load_study
 from tests.support.dask_processes import DaskProcesses
 from tests.support.study_sessions import after_commits, run_study
 

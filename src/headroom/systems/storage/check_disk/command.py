@@ -16,13 +16,13 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode
-from headroom.cli.run_command import run
+from headroom.cli.study.run_command import run
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.study.design import make_plan
+from headroom.experiment.study.file.study_file import load_study
+from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.paths import STUDY_NAME
-from headroom.experiment.study.study_file import load_study
-from headroom.experiment.study.toml_text import toml_text
 from headroom.sessions.overwrite import needed
 from headroom.systems.storage.check_disk.study import Disk, left_out, place_name, study_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 
 from headroom.errors import StudyError
-from headroom.experiment.study.toml_text import LINE_LENGTH, toml_text
+from headroom.experiment.study.file.toml_text import LINE_LENGTH, toml_text
 from headroom.systems.storage.fio.experiment import Table, experiment_of, names_of
 from headroom.systems.storage.fio.job_file import Job, jobs_of
 from headroom.systems.storage.fio.numbers import truth_of

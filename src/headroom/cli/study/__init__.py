@@ -1,0 +1,1 @@
+"""Commands about a study and its results."""

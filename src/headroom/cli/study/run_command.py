@@ -1,0 +1,279 @@
+"""`headroom run`: run a study from its file to its report."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from headroom.analysis.answer.answer import with_answer
+from headroom.analysis.follow_up.refine import refinements
+from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.statistics.undecidable import undecidable
+from headroom.analysis.stored_form import stored_form
+from headroom.cli import options, session
+from headroom.cli.output import (
+    ColorMode,
+    print_lines,
+    result_console,
+    write_json,
+)
+from headroom.cli.study.kept_screens import KeptScreens, watched, words_of_show
+from headroom.cli.study.shown import Named, keep_text, print_answer
+from headroom.errors import ExitCode
+from headroom.experiment.journal.journal_salvage import salvage
+from headroom.experiment.machine.shell import quoted
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.runner.runner import Outcome
+from headroom.experiment.study.plan import Plan
+from headroom.report.sentences.plans import (
+    refinement_sentence,
+    undecidable_lines,
+    undecidable_sentence,
+)
+from headroom.report.terminal.terminal import render_study
+from headroom.report.words import count_noun
+from headroom.sessions.overwrite import (
+    confirm,
+    confirmations,
+    foresight,
+    foresight_lines,
+)
+from headroom.sessions.runnable import check_points
+from headroom.sessions.running import How, levels_text, run_to_page
+
+
+def run(
+    study: options.StudyPath = Path(),
+    *,
+    quick: options.Quick = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="EXPERIMENT", help="Run this experiment only; repeatable."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            envvar="HEADROOM_JOBS",
+            help="Simulations and analyses in parallel [cores].",
+        ),
+    ] = None,
+    on: options.On = "",
+    seed: options.Seed = None,
+    settings: options.Settings = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Exit 3 unless every claim holds, and every limit at its `current` load (with "
+            "--only: of those experiments). Measures again unless --reuse is given.",
+        ),
+    ] = False,
+    fresh: Annotated[
+        bool | None,
+        typer.Option(
+            "--fresh/--reuse",
+            help="Measure again what was measured before, or reuse it. Older measurements stay in "
+            "the journal and no longer count. Simulations are always reused: the same model and "
+            "seed give the same bits. [default: --fresh with --check, else --reuse]",
+            show_default=False,
+        ),
+    ] = None,
+    stop_on_failure: Annotated[
+        bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Check and print the points, and stop; nothing is run."),
+    ] = False,
+    overwrite: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--overwrite",
+            metavar="'TARGET SIZE'",
+            help="Allow this run to destroy what is on a target: its name and its size in bytes, "
+            "as the refusal prints them; repeatable.",
+        ),
+    ] = None,
+    is_salvaged: Annotated[
+        bool,
+        typer.Option(
+            "--salvage",
+            help="First recover the readable rows of a damaged journal; the damaged file is kept.",
+        ),
+    ] = False,
+    is_doubled: Annotated[
+        bool,
+        typer.Option(
+            "--what-if/--no-what-if",
+            help="Double each exhausted resource at each simulated point, as the study says.",
+        ),
+    ] = True,
+    shows_all: options.ShowsAll = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    color: options.Color = ColorMode.AUTO,
+) -> None:
+    """Run a study, or resume an interrupted one; then analyse it and write its report."""
+    with watched() as watch:
+        plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
+    if dry_run:
+        chosen = plan.only(only) if only else plan
+        check_points(chosen)
+        _print_plan(chosen, as_json=as_json)
+        return
+    identity = session.identity_of(plan)
+    if is_salvaged:
+        _salvage(session.journal_of(plan))
+    session.say_remarks(plan, quiet=quiet)
+    chosen = plan.only(only) if only else plan
+    confirm(chosen, overwrite or ())
+    for line in foresight_lines(chosen):
+        session.note(line, quiet=quiet)
+    for sentence in undecidable_lines(undecidable(chosen)):
+        session.note(sentence, quiet=quiet)
+    is_fresh = check if fresh is None else fresh
+    how = How(
+        voice=session.TerminalVoice(color=color, is_quiet=quiet),
+        jobs=jobs or os.cpu_count() or 1,
+        resume=_how_to_resume(is_fresh=is_fresh, is_checked=check),
+        stop_on_failure=stop_on_failure,
+        is_fresh=is_fresh,
+        is_doubled=is_doubled,
+        on=on,
+    )
+    finished = run_to_page(plan, chosen, how, identity=identity)
+    outcome, result, page = finished.outcome, finished.result, finished.page
+    named = Named.of(study, quick=quick, seed=seed, settings=settings)
+    if finished.is_whole:
+        console = result_console(color)
+        screens = KeptScreens.of(study, words_of_show(seed, settings), console, quick=quick)
+        keep_text(plan, result, screens, named=named, watch=watch, console=console)
+    shown = _part(result, only) if only else result
+    if as_json:
+        write_json("study-result", stored_form(result))
+        session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
+    elif shows_all:
+        render_study(shown, result_console(color), reused=outcome.reused_measurements)
+    else:
+        print_answer(shown, result_console(color), named, reused=outcome.reused_measurements)
+    raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
+
+
+def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
+    """Return what `result` says about some experiments; the report has all of them."""
+    part = msgspec.structs.replace(
+        result,
+        experiments=[experiment for experiment in result.experiments if experiment.name in names],
+        claims=[claim for claim in result.claims if claim.experiment in names],
+    )
+    return with_answer(part)
+
+
+def _how_to_resume(*, is_fresh: bool, is_checked: bool) -> str:
+    if not is_fresh:
+        return "run the same command to resume"
+    options = "--check --reuse" if is_checked else "--reuse in place of --fresh"
+    return f"resume with {options}; the same command measures all again"
+
+
+def _salvage(path: Path) -> None:
+    found = salvage(path)
+    session.note(
+        f"recovered {found.rescued} replications; {found.lost} are lost and run again; "
+        f"the damaged journal is kept as {found.kept_at}"
+    )
+
+
+def _is_not_run(experiment: ExperimentResult) -> bool:
+    """Return whether an experiment could not run, because its parameters could not be fitted."""
+    return experiment.fit is not None and experiment.fit.state != "fitted"
+
+
+def _exit_code(outcome: Outcome, result: StudyResult, *, is_checked: bool) -> ExitCode:
+    """Return the exit code of what was run; with a check, claims and limits must hold."""
+    if outcome.interrupted:
+        return ExitCode.INTERRUPTED
+    is_every_one_run = not any(_is_not_run(experiment) for experiment in result.experiments)
+    if outcome.failed or not is_every_one_run or _is_incomplete(result) or _lacks_figures(result):
+        return ExitCode.POINTS_FAILED
+    if is_checked and not _is_as_claimed(result):
+        return ExitCode.CLAIMS_DIFFER
+    return ExitCode.DONE
+
+
+def _is_as_claimed(result: StudyResult) -> bool:
+    """Return whether every claim holds, and every limit at the current load."""
+    limits = (limit for item in result.experiments for limit in item.limits)
+    kept = all(limit.verdict in {"holds", None} for limit in limits)
+    return kept and all(claim.verdict == "holds" for claim in result.claims)
+
+
+def _is_incomplete(result: StudyResult) -> bool:
+    """Return whether a planned replication is missing, whatever the session says it did."""
+    return any(not point.is_finished for item in result.experiments for point in item.points)
+
+
+def _lacks_figures(result: StudyResult) -> bool:
+    """Return whether a point ran and yet has nothing to report: asked for, and not there."""
+    return any(point.lacks_figures for item in result.experiments for point in item.points)
+
+
+class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of a plan, as `--dry-run` prints it."""
+
+    experiment: str
+    point: str
+    levels: dict[str, Value]
+    waits: str = ""
+    """Why the point cannot be run yet; empty if it can."""
+    uses: list[str] = []
+    """What its run makes and writes, with sizes, one sentence each."""
+    confirm: list[str] = []
+    """Words for `--overwrite` that its run needs."""
+    undecidable: str = ""
+    """What its experiment has too few replications for; empty if there is nothing."""
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    uses, never = foresight(plan), undecidable(plan)
+    points = [
+        PlannedPoint(
+            experiment=point.experiment,
+            point=point.key,
+            levels=dict(point.levels),
+            waits="" if experiment.fit is None else experiment.fit.reason,
+            uses=list(uses.get(point.key, ())),
+            confirm=[confirmation.words for confirmation in confirmations(experiment, point)],
+            undecidable=(
+                undecidable_sentence(never[experiment.spec.name])
+                if experiment.spec.name in never
+                else ""
+            ),
+        )
+        for experiment in plan.experiments
+        for point in experiment.points
+    ]
+    if as_json:
+        write_json("plan", points)
+        return
+    for point in points:
+        levels = levels_text(point.levels)
+        waits = f"  ({point.waits})" if point.waits else ""
+        typer.echo(f"{point.experiment}  {point.point}  {levels}{waits}".rstrip())
+    for sentence in [*foresight_lines(plan), *undecidable_lines(never)]:
+        print_lines(result_console(), sentence)
+    for words in dict.fromkeys(words for point in points for words in point.confirm):
+        typer.echo(f"needs --overwrite {quoted(words)}")
+    typer.echo(count_noun(len(points), "point"))
+    for refinement in refinements(plan):
+        typer.echo(refinement_sentence(refinement))
+    for experiment in plan.experiments:
+        for derived in experiment.derived:
+            count = count_noun(len(experiment.seen_by(derived.name).points), "value")
+            typer.echo(f"derived  {experiment.spec.name}  {derived.name}  {count}")

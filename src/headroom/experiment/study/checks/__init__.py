@@ -1,0 +1,1 @@
+"""Checks of an experiment and its claims, before anything runs."""

@@ -1,0 +1,1 @@
+"""The parts of a machine: processors, I/O nodes, disks, network."""

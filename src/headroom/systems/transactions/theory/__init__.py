@@ -1,0 +1,1 @@
+"""What formulas say of a machine: demands, bottlenecks, queues."""

@@ -1,0 +1,1 @@
+"""TPC-C: what the transactions access, the programs they are, who sends them."""
