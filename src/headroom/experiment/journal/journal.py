@@ -4,7 +4,7 @@ Invariants: a row that `append` returned for survives the loss of power (WAL, sy
 rows are only ever added, so failures, other machines and earlier versions of a study stay readable;
 one process writes, any number read. Only the driver of a run opens it for writing. A commit to a
 file that has left the journal's path is an error, and loses nothing. Unreadable rows are skipped
-and counted. See docs/background/journal-and-resume.md.
+and counted. See docs/background/journal-and-resume.md, and formats.md for the bytes.
 """
 
 import sqlite3

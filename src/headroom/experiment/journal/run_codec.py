@@ -1,11 +1,8 @@
 """Exact encoding of a `Run` as bytes: the journal stores it and workers send it.
 
-Layout: zlib over MessagePack. An array is packed as ``[type, shape, bytes]``. Before compression,
-each word is XORed with its predecessor in the same column and the bytes are transposed, because
-neighbours in a series share their sign, exponent and first digits. Values that are whole numbers of
-ticks are packed as ticks, each minus its predecessor; their type is the number of decimals. All
-steps are reversible bit by bit, so NaN, infinities and -0.0 survive. The same run always gives the
-same bytes.
+Layout: docs/background/formats.md. Words are combined with their predecessors and transposed before
+compression, because neighbours in a series share their sign, exponent and first digits. All steps
+are reversible bit by bit. The same run always gives the same bytes.
 """
 
 import math

@@ -1,4 +1,6 @@
-//! Numbers of the format of a trace, which `runtime/format.h` documents; a test compares the two.
+//! Numbers of the format of a trace; a test compares them with `runtime/format.h`.
+//!
+//! `docs/background/formats.md` draws the format, the header explains each event.
 
 /// First bytes of a trace.
 pub const TRACE_MAGIC: &[u8; 8] = b"HRHOOK1\n";

@@ -1,7 +1,7 @@
 """The flush check from the command line: kills, power losses, lying devices, and rejections.
 
 An independent reader of the log determines what must be on a target. It is written here from the
-description of the format (`verify/log.rs`) and of the promises (`verify/history.rs`).
+description of the format (docs/background/formats.md) and of the promises (`verify/history.rs`).
 """
 
 import json

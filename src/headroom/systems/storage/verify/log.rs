@@ -4,8 +4,7 @@
 //! target loses afterwards, the log knows its promises. It must be on a different device, or on a
 //! different machine, than the target that may lose its power.
 //!
-//! A record is 40 B (little endian): type, offset, length, generation, checksum. The log ends with
-//! the first incomplete record: its writer died there.
+//! Bytes of a record, and how the end is found: `docs/background/formats.md`.
 
 use std::io::{self, Read, Write};
 

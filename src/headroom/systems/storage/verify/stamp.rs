@@ -1,9 +1,8 @@
 //! Stamped cells: data that identify their position and their write, and reveal tearing.
 //!
-//! A cell is the smallest unit that is judged separately, a sector or a block. It begins with a
-//! header of 40 B (little endian): magic, run, offset, generation, checksum, length; the rest is a
-//! stream of pseudo-random numbers seeded by the header. The checksum (CRC-32C, Castagnoli) covers
-//! the whole cell, so a cell that mixes two writes is recognised as torn.
+//! A cell is the smallest unit that is judged separately, a sector or a block. Its checksum covers
+//! all of it, so a cell that mixes two writes is recognised as torn. Bytes:
+//! `docs/background/formats.md`.
 
 use crate::simulation::kernel::random::stream::mix;
 
