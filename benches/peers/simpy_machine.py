@@ -19,7 +19,7 @@ from typing import Any
 import simpy
 
 from headroom.systems.transactions.machine import Machine
-from headroom.systems.transactions.workload.tpcc import tpcc as workload
+from headroom.systems.transactions.workload import tpcc as workload
 from headroom.systems.transactions.workload.tpcc import Work
 
 Process = Generator[simpy.Event, Any, None]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 
 from headroom.systems.transactions.machine import INFINITE_DISKS, Machine
-from headroom.systems.transactions.workload.tpcc import tpcc as workload
+from headroom.systems.transactions.workload import tpcc as workload
 from headroom.systems.transactions.workload.tpcc import DECK, Kind, Work
 
 

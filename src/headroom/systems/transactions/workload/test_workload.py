@@ -8,7 +8,7 @@ import pytest
 
 from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.theory.demands import counts, mean_counts
-from headroom.systems.transactions.workload.tpcc import tpcc as workload
+from headroom.systems.transactions.workload import tpcc as workload
 
 SPAX = machine_model("spax").machine()
 COUNTS = counts(SPAX)

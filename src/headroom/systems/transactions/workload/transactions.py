@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from headroom.simulation import Model, Program, discrete
 from headroom.systems.transactions.parts.processes import Processes
-from headroom.systems.transactions.workload.tpcc import tpcc as workload
+from headroom.systems.transactions.workload import tpcc as workload
 from headroom.systems.transactions.workload.tpcc import Kind
 
 REMOTE_STOCK = "stock at its owner"
