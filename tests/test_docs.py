@@ -31,7 +31,20 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 MEASURED = re.compile(r"(?!1/s`)\d\s?(ns|µs|us|ms|s|min|B|kB|MB|GB|KiB|MiB|%|/s)\b")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+CHEAP = {
+    *("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/README.md"),
+    *("docs/guides/add-detail-to-a-model.md", "docs/guides/can-i-trust-this-number.md"),
+    *("docs/guides/derive-quantities.md", "docs/guides/modelling-patterns.md"),
+    *(name for name in NAMES if name.startswith(("docs/background/", "docs/reference/"))),
+} - {"docs/background/spax-calibration.md"}
+"""Pages whose examples take moments; the quick tier runs them, the deep tier all others."""
+WITH_TIERS = [
+    pytest.param(page, id=name, marks=() if name in CHEAP else pytest.mark.deep)
+    for page, name in zip(PAGES, NAMES, strict=True)
+]
+
+
+@pytest.mark.parametrize("page", WITH_TIERS)
 def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     found = list(blocks(page.read_text(encoding="utf-8")))
     if not found:

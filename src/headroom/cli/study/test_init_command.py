@@ -86,6 +86,7 @@ time_based
 """
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_a_job_of_fio_and_its_study_do_the_same(tmp_path: Path) -> None:
     """Oracle: fio itself, asked for a rate that both must reach."""

@@ -91,6 +91,7 @@ def test_an_idle_worker_is_not_waited_for_for_ever() -> None:
         process.wait(0.0)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("is_noticed", [True, False])
 def test_a_server_that_was_killed_is_replaced(
     monkeypatch: pytest.MonkeyPatch, *, is_noticed: bool

@@ -112,6 +112,7 @@ KILLS: tuple[tuple[int, Stage], ...] = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_driver_killed_around_commits_ends_with_the_same_table(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]], jobs: int
@@ -131,6 +132,7 @@ def test_a_driver_killed_around_commits_ends_with_the_same_table(
     assert table(folder) == undisturbed
 
 
+@pytest.mark.deep
 def test_a_driver_killed_at_random_moments_ends_with_the_same_table(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:

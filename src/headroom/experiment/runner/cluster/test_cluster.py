@@ -29,6 +29,8 @@ from tests.support.dask_processes import DaskProcesses
 from tests.support.model_study import write_model_study
 from tests.support.study_sessions import after_commits, run_study
 
+pytestmark = pytest.mark.deep
+
 STUDY = """
 [[experiment]]
 name = "model"
@@ -96,7 +98,6 @@ def test_rows_are_those_of_local_processes_to_the_last_bit(
     assert said == [f"simulations run on {dask.on} (2 workers)"]
 
 
-@pytest.mark.deep
 def test_the_command_sends_models_helpers_and_data(tmp_path: Path, dask: DaskProcesses) -> None:
     tables = []
     for name, options in (("here", ["-j", "2"]), ("there", ["--on", dask.on])):

@@ -24,6 +24,8 @@ from headroom.experiment.study.plan import Plan
 from tests.support.dask_processes import DaskProcesses
 from tests.support.study_sessions import after_commits, run_study
 
+pytestmark = pytest.mark.deep
+
 TWO = """
 [[experiment]]
 name = "first"
@@ -177,7 +179,6 @@ def started(folder: Path, lock: Path, script: str, on: str) -> "subprocess.Popen
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-@pytest.mark.deep
 def test_two_commands_never_measure_on_one_host_at_once(
     tmp_path: Path, dask: DaskProcesses
 ) -> None:

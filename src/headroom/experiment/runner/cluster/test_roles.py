@@ -48,6 +48,8 @@ with socket.create_server((host, int(port))) as server:
 """
 CLIENT = """\
 import socket, sys, time
+
+pytestmark = pytest.mark.deep
 host, port, length_s = sys.argv[1:4]
 with socket.create_connection((host, int(port))) as server:
     print(server.recv(200).decode())
