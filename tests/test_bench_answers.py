@@ -10,6 +10,8 @@ from benches.answers.exact import Load, Network, Station, solve
 from benches.answers.judge import Judge
 from benches.answers.kinds import KINDS, drawn
 
+pytestmark = pytest.mark.deep
+
 SEED = 7
 
 

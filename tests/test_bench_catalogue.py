@@ -18,6 +18,8 @@ from headroom.systems.catalogue.measured.conversion import completions
 from headroom.systems.catalogue.measured.services import LOAD
 from tests.support.catalogue_programs import catalogue_programs
 
+pytestmark = pytest.mark.deep
+
 __all__ = ["catalogue_programs"]
 
 AT_HAND = [name for name, way in WAYS.items() if not way.cannot()]

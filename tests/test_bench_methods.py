@@ -4,6 +4,8 @@ import pytest
 
 from benches.methods import Lines, crossovers, independence, saturation, spreads, warm_up
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize(
     ("lines", "cases"),

@@ -7,6 +7,8 @@ import pytest
 from benches import records as part
 from benches.harness import measure_case
 
+pytestmark = pytest.mark.deep
+
 STORES = (f"headroom {part.SHAPE}", f"headroom {part.ARRAY}", *part.PEERS)
 
 

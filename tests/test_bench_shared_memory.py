@@ -12,6 +12,8 @@ from benches.harness import measure_case, table
 from headroom.systems.shared_memory import native
 from headroom.systems.shared_memory.program_parameters import program_json
 
+pytestmark = pytest.mark.deep
+
 N, BLOCK = 64, 16
 
 needs_compiler = pytest.mark.skipif(

@@ -29,6 +29,8 @@ from benches.peers.workloads import (
 from headroom.simulation import simulate
 from headroom.simulation.language.stations import Discipline
 
+pytestmark = pytest.mark.deep
+
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 50_000_000
 BY_KEY = {workload.key: workload for workload in WORKLOADS}

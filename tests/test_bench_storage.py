@@ -179,6 +179,8 @@ import signal, sys
 from pathlib import Path
 from benches.folders import new_folder
 
+pytestmark = pytest.mark.deep
+
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
 folder = new_folder(Path(sys.argv[1]))
 (Path(folder.name) / "target").write_bytes(b"x")

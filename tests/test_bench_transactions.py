@@ -13,6 +13,8 @@ from headroom.experiment.protocol.system import Value
 from headroom.simulation.runs.run import ready, run_ready
 from headroom.systems.transactions.model import SPAX
 
+pytestmark = pytest.mark.deep
+
 SEEDS = range(1, 4)
 SMALL: dict[str, Value] = {"processing_nodes": 2, "processors": 2, "terminals": 4}
 MACHINES: dict[str, dict[str, Value]] = {

@@ -20,6 +20,8 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.report.browser import CURE, Scheme, find_chromium, open_browser
 from headroom.systems.catalogue.command import program
 
+pytestmark = pytest.mark.deep
+
 WORD = "open sesame"
 SETTINGS = """
 [server]

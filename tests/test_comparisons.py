@@ -4,9 +4,12 @@ The benchmark (`make bench PART=comparisons`) measures all lines; this test chec
 and measures one cell again.
 """
 
+import pytest
 from scipy import stats
 
 from benches.comparisons import COMPARISONS, load, measured
+
+pytestmark = pytest.mark.deep
 
 ALLOWED = float(stats.binom.isf(1e-5, COMPARISONS, 0.05))
 """False alarms that a true rate of 5% exceeds once in 100,000 lines."""

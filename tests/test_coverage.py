@@ -14,6 +14,8 @@ import pytest
 from benches.coverage import EXPERIMENTS, Row, Setting, load, outcomes, row
 from benches.coverage_models import Known, central_server, heavy_tail, mm1
 
+pytestmark = pytest.mark.deep
+
 ONE_LONG_RUN = Setting(replications=1, completions=50_000)
 NUMBERS = range(-30_000, EXPERIMENTS - 30_000)
 """Experiments with other seeds than those of the published table."""

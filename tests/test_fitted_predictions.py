@@ -44,6 +44,8 @@ replications.count = 2
 what_if.parts = "none"
 [experiment.fit]
 from = "low"
+
+pytestmark = pytest.mark.deep
 method = "least-squares"
 options = {{ parameters = {{ service_s = [1e-5, 1e-1]{fitted} }}, metrics = ["throughput"] }}
 """

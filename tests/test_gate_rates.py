@@ -10,6 +10,8 @@ from scipy import stats
 from benches.gate import NOISES, SERIES, SUITES, THRESHOLD, gates, histories, load
 from headroom.gate import changes, threshold
 
+pytestmark = pytest.mark.deep
+
 REAL_GATES = 200
 
 

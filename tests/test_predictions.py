@@ -14,6 +14,8 @@ from benches.predictions import CPU, EVIDENCE, RATE, TIME, Repairman, Row, load,
 from headroom.forecasts.forecast import forecast_of
 from headroom.systems.model.library import interactive
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.mark.parametrize(("users", "think_s", "servers"), [(1, 0.0, 2), (5, 0.02, 2), (20, 0.0, 4)])
 def test_the_model_of_the_benchmark_is_the_interactive_system(

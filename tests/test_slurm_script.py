@@ -6,8 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from scripts.documents import ROOT, blocks
 from tests.support.model_study import write_model_study
+
+pytestmark = pytest.mark.deep
 
 SRUN = """#!/bin/bash
 count=$SLURM_NTASKS
