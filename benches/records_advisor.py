@@ -26,7 +26,7 @@ import numpy as np
 from benches.harness import write_rows
 from headroom.systems.records.advisor.advice import on_cpu
 from headroom.systems.records.advisor.configurations import Configuration, search_space
-from headroom.systems.records.advisor.question import Question, parse_mix
+from headroom.systems.records.advisor.question import Question
 from headroom.systems.records.advisor.search import Searcher, paired_ratio
 from headroom.systems.records.advisor.timing import Effort, time_mix
 
@@ -77,7 +77,7 @@ def questions() -> list[Question]:
     cells = [*product(SIZES, COUNTS, MIXES), *LARGE]
     random.Random(SEED).shuffle(cells)  # noqa: S311 - the order of a measurement
     return [
-        Question(record_bytes=size, records=count, mix=parse_mix(mix), most_batch=64)
+        Question(record_bytes=size, records=count, mix=mix, most_batch=64)
         for size, count, mix in cells
     ]
 
@@ -138,7 +138,7 @@ def _time(question: Question, one: Configuration, effort: Effort, seed: int) -> 
 
 
 def _text(question: Question) -> str:
-    return ",".join(f"{name}={share:g}" for name, share in question.mix.items())
+    return ",".join(f"{name}={share:g}" for name, share in question.shares.items())
 
 
 def load(path: Path = RESULTS) -> list[Cell]:

@@ -1,9 +1,9 @@
 """Parser for NumPy-style docstrings, for the reference pages."""
 
-import ast
 import inspect
 import re
-import textwrap
+
+from headroom.experiment.protocol.declared import field_texts
 
 _SECTION = r"^{}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)"
 
@@ -31,26 +31,7 @@ def attribute_docs(struct: type) -> dict[str, str]:
     for base in reversed(struct.__mro__):
         if base.__module__.startswith("headroom"):
             docs |= parameter_section(inspect.getdoc(base) or "")
-            docs |= _strings_below_fields(base)
-    return docs
-
-
-def _strings_below_fields(struct: type) -> dict[str, str]:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
-    assert isinstance(tree, ast.ClassDef)  # noqa: S101  # the source of a class is a class
-    strings_below_fields = {}
-    for item, below in zip(tree.body, tree.body[1:], strict=False):
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            text = _string_of(below)
-            if text:
-                strings_below_fields[item.target.id] = one_line(text)
-    return strings_below_fields
-
-
-def _string_of(node: ast.stmt) -> str:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return str(node.value.value)
-    return ""
+    return docs | field_texts(struct)
 
 
 def parameter_section(doc: str) -> dict[str, str]:

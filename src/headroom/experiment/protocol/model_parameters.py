@@ -7,7 +7,7 @@ A model of a user may have plain arguments; the report says that they have no so
 import inspect
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from headroom.errors import StudyError
@@ -125,21 +125,17 @@ def _parameter(
         )
     hint = hints.get(argument.name, argument.default)
     notes = [note for note in typing.get_args(hint) if isinstance(note, ParameterNote)]
-    note = notes[0] if notes else parameter()
-    if is_registered and not (notes and note.source):
+    if is_registered and not (notes and notes[0].source):
         raise StudyError(
             f"{where} does not say what it is: type, unit, range and source",
             cure=f"annotate it with int, float, str or bool and a note: {_EXAMPLE}",
         )
-    kind, choices = _type_of(hint)
-    if kind is None:
+    if _type_of(hint)[0] is None:
         raise StudyError(
             f"{where} is neither a number nor text nor a truth value",
             cure=f"annotate it with int, float, str or bool: {argument.name}: float = 1.0",
         )
-    if choices and not note.choices:
-        note = replace(note, choices=choices)
-    return _checked_default(where, argument, kind, note)
+    return checked_parameter(where, argument.name, hint, argument.default)
 
 
 def _type_of(hint: object) -> tuple[ParameterType | None, tuple[Value, ...]]:
@@ -155,27 +151,48 @@ def _type_of(hint: object) -> tuple[ParameterType | None, tuple[Value, ...]]:
     return _TYPES.get(hint if isinstance(hint, type) else type(hint)), ()
 
 
-def _checked_default(
-    where: str, argument: inspect.Parameter, kind: ParameterType, note: ParameterNote
+def checked_parameter(
+    where: str,
+    name: str,
+    hint: object,
+    default: Any,  # noqa: ANN401 - checked against the hint
+    *,
+    description: str | None = None,
 ) -> Parameter:
-    has_default = argument.default is not inspect.Parameter.empty
+    """Return the parameter of an annotation.
+
+    Parameters
+    ----------
+    where
+        What is annotated, for messages.
+    default
+        The default, `inspect.Parameter.empty` if it is required.
+    description
+        Of a declared field, whose number has the unit ``"1"`` if it names none; None for that of
+        the note.
+    """
+    notes = [note for note in typing.get_args(hint) if isinstance(note, ParameterNote)]
+    note = notes[0] if notes else parameter()
+    has_default = default is not inspect.Parameter.empty
+    kind, choices = _type_of(hint)
+    unit = note.unit or ("1" if description is not None and kind in {"int", "float"} else "")
     try:
         declared = Parameter(
-            name=argument.name,
-            type=kind,
-            unit=note.unit,
+            name=name,
+            type=kind or "any",
+            unit=unit,
             source=note.source,
-            default=argument.default if has_default else None,
+            default=default if has_default else None,
             low=note.low,
             high=note.high,
-            choices=note.choices,
-            description=note.description,
+            choices=note.choices or choices,
+            description=note.description if description is None else description,
         )
     except StudyError as error:
         raise StudyError(f"{where}: {error.message}", cure=error.cure) from error
     if has_default:
         try:
-            declared.check(argument.default)
+            declared.check(default)
         except StudyError as error:
             raise StudyError(f"{where}: invalid default: {error.message}", cure=error.cure) \
                 from error  # fmt: skip

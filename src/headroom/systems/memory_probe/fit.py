@@ -25,7 +25,14 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.system import Value
 from headroom.systems.memory_probe.levels import Curve, fit_curve, heights_at
-from headroom.systems.memory_probe.model import CACHES, LINE_BYTES, PAGE_BYTES, TLBS, latency_s
+from headroom.systems.memory_probe.model import (
+    CACHES,
+    LINE_BYTES,
+    PAGE_BYTES,
+    TLBS,
+    Chase,
+    latency_s,
+)
 
 FEWEST_SIZES = 8
 _ALL = 0.9
@@ -94,9 +101,9 @@ _NO_PAGES = (
 def line_points(points: Sequence[SourcePoint]) -> dict[float, float]:
     """Return size (B) to latency (s) from line to line in small pages, ascending."""
     found = {
-        float(point.config["bytes"]): point.observed["load_s"].value
-        for point in _alone(points)
-        if point.config["stride_bytes"] == LINE_BYTES and point.config["pages"] == "small"
+        float(chase.bytes): point.observed["load_s"].value
+        for chase, point in _alone(points)
+        if chase.stride_bytes == LINE_BYTES and chase.pages == "small"
     }
     return dict(sorted(found.items()))
 
@@ -104,21 +111,20 @@ def line_points(points: Sequence[SourcePoint]) -> dict[float, float]:
 def page_points(points: Sequence[SourcePoint]) -> dict[float, float]:
     """Return number of small pages to latency (s) with one line in each, ascending."""
     found = {}
-    for point in _alone(points):
-        stride = float(point.config["stride_bytes"])
-        if stride > PAGE_BYTES and point.config["pages"] == "small":
-            pages = float(point.config["bytes"]) // stride
+    for chase, point in _alone(points):
+        if chase.stride_bytes > PAGE_BYTES and chase.pages == "small":
+            pages = float(chase.bytes // chase.stride_bytes)
             found[pages] = point.observed["load_s"].value
     return dict(sorted(found.items()))
 
 
-def _alone(points: Sequence[SourcePoint]) -> list[SourcePoint]:
+def _alone(points: Sequence[SourcePoint]) -> list[tuple[Chase, SourcePoint]]:
     """Return the chases with one chain."""
     return [
-        point
+        (chase, point)
         for point in points
         if point.config.get("kind", "chase") == "chase"
-        and point.config["chains"] == 1
+        and (chase := Chase.of(point.config)).chains == 1
         and "load_s" in point.observed
     ]
 
@@ -200,10 +206,10 @@ def _steps(
 
 def _parallel(points: Sequence[SourcePoint]) -> FittedParameter:
     """Return how many loads are in flight at once, of the chases at the largest size."""
-    alone = {_place(point): point.observed["load_s"].value for point in _alone(points)}
+    alone = {_place(point): point.observed["load_s"].value for _, point in _alone(points)}
     chained: dict[tuple[float, str], dict[int, float]] = {}
     for point in points:
-        chains = int(point.config["chains"])
+        chains = Chase.of(point.config).chains
         if chains > 1 and "access_s" in point.observed and _place(point) in alone:
             chained.setdefault(_place(point), {})[chains] = point.observed["access_s"].value
     if not chained:
@@ -222,7 +228,8 @@ def _parallel(points: Sequence[SourcePoint]) -> FittedParameter:
 
 
 def _place(point: SourcePoint) -> tuple[float, str]:
-    return float(point.config["bytes"]), str(point.config["pages"])
+    chase = Chase.of(point.config)
+    return float(chase.bytes), chase.pages
 
 
 def _again(
@@ -270,7 +277,7 @@ def _residuals(points: Sequence[SourcePoint], values: Mapping[str, Value]) -> "l
     found = []
     for point in points:
         known = point.observed.get("load_s")
-        if known is None or point.config["chains"] != 1:
+        if known is None or Chase.of(point.config).chains != 1:
             continue
         found.append(
             Residual(

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 
@@ -36,24 +38,23 @@ def step_names(kind: str, count: int) -> list[tuple[str, str]]:
 CACHES, TLBS = step_names("cache", MOST_CACHES), step_names("tlb", MOST_TLBS)
 
 
-def _parameters() -> Iterator[Parameter]:
+class Chase(Declared, frozen=True, kw_only=True):
+    """A chase of dependent loads."""
+
+    bytes: Annotated[int, parameter(unit="B", low=128, source="declared")] = 1 << 20
+    """Memory that is touched in random order"""
+    stride_bytes: Annotated[int, parameter(unit="B", low=8, source="declared")] = 64
+    """Distance of the words"""
+    pages: Annotated[Literal["small", "transparent", "huge"], parameter(source="declared")] = (
+        "small"
+    )
+    """Pages; only small ones miss TLBs"""
+    chains: Annotated[int, parameter(low=1, high=16, source="declared")] = 1
+    """Chases at once"""
+
+
+def _machine() -> Iterator[Parameter]:
     source = "assumed until it is fitted to a probe"
-    yield Parameter(
-        name="bytes", type="int", unit="B", default=1 << 20, low=128, source="declared",
-        description="Memory that is touched in random order",
-    )  # fmt: skip
-    yield Parameter(
-        name="stride_bytes", type="int", unit="B", default=64, low=8, source="declared",
-        description="Distance of the words",
-    )  # fmt: skip
-    yield Parameter(
-        name="pages", type="str", unit="", default="small", source="declared",
-        choices=("small", "transparent", "huge"), description="Pages; only small ones miss TLBs",
-    )  # fmt: skip
-    yield Parameter(
-        name="chains", type="int", unit="1", default=1, low=1, high=16, source="declared",
-        description="Chases at once",
-    )  # fmt: skip
     yield Parameter(
         name="first_s", type="float", unit="s", default=1.5e-9, low=0, source=source,
         description="Latency of the nearest cache",
@@ -85,12 +86,12 @@ def latency_s(config: Mapping[str, Value]) -> float:
     >>> round(latency_s(config) * 1e9, 3)
     5.0
     """
-    size, stride = float(config["bytes"]), float(config["stride_bytes"])
+    chase = Chase.of(config)
     # Memory in lines that are touched, and in pages.
-    lines = size * LINE_BYTES / max(stride, LINE_BYTES)
-    pages = size * PAGE_BYTES / max(stride, PAGE_BYTES)
+    lines = chase.bytes * LINE_BYTES / max(chase.stride_bytes, LINE_BYTES)
+    pages = chase.bytes * PAGE_BYTES / max(chase.stride_bytes, PAGE_BYTES)
     total = float(config["first_s"]) + _behind(config, CACHES, lines)
-    return total + (_behind(config, TLBS, pages) if config["pages"] == "small" else 0.0)
+    return total + (_behind(config, TLBS, pages) if chase.pages == "small" else 0.0)
 
 
 def _behind(config: Mapping[str, Value], steps: list[tuple[str, str]], size: float) -> float:
@@ -99,12 +100,13 @@ def _behind(config: Mapping[str, Value], steps: list[tuple[str, str]], size: flo
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryModel:
+class MemoryModel(FromDeclaration):
     """Latency by the capacities of caches and TLBs; see `levels`."""
 
     name: ClassVar[str] = "memory_model"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+    declared: ClassVar[type[Declared]] = Chase
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
@@ -113,7 +115,7 @@ class MemoryModel:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the chase, and the machine."""
-        return tuple(_parameters())
+        return (*declared_by(Chase), *_machine())
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics, those of the probe's chase."""
@@ -130,12 +132,8 @@ class MemoryModel:
         """Return all parameters."""
         return f"memory_model 1 {sorted(config.items())}"
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a formula depends on no machine."""
-        return {}
-
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:  # noqa: ARG002
         """Return the latency by formula."""
-        alone_s, chains = latency_s(config), int(config["chains"])
+        alone_s, chains = latency_s(config), Chase.of(config).chains
         load_s = alone_s * max(1.0, chains / float(config["parallel"]))
         return Run(values={"load_s": load_s, "access_s": load_s / chains})

@@ -6,25 +6,25 @@ another sample each time.
 
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Matrix, Section, SectionPoint
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.memory import native
 from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.memory_probe.check import counters_here
 
-_DECLARED = "declared"
-_ASSUMED = "assumed"
 _LARGEST = 1 << 40
 
 
@@ -37,50 +37,42 @@ class ProbeSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Time (s) of a round, at least."""
 
 
-def _parameters() -> Iterator[Parameter]:
-    yield Parameter(
-        name="kind", type="str", unit="", default="chase", source=_DECLARED,
-        choices=("chase", "bandwidth", "hand_over"), description="Kind of measurement",
-    )  # fmt: skip
-    yield Parameter(
-        name="bytes", type="int", unit="B", default=1 << 20, low=128, high=_LARGEST,
-        source=_DECLARED, description="Memory that is touched, by each thread",
-    )  # fmt: skip
-    yield Parameter(
-        name="stride_bytes", type="int", unit="B", default=64, low=8, high=_LARGEST,
-        source=_DECLARED, description="Distance of the words of a chase, a multiple of 8",
-    )  # fmt: skip
-    yield Parameter(
-        name="pages", type="str", unit="", default="small", source=_DECLARED,
-        choices=("small", "transparent", "huge"),
-        description="Pages: usual ones, ones that the system joins, ones set aside",
-    )  # fmt: skip
-    yield Parameter(
-        name="chains", type="int", unit="1", default=1, low=1, high=16, source=_DECLARED,
-        description="Chases at once in one thread",
-    )  # fmt: skip
-    yield Parameter(
-        name="lines", type="int", unit="1", default=1, low=1, high=16, source=_DECLARED,
-        description="Lines that are handed over at once",
-    )  # fmt: skip
-    yield Parameter(
-        name="operation", type="str", unit="", default="read", source=_DECLARED,
-        choices=("read", "write", "copy", "stream"),
-        description="Work of the threads; stream writes past the caches",
-    )  # fmt: skip
-    for name, text in (("cpu", "Processor"), ("other_cpu", "Processor that answers")):
-        yield Parameter(
-            name=name, type="int", unit="1", default=-1, low=-1, high=4095, source=_ASSUMED,
-            description=f"{text}; -1: one that this process may use",
-        )  # fmt: skip
-    yield Parameter(
-        name="threads", type="int", unit="1", default=1, low=1, high=4096, source=_DECLARED,
-        description="Threads that move bytes, one on each processor",
-    )  # fmt: skip
+_Cpu: TypeAlias = Annotated[int, parameter(low=-1, high=4095, source="assumed")]
+
+
+class Probed(Declared, frozen=True, kw_only=True):
+    """What is measured, and of which memory."""
+
+    kind: Annotated[Literal["chase", "bandwidth", "hand_over"], parameter(source="declared")] = (
+        "chase"
+    )
+    """Kind of measurement"""
+    bytes: Annotated[int, parameter(unit="B", low=128, high=_LARGEST, source="declared")] = 1 << 20
+    """Memory that is touched, by each thread"""
+    stride_bytes: Annotated[int, parameter(unit="B", low=8, high=_LARGEST, source="declared")] = 64
+    """Distance of the words of a chase, a multiple of 8"""
+    pages: Annotated[Literal["small", "transparent", "huge"], parameter(source="declared")] = (
+        "small"
+    )
+    """Pages: usual ones, ones that the system joins, ones set aside"""
+    chains: Annotated[int, parameter(low=1, high=16, source="declared")] = 1
+    """Chases at once in one thread"""
+    lines: Annotated[int, parameter(low=1, high=16, source="declared")] = 1
+    """Lines that are handed over at once"""
+    operation: Annotated[
+        Literal["read", "write", "copy", "stream"], parameter(source="declared")
+    ] = "read"
+    """Work of the threads; stream writes past the caches"""
+    cpu: _Cpu = -1
+    """Processor; -1: one that this process may use"""
+    other_cpu: _Cpu = -1
+    """Processor that answers; -1: one that this process may use"""
+    threads: Annotated[int, parameter(low=1, high=4096, source="declared")] = 1
+    """Threads that move bytes, one on each processor"""
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryProbe:
+class MemoryProbe(FromDeclaration):
     """Memory of this machine.
 
     Examples
@@ -94,6 +86,7 @@ class MemoryProbe:
     name: ClassVar[str] = "memory_probe"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = ProbeSetup
+    declared: ClassVar[type[Declared]] = Probed
 
     setup: ProbeSetup
 
@@ -101,10 +94,6 @@ class MemoryProbe:
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
         """Return the system for a validated `setup`."""
         return cls(msgspec.convert(msgspec.to_builtins(setup), ProbeSetup))
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the kind, and what the kinds depend on."""
-        return tuple(_parameters())
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a kind."""
@@ -148,44 +137,44 @@ class MemoryProbe:
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a point that this machine cannot run."""
-        if int(config["stride_bytes"]) % 8:
+        probed = Probed.of(config)
+        if probed.stride_bytes % 8:
             raise StudyError(
-                f"stride_bytes is {config['stride_bytes']}, but words have 8 bytes",
+                f"stride_bytes is {probed.stride_bytes}, but words have 8 bytes",
                 cure="give a multiple of 8",
             )
-        _cpus(config)
+        _cpus(probed)
 
     def own_process(self, config: Mapping[str, Value]) -> OwnProcess | None:
         """Return a process on one processor for a chase; threads choose theirs themselves."""
-        if config["kind"] != "chase":
+        probed = Probed.of(config)
+        if probed.kind != "chase":
             return None
-        return OwnProcess(per="replication", cpus=tuple(_cpus(config)))
+        return OwnProcess(per="replication", cpus=tuple(_cpus(probed)))
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication."""
-        rounds, round_s = self.setup.rounds, self.setup.round_s
-        kind, size = config["kind"], int(config["bytes"])
+        probed, rounds, round_s = Probed.of(config), self.setup.rounds, self.setup.round_s
         try:
-            if kind == "chase":
+            if probed.kind == "chase":
                 found = native.chase(
-                    bytes=size, stride_bytes=int(config["stride_bytes"]),
-                    pages=str(config["pages"]), chains=int(config["chains"]),
-                    rounds=rounds, round_s=round_s, seed=seed % 2**64,
+                    bytes=probed.bytes, stride_bytes=probed.stride_bytes, pages=probed.pages,
+                    chains=probed.chains, rounds=rounds, round_s=round_s, seed=seed % 2**64,
                 )  # fmt: skip
-                return _chased(found, size, int(config["chains"]))
-            if kind == "bandwidth":
+                return _chased(found, probed)
+            cpus = _cpus(probed)
+            if probed.kind == "bandwidth":
                 moved = native.bandwidth(
-                    operation=str(config["operation"]), bytes=size, cpus=_cpus(config),
+                    operation=probed.operation, bytes=probed.bytes, cpus=cpus,
                     rounds=rounds, round_s=round_s,
                 )  # fmt: skip
                 return Run(values={"bytes_per_s": float(np.median(moved["bytes_per_s"]))})
-            cpus = _cpus(config)
             taken_s = native.hand_over(
-                cpus=(cpus[0], cpus[1]), lines=int(config["lines"]), rounds=rounds, round_s=round_s
+                cpus=(cpus[0], cpus[1]), lines=probed.lines, rounds=rounds, round_s=round_s
             )
             return Run(values={"hand_over_s": float(np.median(taken_s))})
         except OSError as error:
-            raise EnvironmentUnfitError(str(error), cure=_CURES[str(kind)]) from error
+            raise EnvironmentUnfitError(str(error), cure=_CURES[probed.kind]) from error
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return the hand-over times from processor to processor, if pairs were measured."""
@@ -223,12 +212,12 @@ _CURES = {
 }
 
 
-def _chased(found: Mapping[str, Any], size: int, chains: int) -> Run:
+def _chased(found: Mapping[str, Any], probed: Probed) -> Run:
     load_s = float(np.median(found["load_s"]))
     values = {
         "load_s": load_s,
-        "access_s": load_s / chains,
-        "huge_share": min(found["huge_bytes"] / size, 1.0),
+        "access_s": load_s / probed.chains,
+        "huge_share": min(found["huge_bytes"] / probed.bytes, 1.0),
     }
     for name in COUNTERS:
         if not isinstance(count := found["counters"][name], str):
@@ -236,12 +225,11 @@ def _chased(found: Mapping[str, Any], size: int, chains: int) -> Run:
     return Run(values=values, counters={"loads": float(found["loads"])})
 
 
-def _cpus(config: Mapping[str, Value]) -> list[int]:
+def _cpus(probed: Probed) -> list[int]:
     """Return the processors of a point; raise `EnvironmentUnfitError` if there are too few."""
-    wanted = {"chase": 1, "hand_over": 2}.get(str(config["kind"]), int(config["threads"]))
-    named = [int(config["cpu"])]
-    named += [int(config["other_cpu"])] if config["kind"] == "hand_over" else []
-    named = [one for one in named if one >= 0]
+    wanted = {"chase": 1, "hand_over": 2}.get(probed.kind, probed.threads)
+    cpus = (probed.cpu, probed.other_cpu) if probed.kind == "hand_over" else (probed.cpu,)
+    named = [one for one in cpus if one >= 0]
     allowed = allowed_cpus()
     missing = [one for one in named if one not in allowed]
     chosen = [*named, *(one for one in allowed if one not in named)][:wanted]

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.systems.records import native
@@ -25,13 +26,7 @@ from headroom.systems.records.machine_file import (
     machine_spec,
     read_machine,
 )
-from headroom.systems.records.parameters import (
-    cell_json,
-    query_parameters,
-    table_parameters,
-    table_spec,
-    used,
-)
+from headroom.systems.records.parameters import Query, cell_json, table_spec, used
 
 WORK_COUNTS = (
     "runs", "records", "record_nodes", "index_nodes", "comparisons", "copies", "copied_bytes",
@@ -65,7 +60,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordsModel:
+class RecordsModel(FromDeclaration):
     """A table on a machine.
 
     Examples
@@ -80,6 +75,7 @@ class RecordsModel:
     name: ClassVar[str] = "records_model"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = ModelSetup
+    declared: ClassVar[type[Declared]] = Query
 
     setup: ModelSetup
     machine: tuple[Parameter, ...]
@@ -94,7 +90,7 @@ class RecordsModel:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the table, the query and the machine."""
-        return (*table_parameters(), *query_parameters(has_upkeep=False), *self.machine)
+        return (*declared_by(Query), *self.machine)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics: times as they are measured, counts, and causes of the time."""
@@ -125,13 +121,9 @@ class RecordsModel:
         code = f"{native.MODELLED_CODE} {self.setup.warm_runs}"
         return f"records_model 1 {code} {sorted(used(config).items())}"
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a simulation depends on no machine."""
-        return {}
-
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a table or a machine that cannot be."""
-        if config["placement"] == "malloc":
+        if Query.of(config).placement == "malloc":
             raise StudyError(
                 "the system's allocator places nodes differently on each machine",
                 cure="give another placement: size_classes is like an allocator",
@@ -161,7 +153,7 @@ class RecordsModel:
         """Return the counts of a run on the machine: independent of the times in `config`."""
         table = msgspec.json.encode(table_spec(config, seed))
         machine = msgspec.json.encode(machine_spec(config))
-        warm_runs = self.setup.warm_runs if config["caches"] == "warm" else 0
+        warm_runs = self.setup.warm_runs if Query.of(config).caches == "warm" else 0
         try:
             found = _simulated(table, cell_json(config), machine, warm_runs, seed % 2**64)
         except ValueError as error:
@@ -182,7 +174,7 @@ def _simulated(
 
 def completed(found: Mapping[str, Any], config: Mapping[str, Value]) -> Mapping[str, Any]:
     """Return the counts of one run with those that follow from others."""
-    copies = float(found["copied_bytes"]) / float(config["record_bytes"])
+    copies = float(found["copied_bytes"]) / Query.of(config).record_bytes
     return {**found, "runs": 1, "copies": copies}
 
 
@@ -231,7 +223,7 @@ def waits(config: Mapping[str, Value], found: Mapping[str, Any]) -> tuple[Wait, 
     near, scan = {
         "phy_seq": ("near_overlap", "scan_overlap"),
         "idx_seq": ("index_overlap", "scan_overlap"),
-    }.get(str(config["mode"]), ("lookup_overlap", "lookup_overlap"))
+    }.get(Query.of(config).mode, ("lookup_overlap", "lookup_overlap"))
     return (
         Wait("caches", near, sum(lone[:far])),
         Wait("caches", "second_overlap", sum(second[:far])),
@@ -252,9 +244,8 @@ def overlap(config: Mapping[str, Value], name: str) -> float:
 
 def batch_overlap(config: Mapping[str, Value]) -> float:
     """Return how many look-ups of a batch wait at once."""
-    if config["mode"] != "idx_ran":
-        return 1.0
-    return min(float(config["batch"]), float(config["parallel"]))
+    query = Query.of(config)
+    return min(query.batch, float(config["parallel"])) if query.mode == "idx_ran" else 1.0
 
 
 def time_of(config: Mapping[str, Value], found: Mapping[str, Any]) -> Parts:

@@ -5,147 +5,109 @@ Cache-consciousness*. Each choice that it leaves open is a parameter, with the c
 `record_node_size`.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.experiment.protocol.system import Parameter, Value
+from headroom.experiment.protocol.declared import Declared
+from headroom.experiment.protocol.model_parameters import parameter
+from headroom.experiment.protocol.system import Value
 
 LINE_BYTES = 64
 SCANS = ("phy_seq", "idx_seq", "idx_ran")
 CHANGES = ("insert", "update", "delete")
 UPKEEP = ("protect", "checkpoint")
-_PAPER = "paper"
+PAPER = "paper"
 _ASSUMED = "assumed: the paper leaves it open"
 _DECLARED = "declared"
+Layout: TypeAlias = Literal["array", "slotted", "sorted"]
+Placement: TypeAlias = Literal["arena", "scattered", "size_classes", "malloc"]
+Pages: TypeAlias = Literal["small", "transparent", "huge"]
 
 
-def table_parameters() -> Iterator[Parameter]:
-    """Return the parameters of a table."""
-    yield Parameter(
-        name="node_bytes", type="int", unit="B", default=8192, low=8, high=1 << 24, source=_PAPER,
-        description="Record storage node, w lines of 64 B",
-    )  # fmt: skip
-    yield Parameter(
-        name="records", type="int", unit="1", default=500_000, low=1, high=4_294_967_295,
-        source=_PAPER, description="Records of the table",
-    )  # fmt: skip
-    yield Parameter(
-        name="record_bytes", type="int", unit="B", default=64, low=8, high=1 << 20, source=_PAPER,
-        description="Record: its number (4 B), a field (4 B), and the rest",
-    )  # fmt: skip
-    yield Parameter(
-        name="layout", type="str", unit="", default="array", source=_PAPER,
-        choices=("array", "slotted", "sorted"),
-        description="Records in a node: in order of insertion, behind slots, in order of numbers",
-    )  # fmt: skip
-    yield Parameter(
-        name="placement", type="str", unit="", default="scattered", source=_ASSUMED,
-        choices=("arena", "scattered", "size_classes", "malloc"),
-        description="Nodes: side by side, in a shared heap, in slabs, by the system's allocator",
-    )  # fmt: skip
-    yield Parameter(
-        name="occupancy", type="int", unit="1", default=4, low=1, high=64, source=_ASSUMED,
-        description="Size of the heap of scattered nodes, in sizes of the table",
-    )  # fmt: skip
-    yield Parameter(
-        name="pages", type="str", unit="", default="small", source=_DECLARED,
-        choices=("small", "transparent", "huge"),
-        description="Pages: usual ones, ones that the system joins, ones set aside",
-    )  # fmt: skip
-    yield Parameter(
-        name="index_bytes", type="int", unit="B", default=LINE_BYTES, low=64, high=16384,
-        source=_PAPER, description="Node of the index, whole lines",
-    )  # fmt: skip
-    yield Parameter(
-        name="index", type="str", unit="", default="full", source=_ASSUMED,
-        choices=("full", "grown"),
-        description="Nodes of the index: full, or as insertions one by one left them",
-    )  # fmt: skip
-    yield Parameter(
-        name="insertion", type="str", unit="", default="random", source=_ASSUMED,
-        choices=("random", "ascending"), description="Order of the records' insertion",
-    )  # fmt: skip
+class Table(Declared, frozen=True, kw_only=True):
+    """A table, and the nodes that hold its records."""
+
+    node_bytes: Annotated[int, parameter(unit="B", low=8, high=1 << 24, source=PAPER)] = 8192
+    """Record storage node, w lines of 64 B"""
+    records: Annotated[int, parameter(low=1, high=4_294_967_295, source=PAPER)] = 500_000
+    """Records of the table"""
+    record_bytes: Annotated[int, parameter(unit="B", low=8, high=1 << 20, source=PAPER)] = 64
+    """Record: its number (4 B), a field (4 B), and the rest"""
+    layout: Annotated[Layout, parameter(source=PAPER)] = "array"
+    """Records in a node: in order of insertion, behind slots, in order of numbers"""
+    placement: Annotated[Placement, parameter(source=_ASSUMED)] = "scattered"
+    """Nodes: side by side, in a shared heap, in slabs, by the system's allocator"""
+    occupancy: Annotated[int, parameter(low=1, high=64, source=_ASSUMED)] = 4
+    """Size of the heap of scattered nodes, in sizes of the table"""
+    pages: Annotated[Pages, parameter(source=_DECLARED)] = "small"
+    """Pages: usual ones, ones that the system joins, ones set aside"""
+    index_bytes: Annotated[int, parameter(unit="B", low=64, high=16384, source=PAPER)] = LINE_BYTES
+    """Node of the index, whole lines"""
+    index: Annotated[Literal["full", "grown"], parameter(source=_ASSUMED)] = "full"
+    """Nodes of the index: full, or as insertions one by one left them"""
+    insertion: Annotated[Literal["random", "ascending"], parameter(source=_ASSUMED)] = "random"
+    """Order of the records' insertion"""
 
 
-def query_parameters(*, has_upkeep: bool) -> Iterator[Parameter]:
-    """Return the parameters of what is done to a table; upkeep is measured only."""
-    yield Parameter(
-        name="mode", type="str", unit="", default="idx_ran", source=_PAPER,
-        choices=(*SCANS, *CHANGES, *(UPKEEP if has_upkeep else ())),
-        description="Physical order, order of the index, at random; or how records change",
-    )  # fmt: skip
-    yield Parameter(
-        name="operation", type="str", unit="", default="retrieve", source=_PAPER,
-        choices=("retrieve", "sum"), description="A record is copied, or a field of it added up",
-    )  # fmt: skip
-    yield Parameter(
-        name="scan", type="float", unit="1", default=0.2, low=1e-6, high=1.0, source=_PAPER,
-        description="Share of the records that a scan visits, or that change",
-    )  # fmt: skip
-    yield Parameter(
-        name="batch", type="int", unit="1", default=1, low=1, high=64, source=_DECLARED,
-        description="Look-ups at once, so that their misses overlap",
-    )  # fmt: skip
-    yield Parameter(
-        name="ahead", type="int", unit="1", default=0, low=0, high=64, source=_DECLARED,
-        description="Records or nodes that a scan of the index asks for early",
-    )  # fmt: skip
-    yield Parameter(
-        name="lookups", type="int", unit="1", default=1000, low=1, source=_ASSUMED,
-        description="Fewest look-ups of a run at random; otherwise one for each record",
-    )  # fmt: skip
-    yield Parameter(
-        name="most_lookups", type="int", unit="1", default=100_000, low=1, source=_ASSUMED,
-        description="Most look-ups of a run at random: a larger table has no more",
-    )  # fmt: skip
-    yield Parameter(
-        name="destination", type="str", unit="", default="one", source=_ASSUMED,
-        choices=("one", "all"),
-        description="Retrieved records replace each other, or lie side by side",
-    )  # fmt: skip
-    yield Parameter(
-        name="start", type="str", unit="", default="random", source=_ASSUMED,
-        choices=("random", "first"), description="Record at which a scan begins",
-    )  # fmt: skip
-    yield Parameter(
-        name="caches", type="str", unit="", default="warm", source=_ASSUMED,
-        choices=("warm", "cold"), description="Caches before a run: with the table, or without",
-    )  # fmt: skip
+class Query(Table, frozen=True, kw_only=True):
+    """A table and what is done to it."""
+
+    mode: Annotated[str, parameter(choices=(*SCANS, *CHANGES), source=PAPER)] = "idx_ran"
+    """Physical order, order of the index, at random; or how records change"""
+    operation: Annotated[Literal["retrieve", "sum"], parameter(source=PAPER)] = "retrieve"
+    """A record is copied, or a field of it added up"""
+    scan: Annotated[float, parameter(low=1e-6, high=1.0, source=PAPER)] = 0.2
+    """Share of the records that a scan visits, or that change"""
+    batch: Annotated[int, parameter(low=1, high=64, source=_DECLARED)] = 1
+    """Look-ups at once, so that their misses overlap"""
+    ahead: Annotated[int, parameter(low=0, high=64, source=_DECLARED)] = 0
+    """Records or nodes that a scan of the index asks for early"""
+    lookups: Annotated[int, parameter(low=1, source=_ASSUMED)] = 1000
+    """Fewest look-ups of a run at random; otherwise one for each record"""
+    most_lookups: Annotated[int, parameter(low=1, source=_ASSUMED)] = 100_000
+    """Most look-ups of a run at random: a larger table has no more"""
+    destination: Annotated[Literal["one", "all"], parameter(source=_ASSUMED)] = "one"
+    """Retrieved records replace each other, or lie side by side"""
+    start: Annotated[Literal["random", "first"], parameter(source=_ASSUMED)] = "random"
+    """Record at which a scan begins"""
+    caches: Annotated[Literal["warm", "cold"], parameter(source=_ASSUMED)] = "warm"
+    """Caches before a run: with the table, or without"""
 
 
 def table_spec(config: Mapping[str, Value], seed: int) -> dict[str, Any]:
     """Return the table of a point as the compiled part takes it."""
-    scattered = {"scattered": {"k": config["occupancy"]}}
-    placement = scattered if config["placement"] == "scattered" else config["placement"]
+    one = Table.of(config)
     table = {
-        "node_bytes": config["node_bytes"],
-        "record_bytes": config["record_bytes"],
-        "capacity": config["records"],
-        "layout": config["layout"],
-        "placement": placement,
-        "pages": config["pages"],
-        "index_bytes": config["index_bytes"],
+        "node_bytes": one.node_bytes,
+        "record_bytes": one.record_bytes,
+        "capacity": one.records,
+        "layout": one.layout,
+        "placement": (
+            {"scattered": {"k": one.occupancy}} if one.placement == "scattered" else one.placement
+        ),
+        "pages": one.pages,
+        "index_bytes": one.index_bytes,
         "seed": seed % 2**64,
     }
-    is_grown = config["index"] == "grown"
-    return {"table": table, "insertion": config["insertion"], "index_is_grown": is_grown}
+    return {"table": table, "insertion": one.insertion, "index_is_grown": one.index == "grown"}
 
 
 def cell_json(config: Mapping[str, Value]) -> bytes:
     """Return the query of a point as the compiled part takes it."""
+    one = Query.of(config)
     cell = {
-        "mode": config["mode"],
-        "operation": config["operation"],
+        "mode": one.mode,
+        "operation": one.operation,
         # Look-ups at random visit as many records as there are.
-        "share": 1.0 if config["mode"] == "idx_ran" else config["scan"],
-        "batch": config["batch"],
-        "ahead": config["ahead"],
-        "lookups": config["lookups"],
-        "most_lookups": config["most_lookups"],
-        "keeps_all": config["destination"] == "all",
-        "from_first": config["start"] == "first",
+        "share": 1.0 if one.mode == "idx_ran" else one.scan,
+        "batch": one.batch,
+        "ahead": one.ahead,
+        "lookups": one.lookups,
+        "most_lookups": one.most_lookups,
+        "keeps_all": one.destination == "all",
+        "from_first": one.start == "first",
     }
     return msgspec.json.encode(cell)
 
@@ -177,9 +139,6 @@ def used(config: Mapping[str, Value]) -> dict[str, Value]:
     return {name: value for name, value in config.items() if name not in left_out}
 
 
-TABLE = tuple(one.name for one in table_parameters())
-
-
 def table_key(config: Mapping[str, Value]) -> str:
     """Return the table of a point as text: points with the same one can share it."""
-    return " ".join(f"{name}={config[name]}" for name in TABLE)
+    return " ".join(f"{name}={config[name]}" for name in Table.__struct_fields__)

@@ -6,7 +6,7 @@ has another process, and with it other places of the nodes.
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -15,18 +15,23 @@ import msgspec
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.memory.here import COUNTERS, allowed_cpus
 from headroom.systems.records import native
 from headroom.systems.records.free_memory import free_memory
 from headroom.systems.records.parameters import (
+    CHANGES,
+    PAPER,
+    SCANS,
     UPKEEP,
+    Query,
+    Table,
     cell_json,
-    query_parameters,
     table_key,
-    table_parameters,
     table_spec,
     used,
 )
@@ -50,13 +55,12 @@ class RecordsSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Updates of a run of upkeep."""
 
 
-def _parameters() -> Iterator[Parameter]:
-    yield from table_parameters()
-    yield from query_parameters(has_upkeep=True)
-    yield Parameter(
-        name="cpu", type="int", unit="1", default=-1, low=-1, high=4095, source="assumed",
-        description="Processor; -1: one that this process may use",
-    )  # fmt: skip
+class MeasuredQuery(Query, frozen=True, kw_only=True):
+    """What is measured of a table: upkeep as well, on a processor."""
+
+    mode: Annotated[str, parameter(choices=(*SCANS, *CHANGES, *UPKEEP), source=PAPER)] = "idx_ran"
+    cpu: Annotated[int, parameter(low=-1, high=4095, source="assumed")] = -1
+    """Processor; -1: one that this process may use"""
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ _MADE = _Made()
 
 
 @dataclass(frozen=True, slots=True)
-class RecordsSystem:
+class RecordsSystem(FromDeclaration):
     """A table in the memory of this machine.
 
     Examples
@@ -85,6 +89,7 @@ class RecordsSystem:
     name: ClassVar[str] = "records"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = RecordsSetup
+    declared: ClassVar[type[Declared]] = MeasuredQuery
 
     setup: RecordsSetup
 
@@ -92,10 +97,6 @@ class RecordsSystem:
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
         """Return the system for a validated `setup`."""
         return cls(msgspec.convert(msgspec.to_builtins(setup), RecordsSetup))
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the table, and what is done to it."""
-        return tuple(_parameters())
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a mode."""
@@ -125,34 +126,33 @@ class RecordsSystem:
         """Return the machine: results of another one are not reused."""
         return f"{platform.node()} {platform.machine()} {os.cpu_count()}"
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a replication notes what it finds."""
-        return {}
-
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a table that cannot be, or that this machine has no memory for."""
         check_table(config)
-        if config["mode"] in UPKEEP and config["placement"] == "malloc":
+        query = MeasuredQuery.of(config)
+        if query.mode in UPKEEP and query.placement == "malloc":
             raise StudyError(
-                f"the mode {config['mode']!r} protects or writes whole pages, but the system's "
+                f"the mode {query.mode!r} protects or writes whole pages, but the system's "
                 "allocator shares them with others",
                 cure="give another placement",
             )
-        _cpu(config)
+        _cpu(query.cpu)
 
     def own_process(self, config: Mapping[str, Value]) -> OwnProcess:
         """Return a process on one processor for all points of a table."""
-        return OwnProcess(per="group", group=table_key(config), cpus=(_cpu(config),))
+        return OwnProcess(
+            per="group", group=table_key(config), cpus=(_cpu(MeasuredQuery.of(config).cpu),)
+        )
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication."""
-        table = _table(config, seed)
-        if config["mode"] in UPKEEP:
-            return self._keep_up(table, config, seed)
+        table, query = _table(config, seed), MeasuredQuery.of(config)
+        if query.mode in UPKEEP:
+            return self._keep_up(table, query, seed)
         setup = self.setup
         found = table.measure(
             cell=cell_json(config), rounds=setup.rounds, round_s=setup.round_s,
-            most_s=setup.most_s, warm_up=setup.warm_runs, is_cold=config["caches"] == "cold",
+            most_s=setup.most_s, warm_up=setup.warm_runs, is_cold=query.caches == "cold",
             seed=seed % 2**64,
         )  # fmt: skip
         run_s = float(np.median(found["cpu_s"]))
@@ -161,7 +161,7 @@ class RecordsSystem:
         values = {
             "run_s": run_s,
             "record_s": run_s / visits,
-            "huge_share": _huge_share(config, facts),
+            "huge_share": _huge_share(query, facts),
             "index_height": float(facts["index_height"]),
         }
         for name in COUNTERS:
@@ -169,10 +169,10 @@ class RecordsSystem:
                 values[f"{name}_per_record"] = count / (visits * found["runs"])
         return Run(values=values, counters={"records": visits * found["runs"]})
 
-    def _keep_up(self, table: native.Table, config: Mapping[str, Value], seed: int) -> Run:
+    def _keep_up(self, table: native.Table, query: MeasuredQuery, seed: int) -> Run:
         try:
             found = table.keep_up(
-                upkeep=msgspec.json.encode(config["mode"]), updates=self.setup.updates,
+                upkeep=msgspec.json.encode(query.mode), updates=self.setup.updates,
                 seed=seed % 2**64,
             )  # fmt: skip
         except OSError as error:
@@ -181,7 +181,7 @@ class RecordsSystem:
             "run_s": found["wall_s"],
             "record_s": found["wall_s"] / found["updates"],
             "update_bytes": found["bytes"] / found["updates"],
-            "huge_share": _huge_share(config, table.facts()),
+            "huge_share": _huge_share(query, table.facts()),
         }
         return Run(values=values, counters={"records": float(found["updates"])})
 
@@ -200,23 +200,24 @@ def check_table(config: Mapping[str, Value]) -> dict[str, int]:
         taken = native.footprint(msgspec.json.encode(table_spec(config, 0)))
     except ValueError as error:
         raise StudyError(str(error), cure="change the sizes, or leave the point out") from error
+    table = Table.of(config)
     # Of scattered nodes only the pages that they touch are used, at most all of them.
-    node_bytes = min(taken["area_bytes"], _pages_bytes(config, taken))
-    needed = node_bytes + taken["index_bytes"] + 12 * int(config["records"])
+    node_bytes = min(taken["area_bytes"], _pages_bytes(table, taken))
+    needed = node_bytes + taken["index_bytes"] + 12 * table.records
     free = free_memory()
     if needed > _FREE_SHARE * free.size:
         raise EnvironmentUnfitError(
-            f"a table of {int(config['records']):,} records takes {needed / 2**20:,.0f} MiB, but "
+            f"a table of {table.records:,} records takes {needed / 2**20:,.0f} MiB, but "
             f"{free.owner} has {free.size / 2**20:,.0f} MiB left",
             cure="take fewer or smaller records, or a denser placement",
         )
     return taken
 
 
-def _pages_bytes(config: Mapping[str, Value], taken: Mapping[str, int]) -> int:
-    page = 4096 if config["pages"] == "small" else 2 << 20
-    nodes = taken["node_bytes"] // int(config["node_bytes"])
-    return nodes * max(page, int(config["node_bytes"]) + page)
+def _pages_bytes(table: Table, taken: Mapping[str, int]) -> int:
+    page = 4096 if table.pages == "small" else 2 << 20
+    nodes = taken["node_bytes"] // table.node_bytes
+    return nodes * max(page, table.node_bytes + page)
 
 
 def _table(config: Mapping[str, Value], seed: int) -> native.Table:
@@ -238,16 +239,16 @@ def _table(config: Mapping[str, Value], seed: int) -> native.Table:
     return _MADE.table
 
 
-def _huge_share(config: Mapping[str, Value], facts: Mapping[str, Any]) -> float:
+def _huge_share(query: Query, facts: Mapping[str, Any]) -> float:
     if facts["huge_bytes"] is None:
         return 0.0
-    used_bytes = float(facts["nodes"]) * float(config["node_bytes"])
+    used_bytes = float(facts["nodes"]) * query.node_bytes
     return min(float(facts["huge_bytes"]) / used_bytes, 1.0)
 
 
-def _cpu(config: Mapping[str, Value]) -> int:
+def _cpu(cpu: int) -> int:
+    """Return the processor of a point: the named one, or the first that this process may use."""
     allowed = allowed_cpus()
-    cpu = int(config["cpu"])
     if cpu < 0:
         return allowed[0]
     if cpu not in allowed:

@@ -5,10 +5,12 @@ test compares them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import msgspec
 
+from headroom.experiment.protocol.declared import Declared, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.system import Parameter, Value
 
 PROGRAMS = ("lu", "fft", "ocean", "barnes", "reads")
@@ -16,104 +18,95 @@ PROGRAMS = ("lu", "fft", "ocean", "barnes", "reads")
 _PAPER = "paper: Oh & Chung (2004), table 2"
 _SPLASH = "data sheet: default of SPLASH-2"
 _ASSUMED = "assumed: the paper leaves it open"
-
-_PROGRAM = Parameter(
-    name="program", type="str", unit="", default="lu", choices=PROGRAMS, source=_PAPER,
-    description="LU factorisation, FFT, currents of an ocean, bodies under gravity, or reads alone",
-)  # fmt: skip
+_OTHER_NAMES = {"lu_size": "order", "lu_contiguous": "storage", "ocean_size": "grid"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """A size of a program, and its name in the compiled part."""
-
-    key: str
-    parameter: Parameter
+def _compiled(name: str) -> str:
+    """Return the name of a size in the compiled part."""
+    return _OTHER_NAMES.get(name, name.partition("_")[2])
 
 
-_SIZES = (
-    _Size("order", Parameter(
-        name="lu_size", type="int", unit="1", default=256, low=1, high=16_384, source=_PAPER,
-        description="Rows and columns of the matrix, a multiple of lu_block",
-    )),
-    _Size("block", Parameter(
-        name="lu_block", type="int", unit="1", default=16, low=1, high=16_384, source=_PAPER,
-        description="Rows and columns of a block",
-    )),
-    _Size("storage", Parameter(
-        name="lu_contiguous", type="bool", unit="", default=True, source=_ASSUMED,
-        description="Whether a block lies in one place, or the matrix is one array by rows",
-    )),
-    _Size("points", Parameter(
-        name="fft_points", type="int", unit="1", default=1024, low=4, high=1 << 24, source=_PAPER,
-        description="Complex numbers, a power of four; the threads divide their root",
-    )),
-    _Size("grid", Parameter(
-        name="ocean_size", type="int", unit="1", default=66, low=10, high=4098, source=_PAPER,
-        description="Rows and columns of points with the boundary, best a power of two plus 2",
-    )),
-    _Size("steps", Parameter(
-        name="ocean_steps", type="int", unit="1", default=6, low=1, high=10_000, source=_ASSUMED,
-        description="Time steps",
-    )),
-    _Size("tolerance", Parameter(
-        name="ocean_tolerance", type="float", unit="1", default=1e-7, low=1e-11, high=0.1,
-        source=_SPLASH, description="Residual of a solution relative to its source",
-    )),
-    _Size("spacing_m", Parameter(
-        name="ocean_spacing_m", type="float", unit="m", default=20_000.0, low=1.0, high=1e6,
-        source=_SPLASH, description="Distance of neighbouring points",
-    )),
-    _Size("time_step_s", Parameter(
-        name="ocean_time_step_s", type="float", unit="s", default=28_800.0, low=1.0, high=1e6,
-        source=_SPLASH, description="Time step of the currents",
-    )),
-    _Size("bodies", Parameter(
-        name="barnes_bodies", type="int", unit="1", default=4096, low=64, high=1 << 20,
-        source=_PAPER, description="Bodies, no fewer than threads",
-    )),
-    _Size("steps", Parameter(
-        name="barnes_steps", type="int", unit="1", default=4, low=1, high=10_000, source=_SPLASH,
-        description="Time steps",
-    )),
-    _Size("time_step", Parameter(
-        name="barnes_time_step", type="float", unit="1", default=0.025, low=1e-6, high=1.0,
-        source=_SPLASH, description="Time step, in the units of the cluster",
-    )),
-    _Size("softening", Parameter(
-        name="barnes_softening", type="float", unit="1", default=0.05, low=1e-6, high=1.0,
-        source=_SPLASH, description="Distance within which gravity is softened",
-    )),
-    _Size("tolerance", Parameter(
-        name="barnes_tolerance", type="float", unit="1", default=1.0, low=0.0, high=2.0,
-        source=_SPLASH, description="Size of a cell by its distance that is small enough",
-    )),
-    _Size("of", Parameter(
-        name="reads_of", type="str", unit="", default="local", source=_ASSUMED,
-        choices=("private", "local", "remote", "mixed"),
-        description="What the first thread reads: private memory, or shared of a near or far home; "
-        "or a mixture of both that each thread reads",
-    )),
-    _Size("words", Parameter(
-        name="reads_words", type="int", unit="1", default=4096, low=1, high=1 << 24,
-        source=_ASSUMED, description="Words that are read",
-    )),
-    _Size("stride", Parameter(
-        name="reads_stride", type="int", unit="B", default=256, low=8, high=1 << 16,
-        source=_ASSUMED, description="From one word to the next, a multiple of 8",
-    )),
-    _Size("remote_share", Parameter(
-        name="reads_remote_share", type="float", unit="1", default=0.5, low=0.0, high=1.0,
-        source=_ASSUMED, description="Share of a mixture's reads that go to a far home",
-    )),
-    _Size("repeats", Parameter(
-        name="reads_repeats", type="float", unit="1", default=1.0, low=1.0, high=float(1 << 24),
-        source=_ASSUMED, description="Reads of each far word of a mixture, on average",
-    )),
-)  # fmt: skip
+class _Choice(Declared, frozen=True, kw_only=True):
+    program: Annotated[str, parameter(choices=PROGRAMS, source=_PAPER)] = "lu"
+    """LU factorisation, FFT, currents of an ocean, bodies under gravity, or reads alone"""
 
 
-_OF = {size.parameter.name: size.parameter.name.partition("_")[0] for size in _SIZES}
+class _Sizes(Declared, frozen=True, kw_only=True, tag_field="program", rename=_compiled):
+    """The sizes of a program, which JSON has by their names in the compiled part."""
+
+
+class Lu(_Sizes, frozen=True, kw_only=True, tag="lu"):
+    """LU factorisation."""
+
+    lu_size: Annotated[int, parameter(low=1, high=16_384, source=_PAPER)] = 256
+    """Rows and columns of the matrix, a multiple of lu_block"""
+    lu_block: Annotated[int, parameter(low=1, high=16_384, source=_PAPER)] = 16
+    """Rows and columns of a block"""
+    lu_contiguous: Annotated[bool, parameter(source=_ASSUMED)] = True
+    """Whether a block lies in one place, or the matrix is one array by rows"""
+
+
+class Fft(_Sizes, frozen=True, kw_only=True, tag="fft"):
+    """FFT."""
+
+    fft_points: Annotated[int, parameter(low=4, high=1 << 24, source=_PAPER)] = 1024
+    """Complex numbers, a power of four; the threads divide their root"""
+
+
+class Ocean(_Sizes, frozen=True, kw_only=True, tag="ocean"):
+    """Currents of an ocean."""
+
+    ocean_size: Annotated[int, parameter(low=10, high=4098, source=_PAPER)] = 66
+    """Rows and columns of points with the boundary, best a power of two plus 2"""
+    ocean_steps: Annotated[int, parameter(low=1, high=10_000, source=_ASSUMED)] = 6
+    """Time steps"""
+    ocean_tolerance: Annotated[float, parameter(low=1e-11, high=0.1, source=_SPLASH)] = 1e-7
+    """Residual of a solution relative to its source"""
+    ocean_spacing_m: Annotated[float, parameter(unit="m", low=1.0, high=1e6, source=_SPLASH)] = 2e4
+    """Distance of neighbouring points"""
+    ocean_time_step_s: Annotated[float, parameter(unit="s", low=1.0, high=1e6, source=_SPLASH)] = (
+        28_800.0
+    )
+    """Time step of the currents"""
+
+
+class Barnes(_Sizes, frozen=True, kw_only=True, tag="barnes"):
+    """Bodies under gravity."""
+
+    barnes_bodies: Annotated[int, parameter(low=64, high=1 << 20, source=_PAPER)] = 4096
+    """Bodies, no fewer than threads"""
+    barnes_steps: Annotated[int, parameter(low=1, high=10_000, source=_SPLASH)] = 4
+    """Time steps"""
+    barnes_time_step: Annotated[float, parameter(low=1e-6, high=1.0, source=_SPLASH)] = 0.025
+    """Time step, in the units of the cluster"""
+    barnes_softening: Annotated[float, parameter(low=1e-6, high=1.0, source=_SPLASH)] = 0.05
+    """Distance within which gravity is softened"""
+    barnes_tolerance: Annotated[float, parameter(low=0.0, high=2.0, source=_SPLASH)] = 1.0
+    """Size of a cell by its distance that is small enough"""
+
+
+class Reads(_Sizes, frozen=True, kw_only=True, tag="reads"):
+    """Reads alone."""
+
+    reads_of: Annotated[
+        Literal["private", "local", "remote", "mixed"], parameter(source=_ASSUMED)
+    ] = "local"
+    """What the first thread reads: private memory, or shared of a near or far home; or a mixture
+    of both that each thread reads"""
+    reads_words: Annotated[int, parameter(low=1, high=1 << 24, source=_ASSUMED)] = 4096
+    """Words that are read"""
+    reads_stride: Annotated[int, parameter(unit="B", low=8, high=1 << 16, source=_ASSUMED)] = 256
+    """From one word to the next, a multiple of 8"""
+    reads_remote_share: Annotated[float, parameter(low=0.0, high=1.0, source=_ASSUMED)] = 0.5
+    """Share of a mixture's reads that go to a far home"""
+    reads_repeats: Annotated[float, parameter(low=1.0, high=float(1 << 24), source=_ASSUMED)] = 1.0
+    """Reads of each far word of a mixture, on average"""
+
+
+_SIZES: Mapping[str, type[_Sizes]] = dict(
+    zip(PROGRAMS, (Lu, Fft, Ocean, Barnes, Reads), strict=True)
+)
+_OF = {name: program for program, one in _SIZES.items() for name in one.__struct_fields__}
 """Size -> its program."""
 
 
@@ -125,7 +118,8 @@ def program_parameters() -> tuple[Parameter, ...]:
     >>> [one.name for one in program_parameters()][:4]
     ['program', 'lu_size', 'lu_block', 'lu_contiguous']
     """
-    return (_PROGRAM, *(size.parameter for size in _SIZES))
+    sizes = (one for struct in _SIZES.values() for one in declared_by(struct))
+    return (*declared_by(_Choice), *sizes)
 
 
 def program_json(config: Mapping[str, Value]) -> bytes:
@@ -139,18 +133,11 @@ def program_json(config: Mapping[str, Value]) -> bytes:
     >>> program_json(config | {"program": "fft", "threads": 2})
     b'{"program":"fft","points":1024}'
     """
-    spec: dict[str, Value] = {"program": config["program"]}
-    for size in _SIZES:
-        name = size.parameter.name
-        if _OF[name] == config["program"]:
-            spec[size.key] = _compiled(name, config[name])
+    sizes = _SIZES[_Choice.of(config).program].of(config)
+    spec = msgspec.to_builtins(sizes)
+    if isinstance(sizes, Lu):
+        spec["storage"] = "contiguous" if sizes.lu_contiguous else "array"
     return msgspec.json.encode(spec)
-
-
-def _compiled(name: str, value: Value) -> Value:
-    if name == "lu_contiguous":
-        return "contiguous" if value else "array"
-    return value
 
 
 def used(config: Mapping[str, Value]) -> dict[str, Value]:

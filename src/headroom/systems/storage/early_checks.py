@@ -13,6 +13,7 @@ from headroom.systems.storage.postmark.postmark_run import check_pool
 from headroom.systems.storage.targets.laying_out import check_space
 from headroom.systems.storage.targets.safety import check_may_create
 from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.workload_parameters import Asked, Micro
 from headroom.systems.storage.workloads.workload_table import workload_table
 
 
@@ -42,8 +43,8 @@ def check_before_runs(config: Mapping[str, Value], target: Target, typed: Sequen
     else:
         # Opened just as a run opens it: what the system refuses it refuses here.
         with target.opened(config, typed) as opened:
-            if config["workload"] == "micro":
-                check_alignment(int(config["block_bytes"]), opened)
+            if Asked.of(config).workload == "micro":
+                check_alignment(Micro.of(config).block_bytes, opened)
             _check_requests(config, opened.size_bytes)
 
 
@@ -63,7 +64,7 @@ def check_before_anything(config: Mapping[str, Value], target: Target) -> None:
 
 def _check_made(config: Mapping[str, Value], target: Target) -> None:
     """Refuse files that do not fit in their folder; existing ones make room."""
-    if config["workload"] == "postmark":
+    if Asked.of(config).workload == "postmark":
         check_pool(config, target)
     else:
         wanted = target.wanted(config)
@@ -74,5 +75,5 @@ def _check_made(config: Mapping[str, Value], target: Target) -> None:
 
 
 def _check_requests(config: Mapping[str, Value], target_bytes: int) -> None:
-    if config["workload"] == "micro":
+    if Asked.of(config).workload == "micro":
         workload_table(config, target_bytes=target_bytes)

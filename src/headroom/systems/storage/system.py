@@ -16,6 +16,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
+from headroom.experiment.protocol.declared import declared_by
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Confirmation, Metric, Parameter, Value
 from headroom.recording.observers.observed import metrics_of
@@ -37,11 +38,11 @@ from headroom.systems.storage.targets.setup_table import StorageSetup
 from headroom.systems.storage.targets.targets import Target
 from headroom.systems.storage.workloads.sizes import parse_bytes
 from headroom.systems.storage.workloads.trace_files import trace_path
+from headroom.systems.storage.workloads.workload_checks import check_workload
 from headroom.systems.storage.workloads.workload_parameters import (
-    DIRECT,
-    INTERFACE,
-    WORKLOAD,
-    check_workload,
+    Asked,
+    Data,
+    Trace,
     workload_parameters,
 )
 
@@ -109,12 +110,12 @@ class StorageSystem:
             source="targets of the study",
             description="Target of the load",
         )
-        return (target, WORKLOAD, INTERFACE, DIRECT, *workload_parameters())
+        return (target, *declared_by(Asked), *workload_parameters())
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a run of `config`."""
         observed = self._observed_metrics()
-        if config["workload"] == "postmark":
+        if Asked.of(config).workload == "postmark":
             return (*postmark_metrics(), *observed)
         return (*block_metrics(config, is_verified=self.setup.verify is not None), *observed)
 
@@ -131,9 +132,9 @@ class StorageSystem:
         check_workload(config)
         target = self._target(config)
         table = msgspec.to_builtins(target.table)
-        own = {parameter.name for parameter in workload_parameters(str(config["workload"]))}
-        shared = {"workload", "target", "interface", "direct"}
-        used = {name: value for name, value in config.items() if name in own | shared}
+        own = {one.name for one in workload_parameters(Asked.of(config).workload)}
+        own |= {"target", *Asked.__struct_fields__}
+        used = {name: value for name, value in config.items() if name in own}
         content = msgspec.json.encode(
             [
                 table,
@@ -218,7 +219,7 @@ class StorageSystem:
         driver = {PROGRAM: tree_of(os.getpid())}
         observer = Observing(observe=self.setup.observe, groups=driver)
         with observer.during():
-            run = _RUNS.get(str(config["workload"]), run_blocks)(asked)
+            run = _RUNS.get(Asked.of(config).workload, run_blocks)(asked)
         run = observer.added_to(run, throughput=_rate(run))
         after = self._health(asked.target)
         return replace(
@@ -244,7 +245,7 @@ class StorageSystem:
         """Return the target of a point; refuse settings that do not fit it or the set-up."""
         target = self.targets[str(config["target"])]
         is_folder = target.table.kind == "folder"
-        if config["workload"] == "postmark" and not is_folder:
+        if Asked.of(config).workload == "postmark" and not is_folder:
             raise StudyError(
                 f"PostMark works on files, but target {target.name!r} is of kind "
                 f"{target.table.kind!r}",
@@ -252,21 +253,21 @@ class StorageSystem:
             )
         if self.setup.verify is not None:
             self._check_verified(config)
-        if self.setup.processes > 1 and config["workload"] != "micro":
+        if self.setup.processes > 1 and (workload := Asked.of(config).workload) != "micro":
             raise StudyError(
-                f"processes = {self.setup.processes}, but the workload {config['workload']!r} is "
+                f"processes = {self.setup.processes}, but the workload {workload!r} is "
                 "one sequence of requests",
                 cure='set processes = 1, or take workload = "micro"',
             )
         return target
 
     def _check_verified(self, config: Mapping[str, Value]) -> None:
-        if config["workload"] == "postmark":
+        if Asked.of(config).workload == "postmark":
             raise StudyError(
                 "`verify` is set, but PostMark compares nothing with what it wrote",
                 cure="remove `verify`, or take another workload",
             )
-        if config["compressible_share"]:
+        if Data.of(config).compressible_share:
             raise StudyError(
                 "compressible_share is set, but verified blocks have their own content",
                 cure="remove compressible_share or `verify`",
@@ -324,7 +325,7 @@ def _check_table(target: Target) -> None:
 
 def _trace_digest(config: Mapping[str, Value], study: Path) -> list[str]:
     """Return the content of a trace in short: another one is another load."""
-    if config["workload"] != "trace":
+    if Asked.of(config).workload != "trace":
         return []
-    with trace_path(str(config["trace_file"]), study).open("rb") as file:
+    with trace_path(Trace.of(config).trace_file, study).open("rb") as file:
         return [hashlib.file_digest(file, "sha256").hexdigest()]

@@ -6,6 +6,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.systems.records.advisor.configurations import (
     Configuration,
@@ -86,7 +88,7 @@ def advise(
     if machine:
         say("the reason", 1.0)
         best = choice.best
-        asked = replace(question, records=choice.final_records)
+        asked = msgspec.structs.replace(question, records=choice.final_records)
         fitted = fitted_machine(choice, machine, seed=seed)
         reason = explain(
             asked, best.configuration, fitted, batch=best.batch, ahead=best.ahead, seed=seed

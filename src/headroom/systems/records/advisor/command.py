@@ -16,7 +16,6 @@ from headroom.systems.records.advisor.question import (
     MOST_BATCH,
     PLACEMENTS,
     Question,
-    parse_mix,
 )
 
 app = typer.Typer(
@@ -82,12 +81,12 @@ def advise(
     """Choose node size, layout, index node, pages and batch for your records, and say why."""
     from headroom.systems.records.advisor import advice, shown  # noqa: PLC0415 - heavy libraries
 
-    question = Question(
-        record_bytes=record_bytes, records=_count(records), mix=parse_mix(mix),
-        scan_records=scan_records, most_batch=most_batch,
-        layout=_one_of(layout, "--layout", (ANY, *LAYOUTS)),
-        placement=_one_of(placement, "--placement", PLACEMENTS),
-    )  # fmt: skip
+    question = Question.of({
+        "record_bytes": record_bytes, "records": _count(records), "mix": mix,
+        "scan_records": scan_records, "most_batch": most_batch,
+        "layout": _one_of(layout, "--layout", (ANY, *LAYOUTS)),
+        "placement": _one_of(placement, "--placement", PLACEMENTS),
+    })  # fmt: skip
     limit_s = time_s or (advice.QUICK_TIME_S if quick else advice.TIME_S)
     console = error_console(color)
     status = console.status("starting") if console.is_terminal and not quiet else None

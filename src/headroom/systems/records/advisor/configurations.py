@@ -13,7 +13,7 @@ import msgspec
 
 from headroom.systems.records import native
 from headroom.systems.records.advisor.question import ANY, LAYOUTS, Question
-from headroom.systems.records.parameters import table_parameters, table_spec
+from headroom.systems.records.parameters import Table, table_spec
 
 NODES = (256, 512, 1024, 2048, 4096, 8192, 16384, 65536)
 INDEXES = (64, 128, 256, 512, 1024, 4096)
@@ -21,7 +21,6 @@ PAGES = ("small", "transparent", "huge")
 _KIB = 1024
 _HUGE_BYTES = 2 << 20
 _HUGE_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-_DEFAULTS = {one.name: one.default for one in table_parameters()}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,7 +63,7 @@ def size_text(size: int) -> str:
 def table_config(question: Question, configuration: Configuration) -> dict[str, Any]:
     """Return all parameters of the table of a configuration."""
     return {
-        **_DEFAULTS,
+        **msgspec.to_builtins(Table()),
         **configuration.to_data(),
         "records": question.records,
         "record_bytes": question.record_bytes,

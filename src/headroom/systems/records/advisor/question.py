@@ -2,54 +2,53 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Literal, get_args
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.suggestions import suggestion
+from headroom.systems.records.parameters import Layout, Placement
 
 OPERATIONS = ("lookup", "scan", "insert", "update", "delete")
 DEFAULT_MIX = "lookup=0.9,scan=0.05,insert=0.05"
-PLACEMENTS = ("arena", "scattered", "size_classes", "malloc")
-LAYOUTS = ("array", "slotted", "sorted")
+LAYOUTS, PLACEMENTS = get_args(Layout), get_args(Placement)
 ANY = "any"
 MOST_BATCH = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A table and its use.
+class Question(Declared, frozen=True, kw_only=True):
+    """A table and its use."""
 
-    Parameters
-    ----------
-    record_bytes, records
-        Size (B) and number of the records.
-    mix
-        Operation to its share of all operations; the shares sum up to 1.
-    scan_records
-        Records that a scan visits, in the order of their numbers.
-    most_batch
-        Look-ups that the program can ask for at once, 1 to 64.
-    placement
-        Where the program's memory puts nodes, see `headroom.systems.records.parameters`.
-    layout
-        The only layout that is searched; ``any``: all of them.
-    """
+    record_bytes: Annotated[int, parameter(unit="B", low=8, high=1 << 20, source="declared")] = 64
+    """Size of a record"""
+    records: Annotated[int, parameter(low=1, high=4_294_967_295, source="declared")] = 1_000_000
+    """Records of the table"""
+    mix: Annotated[str, parameter(source="declared")] = DEFAULT_MIX
+    """Shares of operations: lookup, scan, insert, update, delete"""
+    scan_records: Annotated[int, parameter(low=1, source="declared")] = 100
+    """Records that a scan visits"""
+    most_batch: Annotated[int, parameter(low=1, high=MOST_BATCH, source="declared")] = MOST_BATCH
+    """Look-ups that the program asks for at once"""
+    placement: Annotated[Placement, parameter(source="declared")] = "arena"
+    """Where nodes are put"""
+    layout: Annotated[Literal["any", Layout], parameter(source="declared")] = "any"
+    """The only layout that is searched; any: all"""
 
-    record_bytes: int
-    records: int
-    mix: Mapping[str, float]
-    scan_records: int = 100
-    most_batch: int = MOST_BATCH
-    placement: str = "arena"
-    layout: str = "any"
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """Operation to its share of all operations; the shares sum up to 1."""
+        return parse_mix(self.mix)
 
     @property
     def changes_keys(self) -> bool:
         """Whether records come and go, so that the index is as insertions left it."""
-        return any(self.mix.get(name, 0.0) > 0.0 for name in ("insert", "delete"))
+        return any(self.shares.get(name, 0.0) > 0.0 for name in ("insert", "delete"))
 
 
-def parse_mix(text: str) -> dict[str, float]:
+@lru_cache(maxsize=64)
+def parse_mix(text: str) -> Mapping[str, float]:
     """Return the shares of a mix, scaled to sum up to 1.
 
     Raises

@@ -6,11 +6,12 @@ the choice is predicted with them. The measured time stays the answer.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from headroom.systems.records import native
 from headroom.systems.records.advisor.configurations import Configuration, table_config
@@ -112,9 +113,9 @@ def _rows_alone(choice: Choice, machine: Mapping[str, Any], *, seed: int) -> lis
     """
     asked = replace(choice.question, records=choice.final_records)
     compared = [*choice.others, *([choice.paper] if choice.paper is not None else [])]
-    if "lookup" not in asked.mix:
+    if "lookup" not in asked.shares:
         return []
-    asked = replace(asked, mix={"lookup": 1.0})
+    asked = replace(asked, mix="lookup=1")
     rows = []
     for one in compared:
         known = [taken for at in one.timings if (taken := at.lookup_alone_s) is not None]
@@ -147,7 +148,7 @@ def explain(
     lines = misses = 0.0
     counted = _counts(question, configuration, machine, batch=batch, ahead=ahead, seed=seed)
     for name, run in counted.items():
-        share = question.mix[name] / run.operations
+        share = question.shares[name] / run.operations
         parts = time_of(run.config, run.found)
         for cause in CAUSES:
             totals[cause] += share * getattr(parts, cause)
@@ -182,7 +183,7 @@ def _counts(
                                                             machine_spec(config)))  # fmt: skip
     table = native.Table(spec)
     counted = {}
-    for name in asked.mix:
+    for name in asked.shares:
         level = {"lookup": batch, "scan": ahead}.get(name, 0)
         cell = cell_of(asked, name, _VISITS, level)
         found = table.simulate(

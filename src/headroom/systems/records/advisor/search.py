@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval
@@ -185,7 +186,7 @@ class Searcher:
         self._start = self.clock()
         each = self.question.record_bytes + 16
         sweep_records = min(self.question.records, max(int(self.sweep_bytes / each), 1000))
-        middle = replace(self.question, records=sweep_records)
+        middle = msgspec.structs.replace(self.question, records=sweep_records)
         self._sweep(middle)
         if not self.seen:
             raise next(iter(self.refused.values()))
@@ -193,7 +194,9 @@ class Searcher:
         finalists = self._finalists()
         paper = paper_configuration(self.space, self.question)
         records = self._final_records(middle, len(finalists) + 1)
-        rounds = self._rounds(replace(self.question, records=records), finalists, paper)
+        rounds = self._rounds(
+            msgspec.structs.replace(self.question, records=records), finalists, paper
+        )
         best, *others = self._compared(finalists, rounds)
         return Choice(
             question=self.question, space=self.space, best=best, others=others,

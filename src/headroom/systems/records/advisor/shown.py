@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 from rich.console import Console
 
@@ -23,12 +24,12 @@ FAR_OFF = 1.5
 def answer_text(choice: Choice) -> str:
     """Return the choice as a sentence: what, how fast, and against the paper's node."""
     best = choice.best
-    name = chosen(best.configuration, best.batch, best.ahead, choice.question.mix)
+    name = chosen(best.configuration, best.batch, best.ahead, choice.question.shares)
     text = f"{name[:1].upper()}{name[1:]}: {format_quantity(best.operation_s, 's')} an operation"
     if choice.paper is None or choice.paper.configuration == best.configuration:
         return f"{text}."
     node = size_text(choice.paper.configuration.node_bytes)
-    alone = ", asked one by one" if "lookup" in choice.question.mix else ""
+    alone = ", asked one by one" if "lookup" in choice.question.shares else ""
     ratio = choice.paper.ratio
     is_faster = ratio.low is not None and ratio.low > 1.0
     gain = f"{ratio_text(ratio)} faster than" if is_faster else "not surely faster than"
@@ -109,14 +110,14 @@ def show(advice: Advice, cpu: int, console: Console) -> None:
     question = choice.question
     plural = "s" if question.records > 1 else ""
     table = f"{question.records:,} record{plural} of {question.record_bytes:,} B"
-    screen.line(f"{mix_text(question.mix)}; {table}")
+    screen.line(f"{mix_text(question.shares)}; {table}")
     screen.line()
     screen.line(answer_text(choice), style="bold")
     screen.line(margin_text(choice))
     if text := reason_text(advice):
         screen.line(text)
     screen.table(list(_columns(choice)))
-    if question.mix.keys() & {"lookup"} and (alone := alone_s(choice)):
+    if question.shares.keys() & {"lookup"} and (alone := alone_s(choice)):
         screen.line(f"One look-up at a time: {format_quantity(alone, 's')} an operation.")
     possible = len(choice.space.all(question))
     screen.line(
@@ -144,7 +145,7 @@ def _columns(choice: Choice) -> Iterator[Column]:
     sizes = [f"{size_text(one.node_bytes)}/{size_text(one.index_bytes)}" for one in settings]
     yield Column("Node/index", sizes, is_number=True)
     yield Column("Pages", ["thp" if one.pages == "transparent" else one.pages for one in settings])
-    if "lookup" in choice.question.mix:
+    if "lookup" in choice.question.shares:
         yield Column("Batch", [str(one.batch) for one in rows], is_number=True)
     yield Column("Time", [format_quantity(one.operation_s, "s") for one in rows], is_number=True)
     yield Column("Ratio", ["1", *(_short(one.ratio) for one in rows[1:])], is_number=True)
@@ -184,11 +185,7 @@ def advice_data(advice: Advice, cpu: int) -> dict[str, Any]:
 
 
 def _question_data(question: Question) -> dict[str, Any]:
-    return {
-        "record_bytes": question.record_bytes, "records": question.records,
-        "mix": dict(question.mix), "scan_records": question.scan_records,
-        "most_batch": question.most_batch, "placement": question.placement,
-    }  # fmt: skip
+    return {**msgspec.to_builtins(question), "mix": question.shares}
 
 
 def _compared_data(one: Compared) -> dict[str, Any]:

@@ -15,22 +15,15 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 
 from headroom.experiment.protocol.code_digest import code_digest
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.memory import native as memory
 from headroom.systems.records import native
 from headroom.systems.records.advisor.advice import TIME_S, advise, checked_space
 from headroom.systems.records.advisor.configurations import chosen
-from headroom.systems.records.advisor.question import (
-    ANY,
-    DEFAULT_MIX,
-    LAYOUTS,
-    MOST_BATCH,
-    PLACEMENTS,
-    Question,
-    parse_mix,
-)
+from headroom.systems.records.advisor.question import Question
 from headroom.systems.records.advisor.reason import CAUSES
 from headroom.systems.records.advisor.shown import notes_of
 
@@ -44,22 +37,6 @@ class AdvisorSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether fewer finalists and visits will do."""
 
 
-_PARAMETERS = (
-    Parameter(name="record_bytes", type="int", unit="B", default=64, low=8, high=1 << 20,
-              source="declared", description="Size of a record"),
-    Parameter(name="records", type="int", unit="1", default=1_000_000, low=1, high=4_294_967_295,
-              source="declared", description="Records of the table"),
-    Parameter(name="mix", type="str", unit="", default=DEFAULT_MIX, source="declared",
-              description="Shares of operations: lookup, scan, insert, update, delete"),
-    Parameter(name="scan_records", type="int", unit="1", default=100, low=1, source="declared",
-              description="Records that a scan visits"),
-    Parameter(name="most_batch", type="int", unit="1", default=MOST_BATCH, low=1, high=MOST_BATCH,
-              source="declared", description="Look-ups that the program asks for at once"),
-    Parameter(name="placement", type="str", unit="", default="arena", choices=PLACEMENTS,
-              source="declared", description="Where nodes are put"),
-    Parameter(name="layout", type="str", unit="", default=ANY, choices=(ANY, *LAYOUTS),
-              source="declared", description="The only layout that is searched; any: all"),
-)  # fmt: skip
 _METRICS = (
     Metric(name="operation_s", unit="s", better="low", description="Time of an operation, chosen"),
     Metric(
@@ -98,18 +75,8 @@ def _code() -> str:
     return code_digest([*own, *(_FOLDER.parent / f"{name}.py" for name in _BELOW)])
 
 
-def question_of(config: Mapping[str, Value]) -> Question:
-    """Return the question of a point."""
-    return Question(
-        record_bytes=int(config["record_bytes"]), records=int(config["records"]),
-        mix=parse_mix(str(config["mix"])), scan_records=int(config["scan_records"]),
-        most_batch=int(config["most_batch"]), placement=str(config["placement"]),
-        layout=str(config["layout"]),
-    )  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
-class RecordsAdvisor:
+class RecordsAdvisor(FromDeclaration):
     """Searches for the fastest layout of a table on this machine.
 
     Examples
@@ -122,6 +89,7 @@ class RecordsAdvisor:
     name: ClassVar[str] = "records_advisor"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = AdvisorSetup
+    declared: ClassVar[type[Declared]] = Question
 
     setup: AdvisorSetup
 
@@ -129,10 +97,6 @@ class RecordsAdvisor:
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
         """Return the system for a validated `setup`."""
         return cls(msgspec.convert(msgspec.to_builtins(setup), AdvisorSetup))
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the table and its use."""
-        return _PARAMETERS
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the choice, its time and its margin."""
@@ -148,13 +112,9 @@ class RecordsAdvisor:
         """Return the machine: results of another one are not reused."""
         return f"{platform.node()} {platform.machine()} {os.cpu_count()}"
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a replication notes what it finds."""
-        return {}
-
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a mix or a table that cannot be, or that this machine has no memory for."""
-        checked_space(question_of(config))
+        checked_space(Question.of(config))
 
     def own_process(self, config: Mapping[str, Value]) -> OwnProcess:  # noqa: ARG002
         """Return a process on one processor for the searches of a block."""
@@ -164,7 +124,7 @@ class RecordsAdvisor:
         """Search once."""
         setup = self.setup
         advice = advise(
-            question_of(config), time_s=setup.seconds, seed=seed % 2**63, is_quick=setup.quick
+            Question.of(config), time_s=setup.seconds, seed=seed % 2**63, is_quick=setup.quick
         )
         choice, reason = advice.choice, advice.reason
         best = choice.best
@@ -185,6 +145,6 @@ class RecordsAdvisor:
         if reason is not None:
             values |= {f"{name}_share": share for name, share in reason.shares.items()}
         # Without times, so that equal choices are counted.
-        chose = chosen(best.configuration, best.batch, best.ahead, choice.question.mix)
+        chose = chosen(best.configuration, best.batch, best.ahead, choice.question.shares)
         notes = (f"chose {chose}", *notes_of(advice))
         return Run(values=values, notes=notes)

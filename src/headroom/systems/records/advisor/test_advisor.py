@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as asked
 from typer.testing import CliRunner
 
 from headroom.errors import EnvironmentUnfitError, StudyError
@@ -34,7 +35,7 @@ from headroom.systems.records.advisor.shown import answer_text, margin_text, not
 from headroom.systems.records.advisor.timing import Effort, Timing, cell_of, time_mix
 from headroom.systems.records.model import ModelSetup, RecordsModel
 
-ASKED = Question(record_bytes=64, records=2000, mix={"lookup": 0.5, "scan": 0.2, "insert": 0.3})
+ASKED = Question(record_bytes=64, records=2000, mix="lookup=0.5,scan=0.2,insert=0.3")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_mix_that_is_none_is_refused_with_its_reason(text: str, reason: str) -
 @pytest.mark.parametrize("record_bytes", [8, 64, 250, 5000, 65_000, 1 << 20])
 @pytest.mark.parametrize("layout", ["array", "slotted", "sorted"])
 def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) -> None:
-    question = replace(ASKED, record_bytes=record_bytes)
+    question = asked(ASKED, record_bytes=record_bytes)
     space = search_space(question)
     assert fits(question, space.start(layout))
     assert fits(question, paper_configuration(space, question))
@@ -68,11 +69,11 @@ def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) 
 
 def test_a_table_beyond_memory_is_refused_before_anything_is_measured() -> None:
     with pytest.raises(EnvironmentUnfitError, match="MiB left"):
-        checked_space(replace(ASKED, records=4_000_000_000, record_bytes=4096))
+        checked_space(asked(ASKED, records=4_000_000_000, record_bytes=4096))
 
 
 def test_the_allocator_has_small_pages_only_and_it_is_said(tmp_path: Path) -> None:
-    space = search_space(replace(ASKED, placement="malloc"))
+    space = search_space(asked(ASKED, placement="malloc"))
     assert space.pages == ["small"]
     assert any("allocator" in reason for reason in space.left_out)
     mode = tmp_path / "enabled"
@@ -88,16 +89,16 @@ def test_an_operation_visits_exactly_the_records_that_its_share_says() -> None:
     assert (int(scan["share"] * 2000), scan["scans"], scan["ahead"]) == (100, 10, 2)
     insert = cell_of(ASKED, "insert", 10_000, 0)
     assert int(insert["share"] * 2000) == 500
-    assert cell_of(replace(ASKED, record_bytes=1 << 20), "lookup", 10_000, 1)["lookups"] == 16
-    whole = cell_of(replace(ASKED, records=30), "scan", 10, 0)
+    assert cell_of(asked(ASKED, record_bytes=1 << 20), "lookup", 10_000, 1)["lookups"] == 16
+    whole = cell_of(asked(ASKED, records=30), "scan", 10, 0)
     assert (int(whole["share"] * 30), whole["scans"]) == (30, 1)
 
 
 def test_the_time_of_a_mix_is_the_sum_of_its_shares() -> None:
     one = Configuration("sorted", 1024, 64, "small")
     found = time_mix(ASKED, one, Effort(visits=500, rounds=1), seed=1, clock=lambda: 0.0)
-    assert set(found.each_s) == set(ASKED.mix)
-    total = sum(ASKED.mix[name] * taken for name, taken in found.each_s.items())
+    assert set(found.each_s) == set(ASKED.shares)
+    total = sum(ASKED.shares[name] * taken for name, taken in found.each_s.items())
     assert found.operation_s == pytest.approx(total)
     assert found.alone_s is not None
     assert found.alone_s >= found.operation_s
@@ -174,13 +175,13 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     """Oracle: 500 records of 8 B fit into every cache, so that nothing comes from memory."""
     model = RecordsModel.load(ModelSetup(machine="fitted"), base=Path())
     machine = {one.name: one.default for one in model.parameters()}
-    small = Question(record_bytes=8, records=500, mix={"lookup": 1.0})
+    small = Question(record_bytes=8, records=500, mix="lookup=1")
     one = Configuration("array", 4096, 64, "small")
     found = explain(small, one, machine, batch=1, ahead=0, seed=1)
     assert sum(found.shares.values()) == pytest.approx(1.0)
     assert set(found.shares) == set(CAUSES)
     assert (found.lines, found.tlb_misses) == (0.0, 0.0)
-    large = replace(small, record_bytes=256, records=200_000)
+    large = asked(small, record_bytes=256, records=200_000)
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
 
 
@@ -200,8 +201,8 @@ def test_costs_of_a_search_are_found_again_and_predict_the_choice(
     timings = {}
     for one in like:
         each = {
-            name: explain(replace(ASKED, mix={name: 1.0}), one, truth, batch=16, ahead=0,
-                          seed=1).operation_s for name in ASKED.mix
+            name: explain(asked(ASKED, mix=f"{name}=1"), one, truth, batch=16, ahead=0,
+                          seed=1).operation_s for name in ASKED.shares
         }  # fmt: skip
         timings[one] = Timing(operation_s=taken(one), each_s=each, batch=16, ahead=0, alone_s=None,
                               build_s=0.0)  # fmt: skip

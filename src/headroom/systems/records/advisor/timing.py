@@ -100,7 +100,7 @@ def time_mix(
     each: dict[str, float] = {}
     batches: dict[int, float] = {}
     aheads: dict[int, float] = {}
-    for name in question.mix:
+    for name in question.shares:
         if name == "lookup":
             levels = [size for size in effort.batches if size <= question.most_batch] or [1]
             batches = {
@@ -116,10 +116,10 @@ def time_mix(
             each[name] = min(aheads.values())
         else:
             each[name] = _time(table, question, name, 0, effort=effort, seed=seed)
-    total = sum(question.mix[name] * taken for name, taken in each.items())
+    total = sum(question.shares[name] * taken for name, taken in each.items())
     alone = None
     if 1 in batches:
-        alone = total + question.mix["lookup"] * (batches[1] - each["lookup"])
+        alone = total + question.shares["lookup"] * (batches[1] - each["lookup"])
     return Timing(
         operation_s=total, each_s=each, alone_s=alone, build_s=build_s,
         lookup_alone_s=batches.get(1),

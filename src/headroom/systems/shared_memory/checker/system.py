@@ -7,21 +7,20 @@ one of them breaks a rule of coherence, and draws the shortest way to it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.artefact import Artefact
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.run import Run
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.systems.shared_memory import native
 
-PROTOCOLS = ("sci", "directory", "uncached")
 NOTHING = "nothing"
 """The level of `without` for the whole protocol."""
-MOST_STATES = 20_000_000
-_SOURCE = "declared"
 
 
 class CoherenceSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,36 +38,26 @@ def conditions(protocol: str) -> dict[str, str]:
     return dict(native.conditions(protocol))
 
 
-_PARAMETERS = (
-    Parameter(
-        name="protocol", type="str", unit="", default="sci", choices=PROTOCOLS, source=_SOURCE,
-        description="SCI lists (IEEE 1596), a full-map directory, or far memory without caches",
-    ),
-    Parameter(
-        name="caches", type="int", unit="1", default=3, low=1, high=native.MOST_CACHES,
-        source=_SOURCE, description="Caches",
-    ),
-    Parameter(
-        name="lines", type="int", unit="1", default=1, low=1, high=3, source=_SOURCE,
-        description="Lines; more than one matters only for a snoop filter",
-    ),
-    Parameter(
-        name="entries", type="int", unit="1", default=0, low=0, high=3, source=_SOURCE,
-        description="Entries of the directory's snoop filter; 0: one for each line",
-    ),
-    Parameter(
-        name="home_processor", type="bool", unit="", default=True, source=_SOURCE,
-        description="Whether a processor at the home uses the line too",
-    ),
-    Parameter(
-        name="without", type="str", unit="", default=NOTHING, source=_SOURCE,
-        description="Condition of the protocol that is left out, to see that it is needed",
-    ),
-    Parameter(
-        name="most_states", type="int", unit="1", default=MOST_STATES, low=1, source=_SOURCE,
-        description="States at which the search gives up",
-    ),
-)  # fmt: skip
+class Search(Declared, frozen=True, kw_only=True):
+    """The protocol, and the size of the system that is searched."""
+
+    protocol: Annotated[Literal["sci", "directory", "uncached"], parameter(source="declared")] = (
+        "sci"
+    )
+    """SCI lists (IEEE 1596), a full-map directory, or far memory without caches"""
+    caches: Annotated[int, parameter(low=1, high=native.MOST_CACHES, source="declared")] = 3
+    """Caches"""
+    lines: Annotated[int, parameter(low=1, high=3, source="declared")] = 1
+    """Lines; more than one matters only for a snoop filter"""
+    entries: Annotated[int, parameter(low=0, high=3, source="declared")] = 0
+    """Entries of the directory's snoop filter; 0: one for each line"""
+    home_processor: Annotated[bool, parameter(source="declared")] = True
+    """Whether a processor at the home uses the line too"""
+    without: Annotated[str, parameter(source="declared")] = NOTHING
+    """Condition of the protocol that is left out, to see that it is needed"""
+    most_states: Annotated[int, parameter(low=1, source="declared")] = 20_000_000
+    """States at which the search gives up"""
+
 
 _METRICS = (
     Metric(name="violations", unit="1", better="low", description="1 if a rule is broken"),
@@ -81,21 +70,18 @@ _METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Coherence:
+class Coherence(FromDeclaration):
     """A search of all states of a protocol."""
 
     name: ClassVar[str] = "coherence"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = CoherenceSetup
+    declared: ClassVar[type[Declared]] = Search
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
         """Return the system."""
         return cls()
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the protocol, and the size of the system that is searched."""
-        return _PARAMETERS
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
@@ -105,22 +91,14 @@ class Coherence:
         """Return the code of the search and all parameters."""
         return f"coherence {native.CHECKER_CODE} {sorted(config.items())}"
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a search depends on no machine."""
-        return {}
-
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:  # noqa: ARG002
         """Search; a protocol that breaks a rule is a result, and no fault of the run."""
-        protocol = str(config["protocol"])
+        search = Search.of(config)
         found = native.check_protocol(
-            protocol,
-            caches=int(config["caches"]),
-            lines=int(config["lines"]),
-            entries=_entries(config),
-            has_local=bool(config["home_processor"]),
-            most_states=int(config["most_states"]),
-            without=_left_out(protocol, str(config["without"])),
-        )
+            search.protocol, caches=search.caches, lines=search.lines, entries=_entries(search),
+            has_local=search.home_processor, most_states=search.most_states,
+            without=_left_out(search.protocol, search.without),
+        )  # fmt: skip
         sentence, path_events, chart = found["violation"] or ("", 0, "")
         values = {
             "violations": float(bool(sentence)),
@@ -143,11 +121,11 @@ class Coherence:
         )
 
 
-def _entries(config: Mapping[str, Value]) -> int | None:
-    entries = int(config["entries"])
-    if entries and config["protocol"] != "directory":
+def _entries(search: Search) -> int | None:
+    entries = search.entries
+    if entries and search.protocol != "directory":
         raise StudyError(
-            f"entries = {entries}, but {config['protocol']} has no snoop filter",
+            f"entries = {entries}, but {search.protocol} has no snoop filter",
             cure='leave entries out, or use protocol = "directory"',
         )
     return entries or None

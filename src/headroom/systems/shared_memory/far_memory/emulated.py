@@ -43,6 +43,8 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.memory.here import allowed_cpus, processors_here
@@ -73,10 +75,13 @@ class FarMemoryEmulatedSetup(ProgramSetup, frozen=True, kw_only=True):
     """Machine file with coherent processor caches: `two_socket`, `cxl_pool`, or a path."""
 
 
-_DILATION = Parameter(
-    name="dilation", type="float", unit="1", default=4.0, low=1.0, high=1000.0, source="declared",
-    description="Factor of all delays, by which the measured time is divided again",
-)  # fmt: skip
+class Delayed(Declared, frozen=True, kw_only=True):
+    """How long a program is delayed."""
+
+    dilation: Annotated[float, parameter(low=1.0, high=1000.0, source="declared")] = 4.0
+    """Factor of all delays, by which the measured time is divided again"""
+
+
 METRICS = (
     Metric(name="run_s", unit="s", better="low", description="Time of a run, by clocks of threads"),
     Metric(
@@ -107,12 +112,13 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class FarMemoryEmulated:
+class FarMemoryEmulated(FromDeclaration):
     """A program whose accesses of far memory are delayed on this machine."""
 
     name: ClassVar[str] = "far_memory_emulated"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = FarMemoryEmulatedSetup
+    declared: ClassVar[type[Declared]] = Delayed
 
     simulated: FarMemory
     """The system that this one checks: program and machine."""
@@ -137,7 +143,7 @@ class FarMemoryEmulated:
             choices=PLACEMENTS,
             description="Homes of pages: the first user, or pages in turn",
         )
-        return (*known.values(), _DILATION)
+        return (*known.values(), *declared_by(Delayed))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
@@ -156,10 +162,6 @@ class FarMemoryEmulated:
         """Return machine and processors: results of others are not reused."""
         return processors_here()
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: the environment has the processors."""
-        return {}
-
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse missing files, and machines that the runtime cannot emulate."""
         self.simulated.check_files(config)
@@ -173,7 +175,7 @@ class FarMemoryEmulated:
         machine = self.simulated.whole_machine(config)
         settings = settings_of(machine)
         program = compiled(self.program, self.simulated.digest())
-        dilation = float(config["dilation"])
+        dilation = Delayed.of(config).dilation
         plain = emulate(self.program, program, settings, dilation=0.0)
         threads = int(plain["threads"])
         check_threads(threads, processors_of(machine))

@@ -18,6 +18,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
+from headroom.experiment.protocol.declared import FromDeclaration
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.systems.shared_memory.far_memory.emulated import (
@@ -41,7 +42,7 @@ _METRICS = tuple(one for one in METRICS if one.name not in _MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
-class FarMemoryOnline:
+class FarMemoryOnline(FromDeclaration):
     """A program on a simulated machine, without a recording."""
 
     name: ClassVar[str] = "far_memory_online"
@@ -67,10 +68,6 @@ class FarMemoryOnline:
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return the code of the runtime, the program, and the machine of the point."""
         return f"far_memory_online {code_of_runtime()} {self.emulated.program_and_machine(config)}"
-
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: results depend on no machine, but for the order of threads."""
-        return {}
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse missing files, and machines that the runtime does not simulate."""

@@ -15,6 +15,8 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -36,7 +38,7 @@ from headroom.systems.shared_memory.simulated.machine_file import (
 )
 from headroom.systems.shared_memory.simulated.system import (
     METRICS,
-    MOVES_PRIVATE,
+    MovesPrivate,
     check_addresses,
     check_home,
     values,
@@ -44,7 +46,7 @@ from headroom.systems.shared_memory.simulated.system import (
 
 PLACEMENTS = ("first_touch", "interleave", "equal_cut", "most")
 UNCACHED = "uncached"
-_SOURCE = "declared"
+_INSTRUCTIONS = "assumed: programs of SPLASH-2 execute 2 to 8; the hooks do not see instructions"
 _ATOMIC = "threads wait for atomic objects {:,} times, in the order of the recording"
 _ONE = "one recording, so there is no interval: recordings = 3 shows how much others differ"
 _TABLES = 2
@@ -76,28 +78,22 @@ class FarMemorySetup(ProgramSetup, frozen=True, kw_only=True):
     """Recordings of the program, one for each replication: there are no more replications."""
 
 
-_PARAMETERS = (
-    Parameter(
-        name="nodes", type="int", unit="1", default=2, low=1, high=native.MOST_NODES,
-        source=_SOURCE, description="Nodes; the threads are dealt out to their processors in turn",
-    ),
-    Parameter(
-        name="cache", type="bool", unit="", default=True, source=_SOURCE,
-        description="Whether nodes cache lines of other nodes",
-    ),
-    Parameter(
-        name="placement", type="str", unit="", default="first_touch", choices=PLACEMENTS,
-        source=_SOURCE,
-        description="Homes of pages: the first user, pages in turn, all pages in equal parts, or "
-        "the node that uses the page most",
-    ),
-    MOVES_PRIVATE,
-    Parameter(
-        name="instructions_per_access", type="int", unit="1", default=3, low=1, high=1000,
-        source="assumed: programs of SPLASH-2 execute 2 to 8; the hooks do not see instructions",
-        description="Instructions for each access, with its own",
-    ),
-)  # fmt: skip
+class Recorded(Declared, frozen=True, kw_only=True):
+    """How a recorded program uses a machine."""
+
+    nodes: Annotated[int, parameter(low=1, high=native.MOST_NODES, source="declared")] = 2
+    """Nodes; the threads are dealt out to their processors in turn"""
+    cache: Annotated[bool, parameter(source="declared")] = True
+    """Whether nodes cache lines of other nodes"""
+    placement: Annotated[str, parameter(choices=PLACEMENTS, source="declared")] = "first_touch"
+    """Homes of pages: the first user, pages in turn, all pages in equal parts, or the node that
+    uses the page most"""
+    moves_private: MovesPrivate = "nothing"
+    """Shared memory of one node alone that becomes private: nothing, pages, or parts of 64 bytes,
+    as if the program had been changed"""
+    instructions_per_access: Annotated[int, parameter(low=1, high=1000, source=_INSTRUCTIONS)] = 3
+    """Instructions for each access, with its own"""
+
 
 _METRICS = (
     *METRICS,
@@ -106,12 +102,13 @@ _METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class FarMemory:
+class FarMemory(FromDeclaration):
     """A recorded program on a simulated machine."""
 
     name: ClassVar[str] = "far_memory"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = FarMemorySetup
+    declared: ClassVar[type[Declared]] = Recorded
 
     program: Program
     recordings: int
@@ -153,7 +150,7 @@ class FarMemory:
         If the machine without a cache differs in a number, `cache` decides about it.
         """
         fixed = self.without.keys() - {"protocol"}
-        return (*_PARAMETERS, *(one for one in self.machine if one.name not in fixed))
+        return (*declared_by(Recorded), *(one for one in self.machine if one.name not in fixed))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
@@ -168,10 +165,6 @@ class FarMemory:
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return what the time is spent on, and where far accesses come from."""
         return program_sections(points)
-
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a simulation depends on no machine, but for the order of threads."""
-        return {}
 
     def check_files(self, config: Mapping[str, Value]) -> None:
         """Refuse a missing file, and sources without a compiler."""
@@ -195,7 +188,7 @@ class FarMemory:
     def _check_machine(self, config: Mapping[str, Value]) -> None:
         whole = self.whole_machine(config)
         check_addresses(whole)
-        if config["cache"] and whole["protocol"] == UNCACHED:
+        if Recorded.of(config).cache and whole["protocol"] == UNCACHED:
             raise StudyError(
                 'cache = true on a machine with protocol = "uncached"',
                 cure='use protocol = "sci" or "directory", or cache = false',
@@ -204,7 +197,7 @@ class FarMemory:
     def whole_machine(self, config: Mapping[str, Value]) -> dict[str, Value]:
         """Return all numbers of the machine of a point."""
         defaults = {one.name: one.default for one in self.machine if one.default is not None}
-        return {**defaults, **config, **({} if config["cache"] else self.without)}
+        return {**defaults, **config, **({} if Recorded.of(config).cache else self.without)}
 
     def digest(self) -> str:
         """Return a hash of the files of the program."""
@@ -230,7 +223,7 @@ class FarMemory:
             found = native.simulate_recording(
                 recording.path,
                 setup_json(whole),
-                instructions_per_access=int(whole["instructions_per_access"]),
+                instructions_per_access=Recorded.of(config).instructions_per_access,
             )
         except ValueError as error:
             raise StudyError(str(error), cure="change the program or the machine") from error

@@ -10,11 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -33,7 +35,6 @@ from headroom.systems.shared_memory.simulated.sections import machine_sections
 from headroom.systems.shared_memory.simulated.tables import tables
 
 PLACEMENTS = ("equal_cut", "interleave", "owner", "first_touch", "most")
-_SOURCE = "declared"
 STATIONS = ("io_bus", "controller", "bus", "link")
 """Stations of a node, in the order of the compiled part."""
 
@@ -45,30 +46,25 @@ class SharedMachineSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     """Machine file: `ncc`, `numa`, ..., or the path of another, relative to the study."""
 
 
-MOVES_PRIVATE = Parameter(
-    name="moves_private", type="str", unit="", default="nothing", source=_SOURCE,
-    choices=("nothing", "pages", "parts"),
-    description="Shared memory of one node alone that becomes private: nothing, pages, or parts of "
-    "64 bytes, as if the program had been changed",
-)  # fmt: skip
-_PARAMETERS = (
-    Parameter(
-        name="nodes", type="int", unit="1", default=2, low=1, high=native.MOST_NODES,
-        source=_SOURCE, description="Nodes; on one, all memory is private",
-    ),
-    Parameter(
-        name="placement", type="str", unit="", default="equal_cut", choices=PLACEMENTS,
-        source=_SOURCE,
-        description="Homes of pages: each allocation in equal parts, pages in turn, the choice of "
-        "the program, the first user, or the node that uses the page most",
-    ),
-    MOVES_PRIVATE,
-    Parameter(
-        name="work", type="float", unit="1", default=1.0, low=0.001, high=1000.0, source=_SOURCE,
-        description="Computing of the program that is modelled, for one of this one: other "
-        "compilers, steps, or a start-up that was timed too",
-    ),
-)  # fmt: skip
+MovesPrivate: TypeAlias = Annotated[
+    Literal["nothing", "pages", "parts"], parameter(source="declared")
+]
+
+
+class Placed(Declared, frozen=True, kw_only=True):
+    """Where a program and its memory are."""
+
+    nodes: Annotated[int, parameter(low=1, high=native.MOST_NODES, source="declared")] = 2
+    """Nodes; on one, all memory is private"""
+    placement: Annotated[str, parameter(choices=PLACEMENTS, source="declared")] = "equal_cut"
+    """Homes of pages: each allocation in equal parts, pages in turn, the choice of the program, the
+    first user, or the node that uses the page most"""
+    moves_private: MovesPrivate = "nothing"
+    """Shared memory of one node alone that becomes private: nothing, pages, or parts of 64 bytes,
+    as if the program had been changed"""
+    work: Annotated[float, parameter(low=0.001, high=1000.0, source="declared")] = 1.0
+    """Computing of the program that is modelled, for one of this one: other compilers, steps, or a
+    start-up that was timed too"""
 
 
 METRICS = (
@@ -120,7 +116,7 @@ METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SharedMachine:
+class SharedMachine(FromDeclaration):
     """A program on a simulated machine.
 
     Examples
@@ -136,6 +132,7 @@ class SharedMachine:
     name: ClassVar[str] = "shared_machine"
     column: ClassVar[Column] = Column.MODEL
     setup_type: ClassVar[type[msgspec.Struct]] = SharedMachineSetup
+    declared: ClassVar[type[Declared]] = Placed
 
     path: Path
     machine: tuple[Parameter, ...] = field(compare=False, repr=False)
@@ -148,7 +145,7 @@ class SharedMachine:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the program, its placement, and every number of the machine."""
-        return (*program_parameters(), *_PARAMETERS, *self.machine)
+        return (*program_parameters(), *declared_by(Placed), *self.machine)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
@@ -161,10 +158,6 @@ class SharedMachine:
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Return what the time is spent on, and details if there is one program."""
         return machine_sections(points)
-
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: a simulation depends on no machine."""
-        return {}
 
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse nodes for whose shared memory there are no addresses."""

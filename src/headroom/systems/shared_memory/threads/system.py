@@ -14,6 +14,8 @@ import msgspec
 import numpy as np
 
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.declared import Declared, FromDeclaration, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.own_process import OwnProcess
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
@@ -42,22 +44,16 @@ class ThreadsSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Runs before, which are not timed."""
 
 
-_PARAMETERS = (
-    *program_parameters(),
-    Parameter(
-        name="threads", type="int", unit="1", default=1, low=1, high=MOST_THREADS,
-        source="declared", description="Threads of the program",
-    ),
-    Parameter(
-        name="copies", type="int", unit="1", default=1, low=1, high=MOST_THREADS,
-        source="declared",
-        description="Copies of the program at once that share no data; the first is measured",
-    ),
-    Parameter(
-        name=_PERMISSION, type="bool", unit="", default=False, source="declared",
-        description="Whether there may be more threads than processors",
-    ),
-)  # fmt: skip
+class Threads(Declared, frozen=True, kw_only=True):
+    """On what a program runs."""
+
+    threads: Annotated[int, parameter(low=1, high=MOST_THREADS, source="declared")] = 1
+    """Threads of the program"""
+    copies: Annotated[int, parameter(low=1, high=MOST_THREADS, source="declared")] = 1
+    """Copies of the program at once that share no data; the first is measured"""
+    oversubscribe: Annotated[bool, parameter(source="declared")] = False
+    """Whether there may be more threads than processors"""
+
 
 _METRICS = (
     Metric(name="run_s", unit="s", better="low", description="Time of a run, without its start-up"),
@@ -84,7 +80,7 @@ _METRICS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SharedThreads:
+class SharedThreads(FromDeclaration):
     """A program on the threads of this machine.
 
     Examples
@@ -98,6 +94,7 @@ class SharedThreads:
     name: ClassVar[str] = "shared_threads"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = ThreadsSetup
+    declared: ClassVar[type[Declared]] = Threads
 
     setup: ThreadsSetup
 
@@ -108,7 +105,7 @@ class SharedThreads:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the program, its sizes, and its threads."""
-        return _PARAMETERS
+        return (*program_parameters(), *declared_by(Threads))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
         """Return the metrics."""
@@ -124,10 +121,6 @@ class SharedThreads:
         """Return machine and processors: results of others are not reused."""
         return processors_here()
 
-    def prepare(self) -> Mapping[str, float | str]:
-        """Return nothing: the environment has the processors."""
-        return {}
-
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse threads without a processor, and sizes that the threads cannot divide."""
         if not sys.platform.startswith("linux"):
@@ -135,17 +128,18 @@ class SharedThreads:
                 "programs run on threads on Linux alone",
                 cure="use a Linux machine, or a model of one",
             )
-        threads, usable = int(config["threads"]), len(allowed_cpus())
-        copies = int(config["copies"])
-        if threads * copies > usable and not config[_PERMISSION]:
-            given = f"threads = {threads}" + (f" in copies = {copies}" if copies > 1 else "")
+        on, usable = Threads.of(config), len(allowed_cpus())
+        if on.threads * on.copies > usable and not on.oversubscribe:
+            given = f"threads = {on.threads}" + (
+                f" in copies = {on.copies}" if on.copies > 1 else ""
+            )
             raise StudyError(
                 f"{given}, but this process may use {usable} processor{'s' if usable > 1 else ''}",
                 cure=f"give {usable} or fewer, or set {_PERMISSION} = true to let threads share "
                 "processors",
             )
         try:
-            native.program_memory(program_json(config), threads=threads)
+            native.program_memory(program_json(config), threads=on.threads)
         except ValueError as error:
             raise _refusal(error) from error
 
@@ -155,11 +149,12 @@ class SharedThreads:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         """Run one replication."""
+        on = Threads.of(config)
         try:
             found = native.run_program(
-                program_json(config), threads=int(config["threads"]),
-                copies=int(config["copies"]), seed=seed % 2**64, warm_runs=self.setup.warm_runs,
-                rounds=self.setup.rounds, round_s=self.setup.round_s,
+                program_json(config), threads=on.threads, copies=on.copies, seed=seed % 2**64,
+                warm_runs=self.setup.warm_runs, rounds=self.setup.rounds,
+                round_s=self.setup.round_s,
             )  # fmt: skip
         except ValueError as error:
             raise _refusal(error) from error

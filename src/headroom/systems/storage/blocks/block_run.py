@@ -16,6 +16,7 @@ from headroom.systems.storage.targets.safety import check_may_create
 from headroom.systems.storage.targets.targets import Target
 from headroom.systems.storage.verify.verification import check_log_place, open_log
 from headroom.systems.storage.workloads.trace_files import format_of, trace_path
+from headroom.systems.storage.workloads.workload_parameters import Asked, Trace
 from headroom.systems.storage.workloads.workload_table import is_open
 
 _TARGET_BYTES = "target.bytes"
@@ -35,10 +36,11 @@ def run_blocks(asked: Measurement) -> Run:
         opened = stack.enter_context(target.opened(config, asked.typed))
         interface = asked.interfaces.choose(asked.wish, opened)
         job = job_of(config, seed=asked.seed, target=opened, interface=interface, setup=setup)
-        if config["workload"] == "trace":
-            path = trace_path(str(config["trace_file"]), target.study)
+        if Asked.of(config).workload == "trace":
+            replayed = Trace.of(config)
+            path = trace_path(replayed.trace_file, target.study)
             trace = stack.enter_context(path.open("rb"))
-            table = {"format": format_of(path, str(config["trace_format"])), "fd": trace.fileno()}
+            table = {"format": format_of(path, replayed.trace_format), "fd": trace.fileno()}
             job["workload"] |= table
         log: Path | None = None
         if setup.verify is not None and setup.verify.log_folder:

@@ -6,12 +6,21 @@ Invariant: a job is a function of the point, the seed and the opened target.
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from headroom.errors import StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.simulation.language.streams import stream_key
 from headroom.systems.storage.measure import source_seed
 from headroom.systems.storage.targets.setup_table import StorageSetup
 from headroom.systems.storage.targets.targets import Opened
+from headroom.systems.storage.workloads.workload_parameters import (
+    STOPS,
+    Asked,
+    Data,
+    Micro,
+    Requests,
+)
 from headroom.systems.storage.workloads.workload_table import workload_table
 
 REQUESTS = "requests"
@@ -43,23 +52,24 @@ def job_of(
     setup
         Set-up of the study.
     """
-    if config["workload"] == "micro":
-        check_alignment(int(config["block_bytes"]), target)
+    if Asked.of(config).workload == "micro":
+        check_alignment(Micro.of(config).block_bytes, target)
+    ends = Requests.of(config)
     table = workload_table(config, target_bytes=target.size_bytes)
     job: dict[str, Any] = {
         "seed": stream_seed(seed, REQUESTS),
         "target": dict(target.plan),
         "interface": interface,
         "workload": table,
-        "stop": {name: config[name] for name in ("seconds", "requests", "bytes") if config[name]},
-        "data": {"compressible_share": config["compressible_share"]},
+        "stop": {name: end for name in STOPS if (end := getattr(ends, name))},
+        "data": msgspec.to_builtins(Data.of(config)),
         "classes": classes_of(config),
         "sample_every_s": setup.sample_every_s,
         "drain_s": setup.drain_s,
         "silence_s": setup.silence_s,
     }
-    if config["sync"] != "never":
-        job["sync"] = {"every": config["sync_every"], "kind": config["sync"]}
+    if ends.sync != "never":
+        job["sync"] = {"every": ends.sync_every, "kind": ends.sync}
     if setup.verify is not None:
         job["verify"] = {
             "cell_bytes": setup.verify.cell_bytes,
@@ -83,9 +93,9 @@ def stream_seed(run: int, mechanism: str) -> int:
 
 def classes_of(config: Mapping[str, Value]) -> str:
     """Return the kind of classes of a point: kinds of requests, or named streams."""
-    if config["classes"] != "auto":
-        return str(config["classes"])
-    return "stream" if config["workload"] in {"spc1_like", "spc2_like"} else "kind"
+    if (classes := Requests.of(config).classes) != "auto":
+        return classes
+    return "stream" if Asked.of(config).workload in {"spc1_like", "spc2_like"} else "kind"
 
 
 def check_alignment(block_bytes: int, target: Opened) -> None:

@@ -10,6 +10,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.blocks.interfaces import Interfaces
 from headroom.systems.storage.targets.setup_table import StorageSetup
 from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.workload_parameters import Asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,4 +43,4 @@ class Measurement:
     @property
     def wish(self) -> str:
         """The requested interface: ``"auto"`` or the name of one."""
-        return str(self.config["interface"])
+        return Asked.of(self.config).interface

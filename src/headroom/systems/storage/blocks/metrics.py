@@ -8,6 +8,12 @@ from headroom.systems.storage.blocks.conversion import QUANTITIES
 from headroom.systems.storage.blocks.job import classes_of
 from headroom.systems.storage.verify.verification import FAULTS
 from headroom.systems.storage.workloads.snia_cells import cells_of
+from headroom.systems.storage.workloads.workload_parameters import (
+    Asked,
+    Micro,
+    Requests,
+    Streamed,
+)
 from headroom.systems.storage.workloads.workload_table import writes
 
 _FLOW = (
@@ -63,32 +69,35 @@ def block_metrics(config: Mapping[str, Value], *, is_verified: bool = False) -> 
     yield from _OWN
     if is_verified:
         yield from _VERIFIED
+    workload = Asked.of(config).workload
     for name in class_names(config):
         yield from (_of_class(name, metric) for metric in _FLOW)
-        for quantity in QUANTITIES if config["workload"] != "snia_like" else _CLOSED:
+        for quantity in QUANTITIES if workload != "snia_like" else _CLOSED:
             yield from observed_metrics(f"class.{name}.{quantity}")
-    if config["workload"] == "snia_like":
+    if workload == "snia_like":
         yield from _SNIA
 
 
 def class_names(config: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the classes that a run of `config` can have, as far as they are known before."""
-    syncs = ("sync",) if config["sync"] != "never" else ()
-    if config["workload"] == "snia_like":
+    workload = Asked.of(config).workload
+    syncs = ("sync",) if Requests.of(config).sync != "never" else ()
+    if workload == "snia_like":
         return (*(cell.name for cell in cells_of(config)), *syncs)
     if classes_of(config) == "kind":
         return (*_kinds(config), *syncs)
-    if config["workload"] == "spc1_like":
+    if workload == "spc1_like":
         return (*_SPC1_STREAMS, *syncs)
-    if config["workload"] == "trace":
+    if workload == "trace":
         return ("trace", *syncs)
-    return (*(f"stream-{number + 1}" for number in range(int(config["streams"]))), *syncs)
+    streams = range(Streamed.of(config).streams)
+    return (*(f"stream-{number + 1}" for number in streams), *syncs)
 
 
 def _kinds(config: Mapping[str, Value]) -> Iterator[str]:
-    is_micro = config["workload"] == "micro"
-    read = float(config["read_share"]) if is_micro else 0.5
-    trimmed = float(config["trim_share"]) if is_micro else 0.0
+    is_micro, micro = Asked.of(config).workload == "micro", Micro.of(config)
+    read = micro.read_share if is_micro else 0.5
+    trimmed = micro.trim_share if is_micro else 0.0
     if read:
         yield "read"
     if writes(config) and read + trimmed < 1.0:

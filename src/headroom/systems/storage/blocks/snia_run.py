@@ -31,8 +31,9 @@ from headroom.systems.storage.blocks.measurement import Measurement
 from headroom.systems.storage.blocks.tool_cost import ToolCost
 from headroom.systems.storage.measure import run_job
 from headroom.systems.storage.targets.targets import Opened
-from headroom.systems.storage.workloads.snia_cells import Cell, fitting, tracked
+from headroom.systems.storage.workloads.snia_cells import Cell, Snia, fitting, tracked
 from headroom.systems.storage.workloads.steady_rounds import WINDOW, last_window
+from headroom.systems.storage.workloads.workload_parameters import Streamed
 
 _PICTURED = "response_s"
 """Quantity that is kept of all rounds, for a picture of how they went."""
@@ -56,6 +57,7 @@ def run_rounds(asked: Measurement) -> Run:
         The target cannot be opened or is not confirmed, or a round could not be run.
     """
     config, setup, target = asked.config, asked.setup, asked.target
+    snia, streamed = Snia.of(config), Streamed.of(config)
     if setup.verify is not None and setup.verify.log_folder:
         raise StudyError(
             "a test in rounds keeps no log of what was acknowledged",
@@ -71,15 +73,16 @@ def run_rounds(asked: Measurement) -> Run:
             point = {**config, **cell.parameters()}
             made = job_of(point, seed=asked.seed, target=opened, interface=interface, setup=setup)
             # One stream of as many requests at once: one class, and the same random load.
-            depth = int(config["depth"]) * int(config["streams"])
+            depth = streamed.depth * streamed.streams
             made["workload"] |= {"streams": [{"name": cell.name}], "depth": depth}
             return {**made, "classes": "stream"}
 
         jobs = {cell: job(cell) for cell in cells}
-        passes = float(config["snia_precondition"])
         first, say = jobs[cells[0]], target.session.say
-        problem = _fill(first, opened, passes, say) if passes else None
-        rounds = [] if problem else _rounds(jobs, int(config["snia_rounds"]), say)
+        problem = (
+            _fill(first, opened, snia.snia_precondition, say) if snia.snia_precondition else None
+        )
+        rounds = [] if problem else _rounds(jobs, snia.snia_rounds, say)
     sample = next((result for results in rounds for result in results.values()), None)
     chosen = asked.interfaces.in_words(asked.wish, sample, opened) if sample is not None else ()
     outcome = _Outcome(rounds, tracked(cells), asked.interfaces.cost_of)

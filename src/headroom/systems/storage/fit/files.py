@@ -34,6 +34,7 @@ from headroom.simulation import (
 from headroom.systems.storage.blocks.job import OPERATIONS
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, LOAD, SYNC
 from headroom.systems.storage.postmark.postmark_figures import RUN_S
+from headroom.systems.storage.workloads.workload_table import pool_table
 
 US_PER_S = 1e6
 PHASES = ("creation", "transactions", "deletion")
@@ -111,7 +112,7 @@ class _Builder:
         names = ("is there", "kind", "bytes", "ends", "phase", "made", "written", "extra")
         self._at = {name: self._model.attribute(name) for name in names}
         self._operations = self._model.mechanism(
-            OPERATIONS, kind="storage.postmark", parameters=_asked(values)
+            OPERATIONS, kind="storage.postmark", parameters=pool_table(values)
         )
         self._add_stalls()
 
@@ -228,17 +229,6 @@ class _Builder:
         further_each = self._us("durable_delete_s_per_byte")
         is_durable = draw(uniform(0.0, 1.0)) < share
         program.use(station, is_durable * (further + self._at["bytes"] * further_each))
-
-
-def _asked(values: Mapping[str, Any]) -> dict[str, object]:
-    return {
-        "files": values["postmark_files"],
-        "transactions": values["postmark_transactions"],
-        "size_low_bytes": values["postmark_low_bytes"],
-        "size_high_bytes": values["postmark_high_bytes"],
-        "read_bias": values["postmark_bias_read"],
-        "create_bias": values["postmark_bias_create"],
-    }
 
 
 fitted_files = FittedFiles()

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from headroom.experiment.protocol.observed_metrics import observed_metrics
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Metric, Value
@@ -24,6 +26,8 @@ from headroom.systems.storage.targets.laying_out import check_space
 from headroom.systems.storage.targets.patience import within
 from headroom.systems.storage.targets.safety import check_may_create
 from headroom.systems.storage.targets.targets import Target
+from headroom.systems.storage.workloads.workload_parameters import Data, Postmark
+from headroom.systems.storage.workloads.workload_table import pool_table
 
 KINDS = ("create", "read", "append", "delete")
 _WHOLE = "transaction"
@@ -93,26 +97,17 @@ def _opened(folder: Path) -> int:
 
 def job_of(config: Mapping[str, Value], *, seed: int, folder: int | None) -> dict[str, Any]:
     """Return the job of one run; without a folder nothing is done with files."""
+    postmark = Postmark.of(config)
     job: dict[str, Any] = {
         "seed": stream_seed(seed, OPERATIONS),
         "target": {"kind": "nothing"} if folder is None else {"kind": "folder", "fd": folder},
-        "workload": {
-            "files": config["postmark_files"],
-            "transactions": config["postmark_transactions"],
-            "size_low_bytes": config["postmark_low_bytes"],
-            "size_high_bytes": config["postmark_high_bytes"],
-            "read_block_bytes": config["postmark_read_block_bytes"],
-            "write_block_bytes": config["postmark_write_block_bytes"],
-            "read_bias": config["postmark_bias_read"],
-            "create_bias": config["postmark_bias_create"],
-            "subdirectories": config["postmark_folders"],
-        },
-        "threads": config["postmark_threads"],
-        "access": config["postmark_access"],
-        "data": {"compressible_share": config["compressible_share"]},
+        "workload": pool_table(config),
+        "threads": postmark.postmark_threads,
+        "access": postmark.postmark_access,
+        "data": msgspec.to_builtins(Data.of(config)),
     }
-    if config["postmark_sync"] != "never":
-        job["sync"] = {"every": config["postmark_sync_every"], "kind": config["postmark_sync"]}
+    if postmark.postmark_sync != "never":
+        job["sync"] = {"every": postmark.postmark_sync_every, "kind": postmark.postmark_sync}
     return job
 
 
@@ -127,13 +122,14 @@ def check_pool(config: Mapping[str, Value], target: Target) -> None:
     """
     operations(job_of(config, seed=0, folder=None), count=0)
     check_may_create(target.path)
-    needed = 2 * int(config["postmark_files"]) * int(config["postmark_high_bytes"])
+    postmark = Postmark.of(config)
+    needed = 2 * postmark.postmark_files * postmark.postmark_high_bytes
     check_space(target.path, needed=needed, reserve=target.reserve, cure=_SMALLER)
 
 
 def _own_s(config: Mapping[str, Value], seed: int) -> float:
     """Return the processor time (s) of the tool itself per transaction."""
-    count = min(int(config["postmark_transactions"]), _TRIED)
+    count = min(Postmark.of(config).postmark_transactions, _TRIED)
     if not count:
         return 0.0
     job = job_of({**config, "postmark_transactions": count}, seed=seed, folder=None)

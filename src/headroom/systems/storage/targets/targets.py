@@ -34,6 +34,14 @@ from headroom.systems.storage.targets.session import SESSION, Session, Wanted
 from headroom.systems.storage.targets.setup_table import TargetTable
 from headroom.systems.storage.targets.signatures import in_words
 from headroom.systems.storage.workloads.sizes import parse_bytes
+from headroom.systems.storage.workloads.snia_cells import Snia
+from headroom.systems.storage.workloads.workload_parameters import (
+    Asked,
+    Data,
+    Micro,
+    Postmark,
+    Requests,
+)
 from headroom.systems.storage.workloads.workload_table import is_open, writes
 
 DEFAULT_BYTES = 1 << 30
@@ -141,12 +149,12 @@ class Target:
         if self.table.kind in {"nothing", "soft"}:
             return ()
         said = []
-        if config["workload"] == "postmark":
+        if Asked.of(config).workload == "postmark":
             said.append(f"target {self.name}: {_files_of_postmark(config, self.path)}")
-        if self.is_made and config["workload"] != "postmark":
+        if self.is_made and Asked.of(config).workload != "postmark":
             size = format_quantity(self.made_bytes, "B")
             said.append(f"target {self.name}: writes files of {size} in {self.path}, removed after")
-        if writes(config) and config["workload"] != "postmark":
+        if writes(config) and Asked.of(config).workload != "postmark":
             said.append(f"target {self.name}: {_written(config, self.size_bytes())}")
         return tuple(said)
 
@@ -259,7 +267,7 @@ class Target:
                 safety.check_confirmed(existing, self.session.confirmed.get(existing.words))
             opened = [existing]
         in_memory = is_memory(opened[0].path) and not opened[0].is_device
-        direct = _is_direct(str(config["direct"]), opened[0].path, in_memory=in_memory)
+        direct = _is_direct(Asked.of(config).direct, opened[0].path, in_memory=in_memory)
         files = []
         for target in opened:
             descriptor = safety.open_existing(target, is_written=is_written, direct=direct)
@@ -277,7 +285,7 @@ class Target:
             is_direct=direct,
             is_memory=in_memory,
             remarks=(
-                *_cache_remarks(str(config["direct"]), direct=direct, in_memory=in_memory),
+                *_cache_remarks(Asked.of(config).direct, direct=direct, in_memory=in_memory),
                 *_content_remarks(config, is_found=existing is not None, is_written=is_written),
                 *(_hole_remarks(config, existing) or self._blank_remarks(config, existing, files)),
             ),
@@ -321,7 +329,7 @@ class Target:
             parent=self.path,
             size=size,
             count=count,
-            compressible_share=float(config["compressible_share"]),
+            compressible_share=Data.of(config).compressible_share,
             reserve=self.reserve,
         )
 
@@ -360,7 +368,7 @@ def _cache_remarks(wish: str, *, direct: bool, in_memory: bool) -> tuple[str, ..
 def _content_remarks(
     config: Mapping[str, Value], *, is_found: bool, is_written: bool
 ) -> tuple[str, ...]:
-    if not config["compressible_share"] or not is_found or is_written:
+    if not Data.of(config).compressible_share or not is_found or is_written:
         return ()
     return ("compressible_share changes nothing: what is read was there before",)
 
@@ -380,32 +388,34 @@ def _hole_remarks(config: Mapping[str, Value], existing: safety.Existing | None)
 
 
 def _reads(config: Mapping[str, Value]) -> bool:
-    return config["workload"] != "micro" or float(config["read_share"]) > 0.0
+    return Asked.of(config).workload != "micro" or Micro.of(config).read_share > 0.0
 
 
 def _files_of_postmark(config: Mapping[str, Value], folder: Path) -> str:
     """Return as text the files of PostMark: its pool, and the additions of its transactions."""
-    count = int(config["postmark_files"])
-    most = format_quantity(2.0 * count * int(config["postmark_high_bytes"]), "B")
+    postmark = Postmark.of(config)
+    count = postmark.postmark_files
+    most = format_quantity(2.0 * count * postmark.postmark_high_bytes, "B")
     return f"makes {count:,} files and more in {folder}, {most} at most at once, removed after"
 
 
 def _written(config: Mapping[str, Value], size: int) -> str:
     """Return as text how much a run writes."""
     parts = []
-    if config["workload"] == "snia_like" and config["snia_precondition"]:
-        first = format_quantity(float(config["snia_precondition"]) * size, "B")
+    workload, micro, ends = Asked.of(config).workload, Micro.of(config), Requests.of(config)
+    if workload == "snia_like" and (passes := Snia.of(config).snia_precondition):
+        first = format_quantity(passes * size, "B")
         parts.append(f"writes {first} before its rounds")
-    share = 1.0 - float(config["read_share"]) if config["workload"] == "micro" else 1.0
+    share = 1.0 - micro.read_share if workload == "micro" else 1.0
     bounds = []
-    if config["bytes"]:
-        bounds.append(share * int(config["bytes"]))
-    if config["requests"] and config["workload"] == "micro":
-        bounds.append(share * int(config["requests"]) * int(config["block_bytes"]))
+    if ends.bytes:
+        bounds.append(share * ends.bytes)
+    if ends.requests and workload == "micro":
+        bounds.append(share * ends.requests * micro.block_bytes)
     if bounds:
         parts.append(f"writes {format_quantity(min(bounds), 'B')} at most per run")
     else:
-        of_what = "cell of each round" if config["workload"] == "snia_like" else "run"
+        of_what = "cell of each round" if workload == "snia_like" else "run"
         pace = "at its own times" if is_open(config) else "as fast as it can"
-        parts.append(f"writes for {float(config['seconds']):g} s per {of_what}, {pace}")
+        parts.append(f"writes for {ends.seconds:g} s per {of_what}, {pace}")
     return ", and ".join(parts)

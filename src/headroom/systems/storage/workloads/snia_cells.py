@@ -10,18 +10,41 @@ eight sizes, 56 cells.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from headroom.errors import StudyError
+from headroom.experiment.protocol.declared import Declared
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.workloads.sizes import parse_bytes
 
 MIXES = "100, 95, 65, 50, 35, 5, 0"
 """Reads in a hundred requests, of each mix."""
 SIZES = "1024 KiB, 128 KiB, 64 KiB, 32 KiB, 16 KiB, 8 KiB, 4 KiB, 0.5 KiB"
+_SOURCE = "SNIA PTS 2.0.2: IOPS test"
 _KIB = 1024
 _TRACKED_BYTES = 4 * _KIB
 _BOUNDS = (1, 64 << 20)
 """Smallest and largest request (B), as of the micro workload."""
+
+
+class Snia(Declared, frozen=True, kw_only=True):
+    """The matrix, and how the target is prepared."""
+
+    snia_precondition: Annotated[
+        float,
+        parameter(low=0.0, high=100.0, source="SNIA PTS: twice the user capacity, written in 128 "
+                  "KiB"),
+    ] = 2.0  # fmt: skip
+    """How often the whole target is written before the rounds"""
+    snia_mixes: Annotated[str, parameter(source=_SOURCE)] = MIXES
+    """Mixes of a round: reads in a hundred requests, with commas"""
+    snia_sizes: Annotated[str, parameter(source=_SOURCE)] = SIZES
+    """Sizes of a round, with commas; without those that the target cannot take"""
+    snia_rounds: Annotated[
+        int, parameter(low=5, high=1000, source="TKperf stops after 25 rounds")
+    ] = 25
+    """Rounds at most"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,8 +104,9 @@ def cells_of(config: Mapping[str, Value]) -> tuple[Cell, ...]:
     >>> [cell.name for cell in cells_of({"snia_mixes": "65, 0", "snia_sizes": "64 KiB, 4 KiB"})]
     ['r65-64KiB', 'r65-4KiB', 'r0-64KiB', 'r0-4KiB']
     """
-    mixes = [_mix(text) for text in _parts(config, "snia_mixes")]
-    sizes = [_size(text) for text in _parts(config, "snia_sizes")]
+    snia = Snia.of(config)
+    mixes = [_mix(text) for text in _parts("snia_mixes", snia.snia_mixes)]
+    sizes = [_size(text) for text in _parts("snia_sizes", snia.snia_sizes)]
     for name, values in (("snia_mixes", mixes), ("snia_sizes", sizes)):
         if len(set(values)) < len(values):
             raise StudyError(f"{name} names a value twice", cure="name each once")
@@ -119,7 +143,7 @@ def fitting(
     why = {cell.block_bytes: _why_not(cell.block_bytes, target_bytes, alignment) for cell in cells}
     left_out = tuple(f"{size} B, since {reason}" for size, reason in why.items() if reason)
     kept = tuple(cell for cell in cells if not why[cell.block_bytes])
-    if left_out and (config["snia_sizes"] != SIZES or not kept):
+    if left_out and (Snia.of(config).snia_sizes != SIZES or not kept):
         raise StudyError(
             f"snia_sizes has sizes that this target cannot take: {'; '.join(left_out)}",
             cure='choose others, use a larger target, or set direct = "no"',
@@ -140,11 +164,11 @@ def tracked(cells: tuple[Cell, ...]) -> Cell:
     return min(cells, key=lambda cell: (cell.read_percent, abs(cell.block_bytes - _TRACKED_BYTES)))
 
 
-def _parts(config: Mapping[str, Value], name: str) -> Iterator[str]:
-    parts = [part.strip() for part in str(config[name]).split(",")]
+def _parts(name: str, value: str) -> Iterator[str]:
+    parts = [part.strip() for part in value.split(",")]
     if not all(parts):
         raise StudyError(
-            f"{name} is {config[name]!r}", cure="name one value or more, with commas between them"
+            f"{name} is {value!r}", cure="name one value or more, with commas between them"
         )
     yield from parts
 

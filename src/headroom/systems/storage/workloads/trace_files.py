@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from headroom.errors import EnvironmentUnfitError, StudyError
-from headroom.systems.storage.workloads.workload_parameters import TRACE_FORMATS
 
 _LINES = {
     "fio_iolog": re.compile(r"fio version \d+ iolog"),
@@ -52,5 +51,5 @@ def format_of(path: Path, wish: str) -> str:
             return name
     raise StudyError(
         f"the format of {path} is not clear from its line {line.strip()[:60]!r}",
-        cure=f"set trace_format to one of {', '.join(TRACE_FORMATS)}",
+        cure=f"set trace_format to one of {', '.join(_LINES)}",
     )

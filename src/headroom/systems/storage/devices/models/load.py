@@ -31,9 +31,9 @@ from headroom.simulation.language.expression import Operand
 from headroom.simulation.language.mechanisms import Mechanism
 from headroom.systems.storage.blocks.job import classes_of
 from headroom.systems.storage.devices.models.trace_load import described, opened
+from headroom.systems.storage.workloads.workload_checks import check_workload
 from headroom.systems.storage.workloads.workload_parameters import (
     WORKLOAD,
-    check_workload,
     workload_parameters,
 )
 from headroom.systems.storage.workloads.workload_table import workload_table

@@ -38,6 +38,7 @@ from headroom.systems.storage.devices.models.postmark_parameters import (
     earlier_runs,
 )
 from headroom.systems.storage.postmark.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
+from headroom.systems.storage.workloads.workload_table import pool_table
 
 CREATE, READ, APPEND, DELETE, NOTHING = range(5)
 """Numbers of the kinds of operations."""
@@ -145,7 +146,7 @@ class _Benchmark:
         self._request = Request.of(model)
         self._carry = self._device(kind, device)
         self._postmark = model.mechanism(
-            "operations", kind="storage.postmark", parameters=self._asked()
+            "operations", kind="storage.postmark", parameters=pool_table(values)
         )
         self._cache = model.mechanism(
             "file cache", kind="storage.cache", parameters=self._file_cache()
@@ -174,19 +175,6 @@ class _Benchmark:
             with steps.node("again", to="operate"):
                 pass
         self._model.closed_class("transactions", walk, population=1, start="ready")
-
-    def _asked(self) -> dict[str, object]:
-        values = self._values
-        return {
-            "files": values["postmark_files"],
-            "transactions": values["postmark_transactions"],
-            "size_low_bytes": values["postmark_low_bytes"],
-            "size_high_bytes": values["postmark_high_bytes"],
-            "read_block_bytes": values["postmark_read_block_bytes"],
-            "write_block_bytes": values["postmark_write_block_bytes"],
-            "read_bias": values["postmark_bias_read"],
-            "create_bias": values["postmark_bias_create"],
-        }
 
     @property
     def _slot_bytes(self) -> int:

@@ -4,10 +4,12 @@ Invariant: a parameter of the benchmark is that of the measured column, with the
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from headroom.experiment.protocol.declared import declared_by
 from headroom.experiment.protocol.system import Parameter, Value
 from headroom.systems.storage.devices.models.numbers import KIB
-from headroom.systems.storage.workloads.workload_parameters import workload_parameters
+from headroom.systems.storage.workloads.workload_parameters import Postmark
 
 _USED = (
     "postmark_files",
@@ -76,14 +78,8 @@ def benchmark_parameters() -> tuple[Parameter, ...]:
     >>> {one.name: one.default for one in benchmark_parameters()}["postmark_bias_read"]
     3.5
     """
-    declared = {parameter.name: parameter for parameter in workload_parameters("postmark")}
-    return tuple(_with(declared[name], *_SET[name]) if name in _SET else declared[name]
-                 for name in _USED)  # fmt: skip
-
-
-def _with(parameter: Parameter, default: Value, source: str) -> Parameter:
-    return Parameter(
-        name=parameter.name, type=parameter.type, unit=parameter.unit, default=default,
-        low=parameter.low, high=parameter.high,
-        source=source, description=parameter.description,
-    )  # fmt: skip
+    return tuple(
+        replace(one, default=new[0], source=new[1]) if (new := _SET.get(one.name)) else one
+        for one in declared_by(Postmark)
+        if one.name in _USED
+    )

@@ -14,6 +14,7 @@ from typing import Any
 from headroom.experiment.protocol.system import Value
 from headroom.systems.storage.measure import first_requests, trace_description
 from headroom.systems.storage.workloads.trace_files import format_of, trace_path
+from headroom.systems.storage.workloads.workload_parameters import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,12 @@ def opened(config: Mapping[str, Value]) -> dict[str, Any]:
     StudyError
         Its format is not recognised.
     """
-    path = trace_path(str(config["trace_file"]), Path()).resolve()
+    trace = Trace.of(config)
+    path = trace_path(trace.trace_file, Path()).resolve()
     changed_ns = path.stat().st_mtime_ns
     return {
         "fd": _open(path, changed_ns),
-        "format": format_of(path, str(config["trace_format"])),
+        "format": format_of(path, trace.trace_format),
     }
 
 
