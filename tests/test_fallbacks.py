@@ -79,7 +79,7 @@ REPORT = "headroom.report."
         ANALYSIS + "claims.claims.sample_at",
         ANALYSIS + "follow_up.what_if._effect",
         REPORT + "summary.theory_sentences",
-        REPORT + "page.sweep_figures",
+        REPORT + "page.sweep_panels",
         REPORT + "page.detail_figures",
         REPORT + "page.model_figure",
         REPORT + "page.points_table",
