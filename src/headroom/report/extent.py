@@ -36,7 +36,7 @@ class Budget:
     details: int = 0
 
 
-WHOLE_BUDGETS = tuple(Budget(None, details) for details in (100, 40, 15))
+WHOLE_BUDGETS = tuple(Budget(None, details) for details in (100, 40, 20, 12, 7))
 """Of a study whose page holds all points; tried in turn."""
 BUDGETS = tuple(Budget(share) for share in (1.0, 0.5, 0.25, 0.1))
 """Of a large study; tried in turn."""

@@ -158,8 +158,13 @@ def render_page(result: StudyResult) -> str:
     budgets = (*WHOLE_BUDGETS, *BUDGETS) if is_whole(result) else BUDGETS
     page = ""
     known: Pictures = {}
+    last: list[Extent] | None = None
     for budget in budgets:
-        page = _page(result, extents_of(result, budget), known, is_whole=budget in WHOLE_BUDGETS)
+        extents = extents_of(result, budget)
+        if extents == last:
+            continue
+        last = extents
+        page = _page(result, extents, known, is_whole=budget in WHOLE_BUDGETS)
         if len(page.encode()) <= PAGE_BYTES_AT_MOST:
             break
     return page

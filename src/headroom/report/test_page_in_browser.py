@@ -381,7 +381,7 @@ def test_metrics_with_bins_and_metrics_with_samples_have_panels_of_their_own(
     visit = _visit(browser, tmp_path, page)
     assert _complaints(visit) == []
     kinds = {key.rpartition("-")[2] for key in visit.figures}
-    assert {"histogram", "cumulative", "spread", "order"} <= kinds
+    assert {"histogram", "cumulative", "samples"} <= kinds
     assert page.count("<option>") == 0
 
 

@@ -15,7 +15,7 @@ from headroom.analysis.verdicts.nature import is_terminating
 from headroom.quantities import Scale, choose_scale, format_quantity
 from headroom.report.charts.panel import Choice, Panel
 from headroom.report.figures.axes import Axis, linear_axis, log_axis
-from headroom.report.figures.inputs import Break, Curve, Dot, Figure, Line, Row, Rows
+from headroom.report.figures.inputs import Break, Curve, Dot, Figure, Line, Reference
 from headroom.report.words import axis_title, title_metric
 
 _BARS = 48
@@ -33,7 +33,7 @@ def distribution_panels(
 ) -> list[Panel | None]:
     """Return the panels of the distributions of points; None for those without data."""
     binned: dict[str, dict[Choice, Figure]] = {"histogram": {}, "cumulative": {}}
-    raw: dict[str, dict[Choice, Figure]] = {"spread": {}, "order": {}}
+    raw: dict[Choice, Figure] = {}
     for point in points:
         for found in point.distributions:
             choice = point.key, title_metric(found.metric)
@@ -42,8 +42,7 @@ def distribution_panels(
                 binned["histogram"][choice] = _histogram(shown)
                 binned["cumulative"][choice] = _cumulative(shown)
             if found.samples:
-                raw["spread"][choice] = _spread(found, _scale_of(found, point))
-                raw["order"][choice] = _order(found, _scale_of(found, point))
+                raw[choice] = _samples(found, _scale_of(found, point))
     name = experiment.name
     whole = any(is_terminating(point) for point in experiment.points)
     kept = "All responses of all replications together" if whole else (
@@ -54,12 +53,9 @@ def distribution_panels(
                binned["histogram"]),
         _panel(f"{name}-cumulative", "Cumulative distribution",
                "To read a percentile, go right from its share, then down.", binned["cumulative"]),
-        _panel(f"{name}-spread", "Raw samples",
-               "One stroke per replication; the line holds the middle half, its dot is the median.",
-               raw["spread"]),
-        _panel(f"{name}-order", "In order of replication",
-               "A trend or steps here mean that the machine changed during the measurement.",
-               raw["order"]),
+        _panel(f"{name}-samples", "Raw samples",
+               "One dot per replication, in their order; dashed: the median, and the ends of the "
+               "middle half. A trend or steps mean that the machine changed meanwhile.", raw),
     ]  # fmt: skip
 
 
@@ -238,29 +234,20 @@ def _cumulative(shown: _Shown) -> Curve:
     )
 
 
-def _spread(found: Distribution, scale: Scale) -> Rows:
-    values = [value * scale.factor for value in found.samples]
-    low, median, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (
-        values[0], values[0], values[0]
-    )  # fmt: skip
-    is_near_zero = 0.0 <= min(values) < 0.25 * (max(values) - min(values))
-    axis = linear_axis(values, axis_title(found.metric, scale), from_zero=is_near_zero)
-    row = Row(label="", value=median, low=low, high=high, runs=tuple(values),
-              hint=f"median {median:.6g}\nmiddle half {low:.6g} to {high:.6g}")  # fmt: skip
-    return Rows(x=axis, rows=(row,))
-
-
-def _order(found: Distribution, scale: Scale) -> Curve:
+def _samples(found: Distribution, scale: Scale) -> Curve:
     values = [value * scale.factor for value in found.samples]
     title = axis_title(found.metric, scale)
+    ends = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values
+    names = ("", "median", "") if len(values) > 1 else ("",)
     dots = tuple(
-        Dot(x=float(place), y=value, hint=f"replication {place}\n{title}: {value:.6g}")
+        Dot(x=float(place), y=value, hint=f"{place}: {value:.6g}")
         for place, value in enumerate(values, start=1)
     )
     return Curve(
         x=_whole(linear_axis([dot.x for dot in dots], "replication, in order", from_zero=False)),
         y=linear_axis(values, title, from_zero=False),
         lines=(Line(label="", role="data", dots=dots),),
+        references=tuple(Reference(y=y, label=name) for y, name in zip(ends, names, strict=True)),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from headroom.analysis.results import Distribution, ExperimentResult
 from headroom.report.charts.detail import detail_panels
 from headroom.report.charts.panel import Panel
-from headroom.report.figures.inputs import Bars, Curve, Rows
+from headroom.report.figures.inputs import Bars, Curve
 from tests.support.example_results import (
     black_box_experiment,
     measured_experiment,
@@ -86,14 +86,10 @@ def test_a_cumulative_curve_rises_to_its_last_share() -> None:
     assert shares[-1] == pytest.approx(100.0)
 
 
-def test_raw_samples_show_their_median_and_middle_half() -> None:
-    found = panels(with_distribution(samples=[1.0, 2.0, 3.0, 4.0, 5.0]))
+def test_raw_samples_show_their_order_median_and_middle_half() -> None:
+    found = panels(with_distribution(samples=[1.0, 3.0, 2.0, 4.0, 5.0]))
     assert "codecs-histogram" not in found
-    (rows,) = found["codecs-spread"].pictures.values()
-    assert isinstance(rows, Rows)
-    (row,) = rows.rows
-    assert (row.low, row.value, row.high) == (2.0, 3.0, 4.0)
-    assert row.runs == (1.0, 2.0, 3.0, 4.0, 5.0)
-    (order,) = found["codecs-order"].pictures.values()
-    assert isinstance(order, Curve)
-    assert [dot.y for dot in order.lines[0].dots] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    (curve,) = found["codecs-samples"].pictures.values()
+    assert isinstance(curve, Curve)
+    assert [dot.y for dot in curve.lines[0].dots] == [1.0, 3.0, 2.0, 4.0, 5.0]
+    assert [line.y for line in curve.references] == [2.0, 3.0, 4.0]

@@ -264,7 +264,8 @@ def _draw_references(curve: Curve, canvas: Canvas, frame: Frame) -> None:
         y = frame.up(line.y)
         canvas.line((plot.left, y), (plot.right, y), "s-published thin dashed")
         words = [Words(text=line.label, tone="muted").within(0.6 * canvas.width)]
-        canvas.label(words, (plot.left, y), ("above right", "below right"))
+        if line.label:
+            canvas.label(words, (plot.left, y), ("above right", "below right"))
 
 
 def _draw_saturated(curve: Curve, canvas: Canvas, frame: Frame) -> None:

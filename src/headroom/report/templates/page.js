@@ -29,7 +29,7 @@
   const read = () => { reading ??= textOf("pictures").then(JSON.parse); return reading; };
 
   /* Choices: a point of an experiment, and what a panel offers itself. */
-  const first = new Map(all(".chart").map((chart) => [chart, chart.innerHTML]));
+  const first = new Map();
   const chooserOf = (name) => document.querySelector(`.choose[data-experiment="${CSS.escape(name)}"]`);
   async function redraw(charts) {
     root.dataset.state = "drawing";
@@ -39,8 +39,9 @@
       const point = experiment ? chooserOf(experiment).querySelector("select").value : "";
       const own = chart.closest(".panel").querySelector("[data-choose]")?.value ?? "";
       const choice = `${point}\t${own}`;
+      if (!first.has(chart)) first.set(chart, chart.dataset.state === "drawn" ? chart.innerHTML : "");
       const picture = choice === shown ? first.get(chart) : pictures[figure]?.[choice];
-      chart.innerHTML = picture ?? "";
+      chart.innerHTML = picture || "";
       if (!picture) chart.textContent = "No data for this point.";
       chart.dataset.state = picture ? "drawn" : "empty";
     }
