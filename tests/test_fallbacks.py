@@ -79,8 +79,8 @@ REPORT = "headroom.report."
         ANALYSIS + "claims.claims.sample_at",
         ANALYSIS + "follow_up.what_if._effect",
         REPORT + "summary.theory_sentences",
-        REPORT + "page.sweep_figures",
-        REPORT + "page.detail_figures",
+        REPORT + "page.sweep_panels",
+        REPORT + "page.detail_panels",
         REPORT + "page.model_figure",
         REPORT + "page.points_table",
     ],
@@ -93,13 +93,13 @@ def test_a_report_outlives_a_defect_and_names_it(
         kept.unlink()  # Results of an intact program stay true, but this is about another.
     found = CliRunner().invoke(app, ["run", str(study)])
     assert found.exit_code == 0, found.output
-    stored = json.loads((study / "results" / "results.json").read_text())
-    points = stored["experiments"][0]["points"]
+    results = (study / "results" / "results.json").read_text()
+    points = json.loads(results)["experiments"][0]["points"]
     assert all("throughput" in point["estimates"] for point in points)
     page = (study / "results" / "report.html").read_text()
     assert "A study whose explanations fail" in page
     if place != ANALYSIS + "analyse.drawn_model":  # whose absence needs no words
-        assert "AssertionError: a defect (test_fallbacks.py" in page
+        assert "AssertionError: a defect (test_fallbacks.py" in page + results
 
 
 def test_a_defect_is_raised_while_debugging(

@@ -21,7 +21,6 @@ from headroom.version import DISTRIBUTION
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "headroom"
-VENDORED = PACKAGE / "report" / "vendor"
 CLUSTER = PACKAGE / "experiment" / "runner" / "cluster"
 """What the extra `cluster` is for: only there may Dask be imported."""
 LARGEST_FILE_BYTES = 256 * 1024
@@ -80,7 +79,7 @@ def test_no_file_is_larger_than_a_reader_can_bear() -> None:
     large = [
         f"{path.relative_to(ROOT)}: {path.stat().st_size} bytes"
         for path in committed_files()
-        if path.stat().st_size > LARGEST_FILE_BYTES and not path.is_relative_to(VENDORED)
+        if path.stat().st_size > LARGEST_FILE_BYTES
     ]
     assert not large
 

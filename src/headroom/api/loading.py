@@ -72,10 +72,15 @@ def load_study_folder(study: Path, *, quick: bool = False) -> Result:
 
 
 def _of_page(page: Path) -> StudyResult:
+    """Return the results in a page, or those beside one that is too large to carry them."""
     found = _RESULTS.search(page.read_text(encoding="utf-8"))
+    beside = page.with_name(RESULTS_NAME)
+    if found is None and beside.is_file():
+        return read_results(beside)
     if found is None:
         raise StudyError(
-            f"{page} holds no results of Headroom", cure="name a report.html, or a results.json"
+            f"{page} holds no results of Headroom, and no {RESULTS_NAME} lies beside it",
+            cure=f"name a report.html with results, or a {RESULTS_NAME}",
         )
     packed, text = found.groups()
     content = gzip.decompress(base64.b64decode(text)) if packed else text.encode()

@@ -36,7 +36,7 @@ def grid() -> hr.Sweep:
 def test_a_chart_has_the_rows_of_one_choice_and_a_series_for_each_level(grid: hr.Sweep) -> None:
     spec = json.loads(grid.chart("throughput", over="rate").to_json())
     rows = next(iter(spec["datasets"].values())) if "datasets" in spec else spec["data"]["values"]
-    assert {row["series"] for row in rows} == {"1", "2"}
+    assert {row["series"] for row in rows} == {"servers 1", "servers 2"}
     assert len({row["hold"] for row in rows}) == 1
     assert sorted({row["level"] for row in rows}) == [20, 50, 80, 130]
     assert spec["title"] == "Throughput by rate"

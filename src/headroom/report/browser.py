@@ -60,13 +60,15 @@ _STATE = """
 new Promise((resolve) => {
   const root = document.documentElement;
   const answer = () => resolve(JSON.stringify({
-    state: root.dataset, scheme: root.dataset.drawnScheme ?? "",
+    state: root.dataset,
     figures: Object.fromEntries([...document.querySelectorAll(".chart")].map((chart) => [
       chart.dataset.figure,
-      { state: chart.dataset.state, marks: Number(chart.dataset.marks ?? 0),
-        isThere: chart.querySelector("svg, canvas") !== null,
-        isBroken: chart.innerHTML.includes("NaN"), width: chart.clientWidth,
-        drawnWidth: chart.querySelector("svg, canvas")?.getBoundingClientRect().width ?? 0 },
+      { state: chart.dataset.state,
+        marks: chart.querySelectorAll("svg path, svg rect, svg circle").length,
+        isThere: chart.querySelector("svg") !== null,
+        isBroken: /NaN|Infinity/.test(chart.innerHTML), width: chart.clientWidth,
+        drawnWidth: Math.max(0, ...[...chart.querySelectorAll("svg")]
+          .map((svg) => svg.getBoundingClientRect().width)) },
     ])),
     overflow: root.scrollWidth - root.clientWidth,
   }));
@@ -83,7 +85,7 @@ class Visit:
     Parameters
     ----------
     state
-        The page's own status: ``state``, ``drawn``, ``empty``, ``failed``, ``problems``.
+        The page's own status: ``state``, ``problems``.
     figures
         Figure key to ``state``, ``marks``, ``isThere``, ``isBroken``, ``width``, ``drawnWidth``.
     overflow
@@ -154,9 +156,9 @@ class Browser:
         action
             JavaScript to run once the figures are drawn; the page is then awaited again.
         unfolds
-            Open everything that is folded, before `action`: interactive figures are drawn then.
+            Open everything that is folded, before `action`.
         is_printed
-            Whether `action` meets the styles of print; the figures were drawn for the screen.
+            Whether `action` meets the styles of print.
         """
         tab = self._open_tab()
         self._show(scheme=scheme, width=width, height=height, session=tab)

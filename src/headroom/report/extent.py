@@ -21,10 +21,25 @@ ESTIMATES_WHOLE_UP_TO = 8_000
 """Figures of all its points together, next to that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
-PAGE_BYTES_AT_MOST = 2_900_000
-"""Size of a page, chart library included."""
-SHARES = (1.0, 0.5, 0.25, 0.1)
-"""Shares of the budgets that are tried in turn."""
+PAGE_BYTES_AT_MOST = 1_000_000
+"""Size of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a page may hold: all points, or a share of the budgets of a large study.
+
+    `details` is the number of points that can be looked at closely.
+    """
+
+    share: float | None
+    details: int = 0
+
+
+WHOLE_BUDGETS = tuple(Budget(None, details) for details in (100, 40, 20, 12, 7))
+"""Of a study whose page holds all points; tried in turn."""
+BUDGETS = tuple(Budget(share) for share in (1.0, 0.5, 0.25, 0.1))
+"""Of a large study; tried in turn."""
 _ROWS_IN_ALL = 200
 _RESOURCE_ROWS_IN_ALL = 200
 _MARKS_IN_ALL = 1_200
@@ -77,8 +92,8 @@ def is_whole(result: StudyResult) -> bool:
     return len(points) <= WHOLE_UP_TO and figures <= ESTIMATES_WHOLE_UP_TO
 
 
-def whole_extent(experiment: ExperimentResult) -> Extent:
-    """Return the extent that leaves nothing out, up to `WHOLE_UP_TO` points."""
+def whole_extent(experiment: ExperimentResult, details: int) -> Extent:
+    """Return the extent that leaves nothing out but details of points beyond a number."""
     count = len(experiment.points)
     rows = sum(len(point.resources) for point in experiment.points)
     return Extent(
@@ -86,25 +101,22 @@ def whole_extent(experiment: ExperimentResult) -> Extent:
         resource_rows=rows,
         statistic_rows=count * max(1, len(experiment.responses)),
         marks=MARKS_AT_MOST,
-        details=count,
-        series=count,
+        details=details,
+        series=details,
         class_rows=max(rows, _CLASS_ROWS),
     )
 
 
-def extents_of(result: StudyResult, *, share: float | None = None) -> list[Extent]:
-    """Return the extent of each experiment.
-
-    Parameters
-    ----------
-    result
-        The study.
-    share
-        Share (0 to 1) of the budgets of a large study; None for a page that holds all there is.
-    """
-    if share is None:
-        return [whole_extent(experiment) for experiment in result.experiments]
+def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
+    """Return the extent of each experiment."""
     sizes = [len(experiment.points) for experiment in result.experiments]
+    share = budget.share
+    if share is None:
+        details = fair_shares(sizes, budget.details)
+        return [
+            whole_extent(experiment, max(1, count))
+            for experiment, count in zip(result.experiments, details, strict=True)
+        ]
     figures = [_figure_count(experiment) for experiment in result.experiments]
     least = len(sizes)
     marks = fair_shares(

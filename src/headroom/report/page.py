@@ -1,8 +1,8 @@
 """The report of a study: one HTML file that needs no network and no server.
 
-The file contains everything: styles, the chart library, the figures, the raw results. The content
-security policy allows only the embedded scripts, by their hashes, and no connections at all. So a
-name in a study file can never become code.
+The file contains everything: styles, drawn figures, one small script, and the raw results if they
+fit. The content security policy allows only that script, by its hash, and no connections at all. So
+a name in a study file can never become code.
 
 Invariant: reads `StudyResult` and nothing else; every text passes Jinja's escaping or
 `embed_json`.
@@ -14,8 +14,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -26,24 +24,19 @@ from headroom.analysis.stored_form import stored_form
 from headroom.defects import fallback
 from headroom.quantities import format_level
 from headroom.report.artefacts import ShownArtefact, shown_artefacts
-from headroom.report.charts.detail import (
-    closer_points,
-    detail_figures,
-    detail_points,
-    first_choice,
-)
-from headroom.report.charts.figure import Figure
-from headroom.report.charts.forest import forest_figures
+from headroom.report.charts.detail import closer_points, detail_panels, first_choice
+from headroom.report.charts.forest import forest_panels
 from headroom.report.charts.heat import heat_maps
 from headroom.report.charts.over_time import with_series
-from headroom.report.charts.predictions import prediction_figures
-from headroom.report.charts.sections import section_figures, section_tables, sections_left_out
-from headroom.report.charts.sweep import sweep_figures
-from headroom.report.charts.theme import themes
-from headroom.report.charts.tradeoff import tradeoff_figures
+from headroom.report.charts.panel import Panel
+from headroom.report.charts.predictions import prediction_panels
+from headroom.report.charts.sections import section_panels, section_tables, sections_left_out
+from headroom.report.charts.sweep import sweep_panels
+from headroom.report.charts.tradeoff import tradeoff_panels
 from headroom.report.extent import (
+    BUDGETS,
     PAGE_BYTES_AT_MOST,
-    SHARES,
+    WHOLE_BUDGETS,
     Extent,
     extents_of,
     is_whole,
@@ -52,7 +45,7 @@ from headroom.report.figures.roles import page_rules as figure_rules
 from headroom.report.findings.beside import theory_table
 from headroom.report.findings.comparisons import comparisons_table
 from headroom.report.findings.crossovers import crossovers_table
-from headroom.report.findings.derived import derived_figures, derived_tables
+from headroom.report.findings.derived import derived_panels, derived_tables
 from headroom.report.findings.fits import candidates_table, fitted_table, residual_table
 from headroom.report.findings.headroom_left import limits_table
 from headroom.report.findings.laws import BASIS_WORDS, basis_sentences, law_table
@@ -63,7 +56,9 @@ from headroom.report.layout import environment, template_text
 from headroom.report.model_figure import ModelFigure, model_figure
 from headroom.report.model_picture.style import page_rules
 from headroom.report.notes.measured_when import moment
+from headroom.report.notes.remarks import page_remarks
 from headroom.report.opening.screen import opening_of
+from headroom.report.panels import PanelView, Pictures, panel_views
 from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.runs import fault_words, stopping_words
 from headroom.report.summary import Finding, count_verdicts, describe_progress, find
@@ -84,14 +79,15 @@ from headroom.report.words import count_noun, label_point
 T = TypeVar("T")
 Rows: TypeAlias = list[tuple[str, str]]
 """Names and texts of a table with two columns."""
-_LIBRARIES = ("vega", "vega-lite", "vega-embed")
-_HERE = files("headroom.report")
 _METRICS_COMPARED = 6
 """Rows for each point of tables that have one for each point and metric."""
+_SPACES = re.compile(r"\s+")
 _MOST_FOLDS = 6
 """Experiments that have a folded line each; more of them are folded together."""
-_PACKED_FROM = 100_000
+_PACKED_FROM = 2_000
 """Letters of JSON from which on a page carries it packed."""
+_WITH_RESULTS_UP_TO = 250_000
+"""Size (B) up to which a page carries the raw results too, which lie beside it in any case."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -107,9 +103,10 @@ class ExperimentView:
     subtitle: str
     findings: list[Finding]
     model: ModelFigure | None
-    figures: list[Figure]
-    details: list[Figure]
-    closer: list[PointResult]
+    figures: list[PanelView]
+    details: list[PanelView]
+    remarks: list[str]
+    point_remarks: dict[str, list[str]]
     choices: list[tuple[str, str]]
     choice_note: str
     first_choice: str
@@ -158,63 +155,60 @@ def render_page(result: StudyResult) -> str:
     >>> "<title>An empty study" in render_page(result)
     True
     """
-    shares = SHARES if not is_whole(result) else (None, *SHARES)
-    pages = (
-        _page(result, extents_of(result, share=share), is_whole=share is None) for share in shares
-    )
+    budgets = (*WHOLE_BUDGETS, *BUDGETS) if is_whole(result) else BUDGETS
     page = ""
-    for page in pages:
+    known: Pictures = {}
+    last: list[Extent] | None = None
+    for budget in budgets:
+        extents = extents_of(result, budget)
+        if extents == last:
+            continue
+        last = extents
+        page = _page(result, extents, known, is_whole=budget in WHOLE_BUDGETS)
         if len(page.encode()) <= PAGE_BYTES_AT_MOST:
             break
     return page
 
 
-def _page(result: StudyResult, extents: Sequence[Extent], *, is_whole: bool) -> str:
-    """Return a page of which each experiment has an extent."""
+def _page(
+    result: StudyResult, extents: Sequence[Extent], known: Pictures, *, is_whole: bool
+) -> str:
+    """Return a page of which each experiment has an extent, with the raw results if they fit."""
     views = [
-        view_of(experiment, extent, result.claims, before=_before(result, experiment))
+        view_of(experiment, extent, known, result.claims, before=_before(result, experiment))
         for experiment, extent in zip(result.experiments, extents, strict=True)
     ]
-    predictions = prediction_figures(result.claims)
-    has_figures = bool(predictions) or any(view.figures or view.details for view in views)
-    library = _libraries() if has_figures else ""
+    predictions = panel_views(prediction_panels(result.claims), known)
     script = template_text("page.js")
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            result=result,
-            generated=moment(result.generated),
-            views=views,
-            verdicts=count_verdicts(result.claims),
-            bases=basis_sentences(result.claims),
-            basis_words=BASIS_WORDS,
-            claim_figure=claim_figure,
-            claim_reason=claim_reason,
-            progress=describe_progress(result),
-            environments=_distinct([_environment_view(facts) for facts in result.environments]),
-            policy=_policy([library, script] if library else [script]),
-            style=_style(views),
-            opening=opening_of(result),
-            script=Markup(script),  # noqa: S704
-            licences=[_licence(name) for name in _LIBRARIES],
-            predictions=predictions_table(result.claims),
-            prediction_figures=predictions,
-            is_whole=is_whole,
-            is_long=len(views) > _MOST_FOLDS,
-            points=sum(len(experiment.points) for experiment in result.experiments),
-            data={
-                "figures": embedded(
-                    embed_json(_figure_data(result, views, predictions), is_drawn=True)
-                ),
-                "results": embedded(
-                    embed_json(stored_form(result if is_whole else _drawn_of(result, views)))
-                ),
-                **({"library": _packed(library)} if library else {}),
-            },
-            has_figures=has_figures,
-        )
-    )
+    facts: dict[str, Any] = {
+        "result": result,
+        "generated": moment(result.generated),
+        "views": views,
+        "verdicts": count_verdicts(result.claims),
+        "bases": basis_sentences(result.claims),
+        "basis_words": BASIS_WORDS,
+        "claim_figure": claim_figure,
+        "claim_reason": claim_reason,
+        "progress": describe_progress(result),
+        "environments": _distinct([_environment_view(one) for one in result.environments]),
+        "policy": _policy(script),
+        "style": _style(views),
+        "opening": opening_of(result),
+        "script": Markup(script),  # noqa: S704
+        "predictions": predictions_table(result.claims),
+        "prediction_figures": predictions,
+        "is_whole": is_whole,
+        "is_long": len(views) > _MOST_FOLDS,
+        "points": sum(len(experiment.points) for experiment in result.experiments),
+    }
+    template = environment().get_template("page.html")
+    data = {"pictures": embedded(embed_json(_picture_data(views, predictions)))}
+    if is_whole:
+        results = {"results": embedded(embed_json(stored_form(result)))}
+        page = template.render(**facts, data=data | results, has_results=True)
+        if len(page.encode()) <= _WITH_RESULTS_UP_TO:
+            return page
+    return template.render(**facts, data=data, has_results=False)
 
 
 def _before(result: StudyResult, experiment: ExperimentResult) -> ExperimentResult | None:
@@ -225,12 +219,14 @@ def _before(result: StudyResult, experiment: ExperimentResult) -> ExperimentResu
 
 def _style(views: Iterable[ExperimentView]) -> Markup:
     rules = page_rules() if any(view.model for view in views) else ""
-    return Markup(template_text("page.css") + figure_rules() + rules)  # noqa: S704 - files of this package
+    style = template_text("page.css") + figure_rules() + rules
+    return Markup(_SPACES.sub(" ", style))  # noqa: S704 - files of this package
 
 
 def view_of(
     experiment: ExperimentResult,
     extent: Extent,
+    known: Pictures,
     claims: Sequence[ClaimResult] = (),
     *,
     before: ExperimentResult | None = None,
@@ -243,7 +239,7 @@ def view_of(
     )
     failures = _failures(experiment)
     artefacts, artefacts_left_out = shown_artefacts(experiment)
-    drawn = Drawn()
+    drawn = Drawn(known)
     has_model = experiment.model is not None and extent.has_picture
     model = (
         drawn.part("the picture of the model", lambda: model_figure(experiment))
@@ -251,16 +247,21 @@ def view_of(
         else None
     )
     figures = [
-        *drawn.figures("forest", lambda: forest_figures(experiment, marks=extent.marks)),
-        *drawn.figures("trade-off", lambda: tradeoff_figures(experiment, marks=extent.marks)),
-        *drawn.figures(
-            "sweep", lambda: sweep_figures(experiment, marks=extent.marks, claims=claims)
-        ),
-        *drawn.figures("derived", lambda: derived_figures(experiment, marks=extent.marks)),
-        *drawn.figures("map", lambda: heat_maps(experiment, marks=extent.marks)),
-        *drawn.figures("section", lambda: section_figures(experiment)),
+        *drawn.panels("forest", lambda: forest_panels(experiment, marks=extent.marks)),
+        *drawn.panels("trade-off", lambda: tradeoff_panels(experiment, marks=extent.marks)),
+        *drawn.panels("sweep", lambda: sweep_panels(experiment, marks=extent.marks, claims=claims)),
+        *drawn.panels("derived", lambda: derived_panels(experiment, marks=extent.marks)),
+        *drawn.panels("map", lambda: heat_maps(experiment, marks=extent.marks)),
+        *drawn.panels("section", lambda: section_panels(experiment)),
     ]
-    details = drawn.figures("detail", lambda: detail_figures(experiment))
+    first = first_choice(experiment)
+    details = drawn.panels(
+        "detail",
+        lambda: detail_panels(experiment, closer),
+        experiment=experiment.name,
+        point=first,
+    )
+    remarks = {point.key: page_remarks(point) for point in closer}
     return ExperimentView(
         name=experiment.name,
         anchor=f"experiment-{experiment.name}",
@@ -272,10 +273,11 @@ def view_of(
         model=model,
         figures=figures,
         details=details,
-        closer=closer,
+        remarks=remarks.get(first, []),
+        point_remarks=remarks,
         choices=[(point.key, label_point(point, experiment.factors)) for point in closer],
         choice_note=_choice_note(len(closer), experiment),
-        first_choice=first_choice(experiment),
+        first_choice=first,
         points=points_table(experiment, at_most=extent.rows),
         resources=resources_table(experiment, at_most=extent.resource_rows),
         class_tables=class_tables(experiment, at_most=extent.class_rows),
@@ -308,7 +310,8 @@ def view_of(
 class Drawn:
     """What is drawn of an experiment; a figure that fails leaves a caution in its place."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Pictures) -> None:
+        self._known = known
         self.cautions: list[Finding] = []
 
     def part(self, what: str, draw: Callable[[], T | None]) -> T | None:
@@ -319,9 +322,20 @@ class Drawn:
 
         return fallback(draw, note)
 
-    def figures(self, kind: str, draw: Callable[[], Sequence[Figure]]) -> list[Figure]:
-        """Return the figures of one kind, none if they fail."""
-        return list(self.part(f"the {kind} figures", draw) or [])
+    def panels(
+        self,
+        kind: str,
+        make: Callable[[], Sequence[Panel]],
+        *,
+        experiment: str = "",
+        point: str = "",
+    ) -> list[PanelView]:
+        """Return the panels of one kind with their pictures, none if they fail."""
+
+        def drawn() -> list[PanelView]:
+            return panel_views(make(), self._known, experiment=experiment, point=point)
+
+        return self.part(f"the {kind} figures", drawn) or []
 
 
 def _subtitle(experiment: ExperimentResult) -> str:
@@ -336,23 +350,6 @@ def _choice_note(shown: int, experiment: ExperimentResult) -> str:
     if shown == done:
         return ""
     return f"{shown} of {done:,} points; headroom show --point KEY prints any other."
-
-
-def _drawn_of(result: StudyResult, views: Iterable[ExperimentView]) -> StudyResult:
-    """Return the part of the results that the script draws: the pictures of a few points."""
-    experiments = [
-        msgspec.structs.replace(
-            experiment,
-            points=[msgspec.structs.replace(p, estimates={}, seeds=[]) for p in view.closer],
-            factors=[],
-            knees=[],
-            compared=None,
-            derived=[],
-            model=None,
-        )
-        for experiment, view in zip(result.experiments, views, strict=True)
-    ]
-    return msgspec.structs.replace(result, experiments=experiments, environments=[])
 
 
 def _environment_view(facts: Mapping[str, Any]) -> tuple[Rows, Rows]:
@@ -391,47 +388,27 @@ def _seeds(points: Iterable[PointResult], experiment: ExperimentResult) -> list[
     ]
 
 
-def _figure_data(
-    result: StudyResult, views: Iterable[ExperimentView], predictions: Sequence[Figure]
+def _picture_data(
+    views: Iterable[ExperimentView], predictions: Sequence[PanelView]
 ) -> dict[str, Any]:
+    """Return the pictures that a reader can choose, and what is said about each point."""
     shown = list(views)
-    of_views = [figure for view in shown for figure in (*view.figures, *view.details)]
+    panels = [*predictions, *(one for view in shown for one in (*view.figures, *view.details))]
     return {
-        "themes": themes(),
-        "figures": [figure.to_data() for figure in (*predictions, *of_views)],
-        "experiments": {
-            experiment.name: {
-                "points": detail_points(experiment, view.closer),
-                "first": view.first_choice,
-            }
-            for experiment, view in zip(result.experiments, shown, strict=True)
-        },
-        "name": result.name,
+        "pictures": {panel.key: panel.more for panel in panels if panel.more},
+        "remarks": {view.name: view.point_remarks for view in shown},
     }
 
 
-def embed_json(value: object, *, is_drawn: bool = False) -> Markup:
+def embed_json(value: object) -> Markup:
     r"""Return `value` as JSON that is safe inside a `script` element.
-
-    Parameters
-    ----------
-    value
-        Anything that JSON can hold.
-    is_drawn
-        Write line separators as visible escapes: Vega puts texts into expressions, whose
-        grammar ends a string there.
 
     Examples
     --------
     >>> print(embed_json({"text": "</script><!--"}))
     {"text":"\u003c/script\u003e\u003c!--"}
-    >>> print(embed_json("a\u2028b"), embed_json("a\u2028b", is_drawn=True))
-    "a\u2028b" "a\\u2028b"
     """
     text = msgspec.json.encode(value).decode()
-    if is_drawn:
-        for sign in "\u2028\u2029":
-            text = text.replace(sign, f"\\\\u{ord(sign):04x}")
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)  # noqa: S704 - no sign that HTML knows is left
@@ -458,45 +435,16 @@ def embedded(json: Markup) -> Embedded:
     return _packed(str(json))
 
 
-@cache
 def _packed(text: str) -> Embedded:
     """Return a text as base64 of gzip, in which no sign means anything to HTML."""
     packed = gzip.compress(text.encode(), mtime=0)
     return Embedded(Markup(base64.b64encode(packed).decode()), is_packed=True)  # noqa: S704
 
 
-@cache
-def _library(name: str) -> str:
-    text = (_HERE / "vendor" / f"{name}.min.js").read_text(encoding="utf-8").strip()
-    text = re.sub(r"\n?//# sourceMappingURL=\S+$", "", text)
-    if "</script" in text.lower() or "<!--" in text:
-        raise AssertionError(f"{name}.min.js cannot stand inside a script element")
-    return text
-
-
-@cache
-def _libraries() -> str:
-    """Return the chart library as the one script that the page adds when a figure is unfolded."""
-    return "\n;\n".join(map(_library, _LIBRARIES))
-
-
-def _licence(name: str) -> str:
-    text = (_HERE / "vendor" / f"{name}.LICENSE").read_text(encoding="utf-8")
-    return f"{name}\n\n{text}"
-
-
-def _policy(scripts: Iterable[str]) -> str:
-    """Return the content security policy: these scripts, inline styles, no connection.
-
-    Vega compiles its expressions with `Function`, hence ``unsafe-eval``; it evaluates
-    specifications made here and data only as values.
-    """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+def _policy(script: str) -> str:
+    """Return the content security policy: this script, inline styles, no connection."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
-        f"default-src 'none'; script-src 'unsafe-eval' {hashes}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; connect-src 'none'; form-action 'none'; base-uri 'none'"
     )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from headroom.report.charts.figure import describe_interval
 from headroom.report.numbers import format_estimate, format_short
+from headroom.report.sentences.intervals import describe_interval
 from tests.support.example_results import estimate
 
 

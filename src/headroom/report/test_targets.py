@@ -33,6 +33,7 @@ from headroom.analysis.results import (
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.headroom_left import crossing_of
 from headroom.experiment.study import study as studies
+from headroom.report.figures import inputs
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
@@ -287,7 +288,9 @@ def test_the_ground_covers_saturated_levels_alone(
 ) -> None:
     dots = tuple(Dot(x=x, y=1.0) for x in (1.2, 1.5, 2.0))
     line, axis = Line(label="", role="data", dots=dots), linear_axis([0.0, 3.0], "")
-    curve = Curve(x=axis, y=axis, lines=(line,), saturated=tuple((one, "") for one in full))
+    curve = Curve(
+        x=axis, y=axis, lines=(line,), saturated=tuple(inputs.Saturated(x=one) for one in full)
+    )
     assert _ground_of(curve) == ground
 
 

@@ -1,5 +1,4 @@
-"""Vega-Lite specifications of the report's figures, as plain data.
+"""The folded figures of a page, as inputs of `headroom.report.figures`.
 
-Invariant: a specification carries no colour that depends on the scheme; those are in `theme`,
-so that the page can draw every figure again when the scheme changes.
+Invariant: restates results; what a figure leaves out, its caption says.
 """

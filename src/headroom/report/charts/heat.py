@@ -1,4 +1,4 @@
-"""A response over two numeric factors: a heat map with one cell for each pair of levels.
+"""A response over two numeric factors: a map with one cell for each pair of levels.
 
 Lines show one factor well and the other only as a legend. If two factors must be in balance, the
 map shows the border. Each cell states its value and its bottleneck, so colour never carries
@@ -8,29 +8,27 @@ Invariant: a cell is a point; nothing is interpolated.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
-from headroom.quantities import Scale, format_level, format_levels
-from headroom.report.charts.channels import VALUE_TOOLTIP, layered
-from headroom.report.charts.figure import Figure, Row, Spec, describe_interval, estimate_row
-from headroom.report.charts.saturated import TOOLTIP, saturated_caption, saturated_words
-from headroom.report.charts.sweep import scale_of
+from headroom.quantities import Scale
+from headroom.report.charts.limits import saturated_caption, saturated_hint
+from headroom.report.charts.panel import Panel, hint_of, panel_key
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
+from headroom.report.figures.inputs import Cell, Cells
 from headroom.report.notes.saturation import is_unbounded
+from headroom.report.opening.scales import digits, scale_of
+from headroom.report.sentences.intervals import describe_interval
 from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
 
 _FEWEST_CELLS = 6
 """Below, the lines say all."""
-_CELLS_WITH_TEXT = 64
 _COLUMNS_WITH_LIMITS = 10
-_CELL_PX, _AXIS_PX = 44, 115
-"""What a row of cells takes, and what legend, numbers and title of the axis take."""
-_WITHOUT_BOUND = "∞"
-_TEXT_PX = 7
-"""Half of the distance of the two texts of a cell."""
+_COLUMNS_IN_A_PANEL = 5
+_WITHOUT_BOUND = "\N{INFINITY}"
 
 
-def heat_maps(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
+def heat_maps(experiment: ExperimentResult, *, marks: int) -> list[Panel]:
     """Return the map of the first response, where two numeric factors span one.
 
     Parameters
@@ -43,167 +41,101 @@ def heat_maps(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
         return []
     up, across = sorted(numeric[:2], key=lambda one: len(one.labels))
     metric = experiment.responses[0]
-    found = [
-        (point, point.estimates[metric]) for point in experiment.points if metric in point.estimates
-    ]
+    estimates = [p.estimates[metric] for p in experiment.points if metric in p.estimates]
     saturated = [point for point in experiment.points if is_unbounded(point, metric)]
     is_few = len(up.labels) * len(across.labels) < _FEWEST_CELLS
-    if is_few or not found or len(found) + len(saturated) > marks:
+    if is_few or not estimates or len(estimates) + len(saturated) > marks:
         return []
-    return [_figure(experiment, found, saturated, across=across, up=up)]
+    return [_panel(experiment, estimates, len(saturated), across=across, up=up)]
 
 
-def _figure(
+def _panel(
     experiment: ExperimentResult,
-    found: Sequence[tuple[PointResult, Estimate]],
-    saturated: Sequence[PointResult],
+    estimates: Sequence[Estimate],
+    saturated: int,
     *,
     across: Dimension,
     up: Dimension,
-) -> Figure:
+) -> Panel:
     metric = experiment.responses[0]
-    estimates = [estimate for _, estimate in found]
-    scale = scale_of(estimates)
     held = [dimension for dimension in dimensions_of(experiment) if dimension not in (across, up)]
-    rows = [_row(point, one, scale, across=across, up=up, held=held) for point, one in found]
-    unbounded = [_unbounded_row(one, across=across, up=up, held=held) for one in saturated]
-    title = axis_title(metric, scale)
-    without_bound = saturated_caption(len(unbounded), f"Dashed cells ({_WITHOUT_BOUND})")
-    limits = "Each cell: the value and what limits there." if _has_texts(across, up) else ""
-    return Figure(
-        key=f"{experiment.name}-{metric}-map".replace(".", "-"),
+    holds: dict[str, list[PointResult]] = {}
+    for point in experiment.points:
+        if metric in point.estimates or is_unbounded(point, metric):
+            holds.setdefault(hold_label(point, held), []).append(point)
+    values = [one.value for one in estimates]
+    map_ = _Map(
+        experiment=experiment,
+        metric=metric,
+        scale=scale_of(estimates),
+        ends=(min(values), max(values)),
+        across=across,
+        up=up,
+    )
+    return Panel(
+        key=panel_key(experiment.name, metric, "map"),
         title=f"{title_metric(metric)} by {across.name} and {up.name}",
-        caption=" ".join(filter(None, [describe_interval(estimates), limits, without_bound])),
+        caption=" ".join(
+            filter(
+                None,
+                [
+                    describe_interval(estimates),
+                    "Each cell: the value and what limits there; the stronger its colour, the "
+                    "higher the value.",
+                    saturated_caption(saturated, f"Dashed cells ({_WITHOUT_BOUND})"),
+                ],
+            )
+        ),
         direction=direction_phrase(estimates[0].better),
-        spec=_spec(rows, unbounded, title, across=across, up=up),
-        rows=rows,
-        experiment=experiment.name,
-        holds=list(dict.fromkeys(row["hold"] for row in rows)) if held else [],
-        hold_title=join_words([one.name for one in held]),
+        pictures={("", hold): map_.cells(points) for hold, points in holds.items()},
+        choice=join_words([one.name for one in held]),
+        is_wide=len(across.labels) > _COLUMNS_IN_A_PANEL,
     )
 
 
-def _row(
-    point: PointResult,
-    estimate: Estimate,
-    scale: Scale,
-    *,
-    across: Dimension,
-    up: Dimension,
-    held: Sequence[Dimension],
-) -> Row:
-    return {
-        **_place_row(point, across=across, up=up, held=held),
-        "point": format_levels(point.levels),
-        "label": format_level(float(f"{estimate.value * scale.factor:.3g}")),
-        **estimate_row(estimate, scale),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Map:
+    """The cells of a metric over two factors; `ends` are its lowest and highest value."""
 
+    experiment: ExperimentResult
+    metric: str
+    scale: Scale
+    ends: tuple[float, float]
+    across: Dimension
+    up: Dimension
 
-def _unbounded_row(
-    point: PointResult, *, across: Dimension, up: Dimension, held: Sequence[Dimension]
-) -> Row:
-    place = _place_row(point, across=across, up=up, held=held)
-    return {**place, **saturated_words(point), "label": _WITHOUT_BOUND}
+    def cells(self, points: Sequence[PointResult]) -> Cells:
+        """Return a cell for each point, None where there is none."""
+        found = {(self.up.label_of(p), self.across.label_of(p)): self._cell(p) for p in points}
+        return Cells(
+            columns=tuple(self.across.labels),
+            rows=tuple(self.up.labels[::-1]),
+            column_title=self.across.title,
+            row_title=f"{axis_title(self.metric, self.scale)}, by {self.up.title}",
+            cells=tuple(
+                tuple(found.get((row, column)) for column in self.across.labels)
+                for row in self.up.labels[::-1]
+            ),
+        )
 
-
-def _place_row(
-    point: PointResult, *, across: Dimension, up: Dimension, held: Sequence[Dimension]
-) -> Row:
-    verdict = point.bottleneck
-    return {
-        "across": across.label_of(point),
-        "up": up.label_of(point),
-        "hold": hold_label(point, held),
-        "limit": verdict.name if verdict is not None and verdict.limits else "",
-    }
-
-
-def _has_texts(across: Dimension, up: Dimension) -> bool:
-    return len(across.labels) * len(up.labels) <= _CELLS_WITH_TEXT
-
-
-def _spec(
-    rows: Sequence[Row], unbounded: Sequence[Row], title: str, *, across: Dimension, up: Dimension
-) -> Spec:
-    axis = {"labelAngle": 0, "grid": False, "ticks": False, "domain": False}
-    place = {
-        "x": {
-            "field": "across", "type": "ordinal", "title": across.title,
-            "sort": across.labels, "scale": {"domain": across.labels}, "axis": axis,
-        },
-        "y": {
-            "field": "up", "type": "ordinal", "title": up.title,
-            "sort": up.labels[::-1], "scale": {"domain": up.labels[::-1]}, "axis": axis,
-        },
-    }  # fmt: skip
-    cells = {
-        "mark": {"type": "rect", "style": "cell"},
-        "encoding": {
-            **place,
-            "color": {
-                "field": "value",
-                "type": "quantitative",
-                "title": title,
-                "scale": {"zero": False, "nice": False},
-                "legend": {"gradientLength": 160, "tickCount": 3},
-            },
-            "tooltip": [*VALUE_TOOLTIP, {"field": "limit", "type": "nominal", "title": "limit"}],
-        },
-    }
-    has_texts = _has_texts(across, up)
-    texts = _texts(rows, place, across) if has_texts else []
-    edges = _unbounded_layers(unbounded, place, across, has_texts=has_texts)
-    height = _CELL_PX * len(up.labels) + _AXIS_PX
-    return layered([cells, *texts, *edges], title, height=height)
-
-
-def _texts(rows: Sequence[Row], place: Spec, across: Dimension) -> list[Spec]:
-    """Return the texts of the cells, in the colour of the paper on those that are full."""
-    values = [row["value"] for row in rows]
-    middle = (min(values) + max(values)) / 2.0
-    sides: tuple[tuple[str, Spec], ...] = ((f"datum.value > {middle!r}", {"style": "inside-text"}),
-             (f"datum.value <= {middle!r}", {}))  # fmt: skip
-    return [
-        {
-            "transform": [{"filter": test}],
-            "mark": {"type": "text", "dy": offset, **style, **side},
-            "encoding": {**place, "text": {"field": name}},
-        }
-        for test, side in sides
-        for name, offset, style in _text_lines(rows, across)
-    ]
-
-
-def _text_lines(rows: Sequence[Row], across: Dimension) -> list[tuple[str, int, Spec]]:
-    """Return the columns that a cell of `rows` says, their places (px) and their styles."""
-    if len(across.labels) > _COLUMNS_WITH_LIMITS or not any(row["limit"] for row in rows):
-        return [("label", 0, {"fontWeight": 600})]
-    return [
-        ("label", -_TEXT_PX, {"fontWeight": 600}),
-        ("limit", _TEXT_PX, {"fontSize": 10, "limit": 90}),
-    ]
-
-
-def _unbounded_layers(
-    rows: Sequence[Row], place: Spec, across: Dimension, *, has_texts: bool
-) -> list[Spec]:
-    """Return dashed cells without a colour of the scale, with what limits there."""
-    if not rows:
-        return []
-    data = {"values": list(rows)}
-    cells = {
-        "data": data,
-        "mark": {"type": "rect", "style": "unbounded-cell"},
-        "encoding": {**place, "tooltip": TOOLTIP},
-    }
-    texts = [
-        {
-            "data": data,
-            "mark": {"type": "text", "dy": offset, **style},
-            "encoding": {**place, "text": {"field": name}},
-        }
-        for name, offset, style in _text_lines(rows, across)
-        if has_texts
-    ]
-    return [cells, *texts]
+    def _cell(self, point: PointResult) -> Cell:
+        verdict = point.bottleneck
+        limit = verdict.name if verdict is not None and verdict.limits else ""
+        has_word = len(self.across.labels) <= _COLUMNS_WITH_LIMITS
+        estimate = point.estimates.get(self.metric)
+        if estimate is None:
+            return Cell(
+                text=_WITHOUT_BOUND,
+                word=limit if has_word else "",
+                role="limit",
+                hint=saturated_hint(point, self.experiment),
+                is_unbounded=True,
+            )
+        low, high = self.ends
+        hint = hint_of(point, estimate)
+        return Cell(
+            text=digits(estimate.value, self.scale),
+            word=limit if has_word else "",
+            strength=0.1 + 0.9 * (estimate.value - low) / ((high - low) or 1.0),
+            hint=f"{hint}\nlimit: {limit}" if limit else hint,
+        )

@@ -10,6 +10,8 @@ from headroom.analysis.results import (
     Saturation,
 )
 from headroom.report.charts.heat import heat_maps
+from headroom.report.charts.panel import Panel
+from headroom.report.figures.inputs import Cell, Cells
 from tests.support.example_results import estimate, measured_experiment
 from tests.support.example_verdicts import limit_evidence
 
@@ -46,13 +48,25 @@ def grid(columns: int, rows: int) -> ExperimentResult:
     )  # fmt: skip
 
 
+def cells_of(panel: Panel) -> dict[tuple[str, str], Cell]:
+    """Return the cells of a map by column and row."""
+    (figure,) = panel.pictures.values()
+    assert isinstance(figure, Cells)
+    return {
+        (column, row): cell
+        for row, cells in zip(figure.rows, figure.cells, strict=True)
+        for column, cell in zip(figure.columns, cells, strict=True)
+        if cell is not None
+    }
+
+
 def test_each_point_is_a_cell_with_its_value_and_what_limits_there() -> None:
-    (figure,) = heat_maps(grid(4, 3), marks=100)
-    assert figure.rows is not None
-    cells = {(row["across"], row["up"]): (row["label"], row["limit"]) for row in figure.rows}
-    assert len(cells) == len(figure.rows) == 12
-    assert cells["2", "3"] == ("20", "node")
-    assert cells["4", "1"] == ("10", "disk")
+    (panel,) = heat_maps(grid(4, 3), marks=100)
+    cells = cells_of(panel)
+    assert len(cells) == 12
+    assert (cells["2", "3"].text, cells["2", "3"].word) == ("20", "node")
+    assert (cells["4", "1"].text, cells["4", "1"].word) == ("10", "disk")
+    assert "limit: disk" in cells["4", "1"].hint
 
 
 def test_the_factor_with_more_levels_runs_to_the_right() -> None:
@@ -73,26 +87,10 @@ def test_one_numeric_factor_words_or_a_handful_of_cells_make_no_map() -> None:
     assert not heat_maps(measured_experiment(), marks=100)
 
 
-def test_texts_of_full_cells_take_the_colour_of_the_paper() -> None:
-    (figure,) = heat_maps(grid(4, 3), marks=100)
-    texts = [layer for layer in figure.spec["layer"] if layer["mark"]["type"] == "text"]
-    styles = {(layer["transform"][0]["filter"], layer["mark"].get("style")) for layer in texts}
-    assert styles == {("datum.value > 20.0", "inside-text"), ("datum.value <= 20.0", None)}
-
-
-def test_a_large_map_leaves_its_values_to_the_tooltips() -> None:
-    (figure,) = heat_maps(grid(13, 5), marks=100)
-    assert [layer["mark"]["type"] for layer in figure.spec["layer"]] == ["rect"]
-    assert "Each cell" not in figure.caption
-
-
-def test_two_rows_leave_room_for_two_lines_of_text_in_each_cell() -> None:
-    """What legend and axis take comes on top of what each row needs."""
-    (low,) = heat_maps(grid(4, 2), marks=100)
-    (high,) = heat_maps(grid(4, 4), marks=100)
-    row_px = (high.spec["height"] - low.spec["height"]) / 2
-    assert row_px >= 30
-    assert low.spec["height"] - 2 * row_px >= 110
+def test_a_large_map_leaves_what_limits_to_the_hints() -> None:
+    (panel,) = heat_maps(grid(13, 5), marks=100)
+    assert {cell.word for cell in cells_of(panel).values()} == {""}
+    assert "limit: disk" in cells_of(panel)["13", "1"].hint
 
 
 def saturated_grid(columns: int, rows: int) -> ExperimentResult:
@@ -109,21 +107,14 @@ def saturated_grid(columns: int, rows: int) -> ExperimentResult:
 
 
 def test_saturated_points_are_dashed_cells_outside_of_the_scale_with_what_limits() -> None:
-    (figure,) = heat_maps(saturated_grid(4, 3), marks=100)
-    assert figure.rows is not None
-    assert len(figure.rows) == 9
-    cells = next(
-        one for one in figure.spec["layer"] if one["mark"].get("style") == "unbounded-cell"
-    )
-    assert "color" not in cells["encoding"]
-    rows = cells["data"]["values"]
-    assert [(row["across"], row["up"], row["label"]) for row in rows] == [
-        ("1", "1", "∞"), ("1", "2", "∞"), ("1", "3", "∞"),
-    ]  # fmt: skip
-    assert {row["limit"] for row in rows} == {"disk", "node"}
-    assert "offered 1.20 times its capacity" in rows[0]["shown"]
-    assert "Dashed cells (∞): 3 saturated points, without bound." in figure.caption
-    assert cells["encoding"]["x"]["scale"]["domain"] == ["1", "2", "3", "4"]
+    (panel,) = heat_maps(saturated_grid(4, 3), marks=100)
+    dashed = {place: cell for place, cell in cells_of(panel).items() if cell.is_unbounded}
+    assert set(dashed) == {("1", "1"), ("1", "2"), ("1", "3")}
+    assert {cell.text for cell in dashed.values()} == {"\N{INFINITY}"}
+    assert {cell.strength for cell in dashed.values()} == {None}
+    assert {cell.word for cell in dashed.values()} == {"disk", "node"}
+    assert "offered 1.20 times its capacity" in dashed["1", "1"].hint
+    assert "Dashed cells (\N{INFINITY}): 3 saturated points, without bound." in panel.caption
 
 
 def test_saturated_cells_count_among_the_marks_of_a_map() -> None:

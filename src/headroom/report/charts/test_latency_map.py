@@ -1,12 +1,11 @@
 """The figure of response times over time: its texts, and no figure without data."""
 
-import json
-
 import msgspec
+import pytest
 
 from headroom.analysis.results import ExperimentResult, LatencyMap
-from headroom.report.charts.latency_map import latency_map_figure, latency_words
-from headroom.report.charts.over_time import with_series
+from headroom.report.charts.over_time import latency_panel, with_series
+from headroom.report.figures.inputs import Curve
 from headroom.report.page import render_page
 from tests.support.example_results import measured_experiment, study
 
@@ -24,27 +23,27 @@ def latency_experiment() -> ExperimentResult:
     return msgspec.structs.replace(experiment, points=points)
 
 
-def test_scales_suit_the_times() -> None:
-    latency = latency_experiment().points[-1].latency
-    words = latency_words(latency)
-    assert words is not None
-    assert words["titles"]["@length"] == "response time (ms), log scale"
-    assert words["factor"] == 1000.0
-    assert words["titles"]["@time"].endswith("(s)")
-    assert words["edges"] == [{"at": 4.0}]
+def test_scales_suit_the_times_and_each_share_has_a_cell() -> None:
+    experiment = latency_experiment()
+    panel = latency_panel(experiment, experiment.points)
+    assert panel is not None
+    map_ = panel.pictures[experiment.points[-1].key, ""]
+    assert isinstance(map_, Curve)
+    assert map_.y.title == "response time (ms), log scale"
+    assert map_.x.title.endswith("(s)")
+    assert [one.at for one in map_.breaks] == [4.0]
+    latency = experiment.points[-1].latency
+    assert latency is not None
+    assert len(map_.tiles) == sum(len(stretch) // 2 for stretch in latency.stretches)
+    rare = min(map_.tiles, key=lambda tile: tile.strength)
+    assert rare.y[0] == pytest.approx(0.1 * 1.25**30)
+    assert map_.tiles_words(rare.strength) == "about 0.001% of the responses"
 
 
 def test_an_experiment_without_maps_has_no_figure() -> None:
     experiment = measured_experiment()
-    assert latency_map_figure(experiment) is None
-    assert latency_words(None) is None
+    assert latency_panel(experiment, experiment.points) is None
     assert "-latency-map" not in render_page(study(experiment))
-
-
-def test_the_page_holds_the_map_once() -> None:
-    page = render_page(study(latency_experiment()))
-    assert page.count('"stretches":[[') == len(latency_experiment().points) - 1
-    assert json.dumps("Response times over time")[1:-1] in page
 
 
 def test_a_page_of_many_points_keeps_few_maps() -> None:

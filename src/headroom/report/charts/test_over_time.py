@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
-from headroom.report.charts.over_time import over_time_figure, series_words, with_series
+from headroom.report.charts.over_time import series_panel, with_series
+from headroom.report.figures.inputs import Curve
 from headroom.report.page import render_page
 from headroom.report.tables.series_table import ROWS_AT_MOST, series_table
 from tests.support.example_results import model_experiment, study
@@ -41,22 +42,27 @@ def over_time_experiment(count: int = 200) -> ExperimentResult:
     return msgspec.structs.replace(experiment, points=[first, *told], knees=[])
 
 
-def test_words_and_scales_suit_each_quantity() -> None:
-    words = series_words(series(200))
-    assert words is not None
-    assert [part["name"] for part in words["parts"]] == ["station database", "class web users"]
-    (busy,), (took,) = (part["metrics"] for part in words["parts"])
-    assert (busy["title"], busy["factor"]) == ("utilization (%)", 100.0)
-    assert (took["title"], took["factor"]) == ("mean response time (ms)", 1000.0)
-    assert words["time_title"] == "time since the start (s), by 1.00 s"
+def test_each_part_and_quantity_has_its_line_in_its_unit() -> None:
+    experiment = over_time_experiment(200)
+    panel = series_panel(experiment, experiment.points[1:2])
+    assert panel is not None
+    assert [own for _, own in panel.pictures] == [
+        "station database: Utilization", "class web users: Mean response time",
+    ]  # fmt: skip
+    busy, took = panel.pictures.values()
+    assert isinstance(busy, Curve)
+    assert isinstance(took, Curve)
+    assert busy.y.title == "utilization (%)"
+    assert took.y.title == "mean response time (ms)"
+    assert busy.x.title == "time since the start (s), by 1.00 s"
+    assert took.lines[0].dots[0].y == pytest.approx(20.0 + 1.0)
 
 
 def test_experiments_without_series_have_neither_figure_nor_table() -> None:
     experiment = model_experiment()
-    assert over_time_figure(experiment) is None
+    assert series_panel(experiment, experiment.points) is None
     assert series_table(experiment) is None
-    assert series_words(None) is None
-    assert 'data-series-part="load"' not in render_page(study(experiment))
+    assert "load-over-time" not in render_page(study(experiment))
 
 
 def test_the_table_tells_what_the_figure_draws() -> None:
@@ -99,13 +105,14 @@ def test_a_large_page_keeps_the_series_of_few_points_and_of_the_first_choice(at_
 
 def test_the_page_holds_figure_choices_and_table() -> None:
     page = render_page(study(over_time_experiment()))
-    assert page.count('data-series-part="load"') == 1
+    assert page.count('id="load-over-time"') == 1
+    assert "<option>station database: Utilization</option>" in page
     assert "The first replication over time" in page
 
 
 @pytest.mark.parametrize(("column", "is_simulated"), [("model", True), ("measure", False)])
 def test_only_a_simulation_has_simulated_time(column: str, *, is_simulated: bool) -> None:
     experiment = msgspec.structs.replace(over_time_experiment(), column=column)
-    figure = over_time_figure(experiment)
-    assert figure is not None
-    assert ("simulated time" in figure.caption) is is_simulated
+    panel = series_panel(experiment, experiment.points)
+    assert panel is not None
+    assert ("simulated time" in panel.caption) is is_simulated

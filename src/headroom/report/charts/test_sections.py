@@ -13,8 +13,8 @@ from headroom.experiment.protocol.section import (
     Timeline,
     problem_of,
 )
-from headroom.report.charts.sections import section_figures, section_tables
-from headroom.report.figures.inputs import Lanes
+from headroom.report.charts.sections import section_panels, section_tables
+from headroom.report.figures.inputs import Cells, Lanes, Stacks
 from headroom.report.opening.grids import section_of
 from tests.support.example_results import measured_experiment
 
@@ -46,15 +46,23 @@ def sections_experiment() -> ExperimentResult:
 
 
 def test_a_figure_has_the_numbers_of_its_table() -> None:
-    matrix, timeline, bars = section_figures(sections_experiment())
-    assert matrix.rows is not None
-    assert [row["shown"] for row in matrix.rows] == ["50.0 ns", "200 ns", "90.0 ns"]
-    assert timeline.rows is not None
-    assert [(row["lane"], row["state"]) for row in timeline.rows] == [
-        ("a", "holds"), ("b", "waits"), ("b", "holds")
+    matrix, timeline, bars = (
+        figure
+        for panel in section_panels(sections_experiment())
+        for figure in panel.pictures.values()
+    )
+    assert isinstance(matrix, Cells)
+    shown = [cell.hint for row in matrix.cells for cell in row if cell]
+    assert shown == ["0, 1: 50.0 ns", "0, 2: 200 ns", "1, 2: 90.0 ns"]
+    assert isinstance(timeline, Lanes)
+    assert [
+        (lane.label, [timeline.states[span[2]][0] for span in lane.spans])
+        for lane in timeline.lanes
+    ] == [("a", ["holds"]), ("b", ["waits", "holds"])]
+    assert isinstance(bars, Stacks)
+    assert [[round(part, 9) for part in stack.parts] for stack in bars.stacks] == [
+        [2.0, 1.0], [1.5, 0.0],  # ms
     ]  # fmt: skip
-    assert bars.rows is not None
-    assert [round(row["value"], 9) for row in bars.rows] == [2.0, 1.0, 1.5, 0.0]  # ms
     texts = [
         [[cell.text for cell in row] for row in table.rows]
         for table in section_tables(sections_experiment())
@@ -71,8 +79,8 @@ def test_a_timeline_may_order_its_states_as_other_sections_do() -> None:
     assert isinstance(lanes, Lanes)
     assert [name for name, _, _ in lanes.states] == ["waits", "sleeps", "holds"]
     experiment = msgspec.structs.replace(measured_experiment(), sections=[ordered])
-    (figure,) = section_figures(experiment)
-    assert figure.spec["encoding"]["color"]["sort"] == ["waits", "sleeps", "holds"]
+    (panel,) = section_panels(experiment)
+    assert panel.pictures["", ""] == lanes
 
 
 def test_no_two_states_of_a_lane_look_alike() -> None:

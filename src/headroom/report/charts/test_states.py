@@ -3,13 +3,8 @@
 import pytest
 
 from headroom.analysis.results import PointResult
-from headroom.report.charts.states import (
-    STATES_AT_MOST,
-    class_names,
-    shares_of,
-    state_rows,
-    states_figure,
-)
+from headroom.report.charts.states import STATES_AT_MOST, states_of, states_panel
+from headroom.report.states import shares_of
 from headroom.report.tables.state_tables import class_tables
 from tests.support.example_results import (
     classes_experiment,
@@ -31,17 +26,21 @@ def point_with(**shares: float) -> PointResult:
 
 def test_the_parts_of_each_bar_are_the_whole() -> None:
     for point in classes_experiment().points:
-        for name in class_names(point):
-            parts = [row["share"] for row in state_rows(point) if row["class"] == name]
-            assert sum(parts) == pytest.approx(100.0)
+        figure = states_of(point)
+        assert figure is not None
+        for stack in figure.stacks:
+            assert sum(stack.parts) == pytest.approx(100.0)
 
 
 def test_the_largest_parts_keep_their_names_and_the_rest_is_one() -> None:
     shares = {f"s{number}": 0.02 * number for number in range(1, 9)}
-    rows = state_rows(point_with(**shares))
-    assert len(rows) == STATES_AT_MOST
-    assert [row["state"] for row in rows] == [f"wait at s{n}" for n in range(3, 9)] + ["other"]
-    assert rows[-1]["share"] == pytest.approx(100.0 * (1.0 - 0.02 * sum(range(3, 9))))
+    figure = states_of(point_with(**shares))
+    assert figure is not None
+    assert len(figure.parts) == STATES_AT_MOST
+    assert [name for name, _, _ in figure.parts] == [
+        *(f"wait at s{n}" for n in range(3, 9)), "other",
+    ]  # fmt: skip
+    assert figure.stacks[0].parts[-1] == pytest.approx(100.0 * (1.0 - 0.02 * sum(range(3, 9))))
 
 
 def test_states_are_told_in_words() -> None:
@@ -54,7 +53,7 @@ def test_states_are_told_in_words() -> None:
 
 def test_points_that_tell_no_states_have_neither_figure_nor_table() -> None:
     for experiment in (model_experiment(), measured_experiment()):
-        assert states_figure(experiment) is None
+        assert states_panel(experiment, experiment.points) is None
         assert class_tables(experiment, at_most=100) == []
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from markupsafe import escape
+
 from headroom.quantities import format_plain
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.placing import Box, Words
@@ -191,21 +193,37 @@ def frame_of(canvas: Canvas, x: Axis, y: Axis, *, top: float, right: float) -> F
     return Frame(Box(left + 2.0, top, canvas.width - right, canvas.height - 42.0), x, y)
 
 
-def draw_axes(canvas: Canvas, frame: Frame) -> None:
-    """Draw grid, numbers and titles; of numbers without room every second one is left out."""
+def tell_axes(canvas: Canvas, frame: Frame) -> None:
+    """Let a script know which values the places of a figure mean: ends (px), ends, scale, title."""
     plot = frame.plot
-    for tick, text in zip(frame.y.ticks, frame.y.texts(), strict=True):
+    sides = (("x", frame.x, plot.left, plot.right), ("y", frame.y, plot.bottom, plot.top))
+    for name, axis, start, end in sides:
+        scale = "log" if axis.is_log else "linear"
+        text = f"{start:.1f} {end:.1f} {axis.low:.6g} {axis.high:.6g} {scale} {axis.title}"
+        canvas.axes += f' data-{name}="{escape(text)}"'
+
+
+def draw_axes(canvas: Canvas, frame: Frame, *, top: float = 0.0) -> None:
+    """Draw grid, numbers and titles; of numbers without room every second one is left out.
+
+    `top` is the room (px) above the title.
+    """
+    plot = frame.plot
+    for tick in frame.y.ticks:
         y = frame.up(tick)
         canvas.line((plot.left, y), (plot.right, y), "grid")
-        canvas.write(Words(text=text, tone="muted"), plot.left - _LETTER_GAP, y + 4.0, "end")
+    for tick, text in zip(frame.y.ticks, frame.y.texts(), strict=True):
+        y = frame.up(tick) + 4.0
+        canvas.write(Words(text=text, tone="muted"), plot.left - _LETTER_GAP, y, "end")
     draw_x_axis(canvas, frame.x, plot)
-    canvas.write(Words(text=frame.y.title, tone="muted").within(canvas.width), 0.0, 12.0)
+    canvas.write(Words(text=frame.y.title, tone="muted").within(canvas.width), 0.0, top + 12.0)
 
 
 def draw_x_axis(canvas: Canvas, axis: Axis, plot: Box) -> None:
     """Draw the lower axis with its numbers and its title."""
     canvas.line((plot.left, plot.bottom), (plot.right, plot.bottom), "axis")
     taken = -math.inf
+    texts: list[tuple[str, float]] = []
     for tick, text in zip(axis.ticks, axis.texts(), strict=True):
         x = plot.left + axis.share(tick) * (plot.right - plot.left)
         half = text_width(text, 12.0) / 2.0
@@ -214,7 +232,9 @@ def draw_x_axis(canvas: Canvas, axis: Axis, plot: Box) -> None:
             continue
         taken = x_text + half
         canvas.line((x, plot.bottom), (x, plot.bottom + 4.0), "axis")
-        canvas.write(Words(text=text, tone="muted"), x_text, plot.bottom + 18.0, "middle")
+        texts.append((text, x_text))
+    for text, x in texts:
+        canvas.write(Words(text=text, tone="muted"), x, plot.bottom + 18.0, "middle")
     title = Words(text=axis.title, tone="muted").within(canvas.width)
     middle = (plot.left + plot.right) / 2.0
     half = title.width / 2.0

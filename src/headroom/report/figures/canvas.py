@@ -4,8 +4,10 @@ Invariant: every text passes the escaping of markupsafe, and every coordinate is
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -35,52 +37,92 @@ class Canvas:
     placer: Placer = field(init=False)
     left_out: list[str] = field(default_factory=list)
     """Labels for which there was no room."""
+    axes: str = ""
+    """Attributes that tell a script what places mean."""
 
     def __post_init__(self) -> None:
         self.placer = Placer(Box(0.0, 0.0, self.width, self.height))
 
-    def line(self, start: Place, end: Place, style: str) -> None:
-        """Draw a straight line."""
-        self.parts.append(
-            f'<path d="M{_px(start[0])} {_px(start[1])}L{_px(end[0])} {_px(end[1])}"'
-            f' class="{style}"/>'
-        )
+    @contextmanager
+    def series(self, place: int | None, *, is_key: bool = False) -> Iterator[None]:
+        """Draw what follows as a part of a series, or as its name, which singles it out."""
+        if place is not None:
+            self.parts.append(f'<g data-{"key" if is_key else "series"}="{place}">')
+        yield
+        if place is not None:
+            self.parts.append("</g>")
 
-    def path(self, points: Sequence[Place], style: str, *, is_closed: bool = False) -> None:
-        """Draw a line through `points`."""
-        if len(points) > 1:
-            steps = "L".join(f"{_px(x)} {_px(y)}" for x, y in points)
-            self.parts.append(f'<path d="M{steps}{"Z" * is_closed}" class="{style}"/>')
+    def line(self, start: Place, end: Place, style: str, *, hint: str = "") -> None:
+        """Draw a straight line."""
+        self.path([start, end], style, hint=hint)
+
+    def path(
+        self, points: Sequence[Place], style: str, *, is_closed: bool = False, hint: str = ""
+    ) -> None:
+        """Draw a line through `points`; `hint` is what a pointer over it shows.
+
+        Lines of one style that follow each other are one shape.
+        """
+        if len(points) < 2:  # noqa: PLR2004
+            return
+        steps = _steps(points, is_closed=is_closed)
+        end = f'" class="{style}"/>'
+        if self.parts and not hint and self.parts[-1].endswith(end) and "faint" not in style:
+            self.parts[-1] = f"{self.parts[-1].removesuffix(end)}{steps}{end}"
+        else:
+            self._add("path", f'd="{steps}" class="{style}"', hint)
+
+    def dense_line(
+        self, points: Sequence[Place], style: str, name: str, *, is_closed: bool = False
+    ) -> None:
+        """Draw a line whose values a script reads off at the pointer."""
+        steps = _steps(points, is_closed=is_closed)
+        self._add("path", f'd="{steps}" class="{style}" data-line="{escape(name)}"', "")
+
+    def rects(self, boxes: Sequence[Box], style: str, *, hint: str) -> None:
+        """Draw many rectangles of one height and one style as one shape: as thick strokes."""
+        tall = max(box.bottom - box.top for box in boxes)
+        steps = "".join(
+            f"M{_px(box.left)} {_px((box.top + box.bottom) / 2.0)}H{_px(box.right)}"
+            for box in boxes
+        )
+        self._add("path", f'd="{steps}" stroke-width="{_px(tall)}" class="{style}"', hint)
+
+    def _add(self, tag: str, attributes: str, hint: str) -> None:
+        inside = f"><title>{escape(hint)}</title></{tag}>" if hint else "/>"
+        self.parts.append(f"<{tag} {attributes}{inside}")
 
     def rect(self, box: Box, style: str, *, radius: float = 0.0, hint: str = "") -> None:
         """Draw a rectangle; `hint` is what a pointer over it shows."""
         rounded = f' rx="{_px(radius)}"' if radius else ""
-        inside = f"><title>{escape(hint)}</title></rect>" if hint else "/>"
-        self.parts.append(
-            f'<rect x="{_px(box.left)}" y="{_px(box.top)}" width="{_px(box.right - box.left)}"'
-            f' height="{_px(box.bottom - box.top)}"{rounded} class="{style}"{inside}'
+        self._add(
+            "rect",
+            f'x="{_px(box.left)}" y="{_px(box.top)}" width="{_px(box.right - box.left)}"'
+            f' height="{_px(box.bottom - box.top)}"{rounded} class="{style}"',
+            hint,
         )
 
-    def dot(self, at: Place, style: str, *, radius: float = 4.0) -> None:
+    def dot(self, at: Place, style: str, *, radius: float = 4.0, hint: str = "") -> None:
         """Draw a round mark, which labels keep clear of."""
         x, y = at
-        self.parts.append(
-            f'<circle cx="{_px(x)}" cy="{_px(y)}" r="{_px(radius)}" class="{style}"/>'
-        )
+        self._add("circle", f'cx="{_px(x)}" cy="{_px(y)}" r="{_px(radius)}" class="{style}"', hint)
         self.placer.take(Box(x - radius, y - radius, x + radius, y + radius))
 
-    def marker(self, at: Place, shape: int, role: Role) -> None:
+    def marker(
+        self, at: Place, shape: int, role: Role, *, hint: str = "", is_hollow: bool = False
+    ) -> None:
         """Draw the mark of series number `shape`: round, square, triangle or diamond."""
         x, y = at
+        style = f"hollow s-{role}" if is_hollow else f"f-{role}"
         if shape % 4 == 0:
-            self.dot(at, f"f-{role}", radius=3.5)
+            self.dot(at, style, radius=3.5, hint=hint)
             return
         corners = (
             [(-3.2, -3.2), (3.2, -3.2), (3.2, 3.2), (-3.2, 3.2)],
             [(0.0, -4.4), (4.2, 3.2), (-4.2, 3.2)],
             [(0.0, -4.6), (4.6, 0.0), (0.0, 4.6), (-4.6, 0.0)],
         )[shape % 4 - 1]
-        self.path([(x + dx, y + dy) for dx, dy in corners], f"f-{role}", is_closed=True)
+        self.path([(x + dx, y + dy) for dx, dy in corners], style, is_closed=True, hint=hint)
         self.placer.take(Box(x - 4.0, y - 4.0, x + 4.0, y + 4.0))
 
     def write(
@@ -94,12 +136,10 @@ class Canvas:
             *([] if words.tone == "ink" else [_tone(words)]),
             *(["bold"] if words.is_bold else []),
             *(["halo"] if has_halo else []),
+            *([anchor] if anchor != "start" else []),
         ]
         style = f' class="{" ".join(styles)}"' if styles else ""
-        anchored = f' text-anchor="{anchor}"' if anchor != "start" else ""
-        self.parts.append(
-            f'<text x="{_px(x)}" y="{_px(y)}"{anchored}{style}>{escape(words.text)}</text>'
-        )
+        self.parts.append(f'<text x="{_px(x)}" y="{_px(y)}"{style}>{escape(words.text)}</text>')
         self.placer.take(box_of(words, x, y, anchor))
 
     def write_if_free(self, words: Words, x: float, y: float, anchor: Anchor = "start") -> None:
@@ -143,9 +183,21 @@ class Canvas:
         extra = f" {style}" if style else ""
         return Markup(  # noqa: S704 - texts are escaped, the rest are numbers and known classes
             f'<svg class="figure{extra}" viewBox="0 0 {width} {height}" width="{width}"'
-            f' height="{height}" role="img" aria-label="{escape(label)}">'
+            f' height="{height}" role="img" aria-label="{escape(label)}"{self.axes}>'
             f"{''.join(self.parts)}</svg>"
         )
+
+
+def _steps(points: Sequence[Place], *, is_closed: bool) -> str:
+    """Return a line through `points` as SVG writes it, short where a step is level or upright."""
+    at = [(_px(x), _px(y)) for x, y in points]
+    steps = [f"M{at[0][0]} {at[0][1]}"]
+    for (last_x, last_y), (x, y) in pairwise(at):
+        if y == last_y:
+            steps.append(f"H{x}")
+        else:
+            steps.append(f"V{y}" if x == last_x else f"L{x} {y}")
+    return "".join(steps) + "Z" * is_closed
 
 
 def _tone(words: Words) -> str:

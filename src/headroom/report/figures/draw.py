@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from headroom.report.figures.canvas import Canvas
-from headroom.report.figures.curve import draw_curve
+from headroom.report.figures.curve import MOST_NAMED, draw_curve
 from headroom.report.figures.grids import (
     draw_busy,
     draw_cells,
@@ -45,8 +45,18 @@ from headroom.report.figures.scatter import draw_trade_off
 
 LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX, CARD_PX = 724.0, 488.0, 1034.0, 342.0, 300.0
 """Widths (px): the decisive figure, one of two columns, both columns, a phone, a small card."""
-_HEIGHTS = {LEAD_PX: 380.0, HALF_PX: 250.0, WHOLE_PX: 240.0, NARROW_PX: 280.0, CARD_PX: 150.0}
+PANEL_PX = 330.0
+"""Width (px) of a folded figure: a third of a page, or a phone."""
+_HEIGHTS = {
+    LEAD_PX: 380.0,
+    HALF_PX: 250.0,
+    WHOLE_PX: 240.0,
+    NARROW_PX: 280.0,
+    PANEL_PX: 220.0,
+    CARD_PX: 150.0,
+}
 """Heights (px) of figures that have no height of their own."""
+_TALLEST_PX = 420.0
 _LEAST_LEAD_PX = 260.0
 """Height (px) to which the rows of a decisive figure are spread."""
 DRAWERS: dict[type, Callable[[Any, Canvas], None]] = {
@@ -94,8 +104,15 @@ def draw(figure: Figure, width: float, label: str, *, style: str = "") -> Drawin
 
 def height_of(figure: Figure, width: float) -> float:
     """Return the height (px) that a figure needs at a width (px)."""
-    if isinstance(figure, Curve | TradeOff):
-        return _HEIGHTS.get(width, 0.55 * width)
+    if isinstance(figure, TradeOff):
+        # The diagonal of equal values is one if both axes are as long.
+        tall = _HEIGHTS.get(width, 0.55 * width)
+        tall = tall if figure.tolerance is None else min(0.9 * width, _TALLEST_PX)
+        return tall + (key_height(figure.key, width) if figure.key else 0.0)
+    if isinstance(figure, Curve):
+        key = [(line.label, line.role, False) for line in figure.lines if line.label]
+        has_key = len(key) > MOST_NAMED
+        return _HEIGHTS.get(width, 0.55 * width) + (key_height(key, width) if has_key else 0.0)
     if isinstance(figure, Bars | Rows | Stacks):
         height = _height_of_rows(figure, width)
         return max(height, min(_LEAST_LEAD_PX, 2.0 * height)) if width == LEAD_PX else height
@@ -113,10 +130,11 @@ def _height_of_rows(figure: Bars | Rows | Stacks, width: float) -> float:
         has_head = bool(figure.title or figure.end_title)
         return height_of_rows([bar.label for bar in figure.bars], width, has_head=has_head)
     if isinstance(figure, Rows):
-        has_head = bool(figure.band_text or figure.end_title)
+        has_head = bool(figure.band_text or figure.end_title or figure.limits)
         ends = [row.text for row in figure.rows]
         labels = [row.label for row in figure.rows]
-        return height_of_rows(labels, width, has_head=has_head, ends=ends)
+        key = key_height(figure.key, width) if figure.key else 0.0
+        return key + height_of_rows(labels, width, has_head=has_head, ends=ends)
     labels = [stack.label for stack in figure.stacks]
     rows = height_of_rows(labels, width, has_head=bool(figure.title))
     return rows + key_height(figure.parts, width)

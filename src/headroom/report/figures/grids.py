@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headroom.report.figures.axes import draw_x_axis
+from headroom.report.figures.axes import draw_x_axis, number_text
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Busy, Cell, Cells, Lanes, SquareRow, Squares
 from headroom.report.figures.placing import MOST_LINES, Anchor, Box, Words, broken_anywhere
@@ -175,11 +175,14 @@ def _draw_cell(canvas: Canvas, cell: Cell | None, box: Box) -> None:
         centre = (box.top + box.bottom) / 2.0
         canvas.rect(Box(middle - 1.0, centre - 1.0, middle + 1.0, centre + 1.0), "f-context")
         return
-    if cell.strength is None:
-        canvas.rect(box, f"g-{cell.role}", radius=2.0)
+    if cell.is_unbounded:
+        inside = Box(box.left + 1.0, box.top + 1.0, box.right - 1.0, box.bottom - 1.0)
+        canvas.rect(inside, f"hollow dashed s-{cell.role}", radius=2.0, hint=cell.hint)
+    elif cell.strength is None:
+        canvas.rect(box, f"g-{cell.role}", radius=2.0, hint=cell.hint)
     else:
         opacity = max(1, min(10, round(10.0 * cell.strength)))
-        canvas.rect(box, f"f-{cell.role} o{opacity}", radius=2.0, hint=cell.text)
+        canvas.rect(box, f"f-{cell.role} o{opacity}", radius=2.0, hint=cell.hint or cell.text)
     room = box.right - box.left - 2.0
     number = Words(text=cell.text, is_bold=True)
     word = Words(text=cell.word, tone=cell.role, size="small")
@@ -224,8 +227,9 @@ def draw_lanes(lanes: Lanes, canvas: Canvas) -> None:
         for start, end, state in lane.spans:
             ends = [plot.left + lanes.x.share(at) * (plot.right - plot.left) for at in (start, end)]
             box = Box(ends[0], middle - 8.0, max(ends[1], ends[0] + 0.5), middle + 8.0)
-            _, role, is_faint = lanes.states[state]
-            canvas.rect(box, f"f-{role}{' faint' if is_faint else ''}")
+            name, role, is_faint = lanes.states[state]
+            hint = f"{lane.label}, {name}: {number_text(start)} to {number_text(end)}"
+            canvas.rect(box, f"f-{role}{' faint' if is_faint else ''}", hint=hint)
 
 
 _BUSY_PX = 54.0

@@ -6,6 +6,7 @@ those that a reader sees.
 Invariant: no input refers to results, so a figure is a function of its input and its width.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,22 +16,27 @@ from headroom.report.figures.roles import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """A pair of values, with the interval of `y` where there is one."""
+    """A pair of values, with the interval of `y` where there is one.
+
+    `hint` is what a pointer over it shows.
+    """
 
     x: float
     y: float
     low: float | None = None
     high: float | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A series over the x axis, named at its end."""
+    """A series over the x axis, named at its end; an area reaches down to zero."""
 
     label: str
     role: Role
     dots: tuple[Dot, ...]
     is_dashed: bool = False
+    is_area: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +50,8 @@ class Break:
     low: float
     high: float
     lines: tuple[str, ...]
+    role: Role = "limit"
+    is_named: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +62,7 @@ class Mark:
     y: float
     lines: tuple[str, ...]
     role: Role
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +74,25 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Saturated:
+    """A level that is offered more than the system can do, with its offered load as text."""
+
+    x: float
+    text: str = ""
+    hint: str = ""
+    series: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A rectangle of the plane, and how strong its ground is (0 to 1)."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    strength: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
     """Series over a numeric factor.
 
@@ -73,9 +101,9 @@ class Curve:
     x, y
         Axes.
     lines
-        At most four series.
+        Series; those with a name have it at their end, or above if they are many.
     breaks
-        Knees, or breaks of limits.
+        Knees, breaks of limits, stretches of time.
     limited_from
         Level from which on a part limits: the ground beyond is tinted; None for nowhere.
     limited_by, before
@@ -85,10 +113,11 @@ class Curve:
     marks
         Hollow points.
     saturated
-        Levels that are offered more than the system can do, each with its offered load as text:
-        arrows to the upper edge.
+        Levels without a bound: arrows to the upper edge.
     fitted
         Levels between which a model was fitted: the ground there is tinted; None for nowhere.
+    tiles, tiles_words
+        Rectangles below everything else, and what the strength of their ground says.
     """
 
     x: Axis
@@ -100,8 +129,14 @@ class Curve:
     before: str = ""
     references: tuple[Reference, ...] = ()
     marks: tuple[Mark, ...] = ()
-    saturated: tuple[tuple[float, str], ...] = ()
+    saturated: tuple[Saturated, ...] = ()
     fitted: tuple[float, float] | None = None
+    tiles: tuple[Tile, ...] = ()
+    tiles_words: Callable[[float], str] = str
+
+
+Key: TypeAlias = tuple[tuple[str, Role, bool], ...]
+"""Name, colour, whether it is lighter: of series or parts, explained above a figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +150,7 @@ class Bar:
     low: float | None = None
     high: float | None = None
     end: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +174,10 @@ class Bars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A setting of a trade-off, with intervals in both directions and its words."""
+    """A setting of a trade-off, with intervals in both directions and its words.
+
+    `series` is its place in the key of the figure, None without one.
+    """
 
     x: Dot
     y_low: float | None = None
@@ -147,24 +186,34 @@ class Setting:
     detail: tuple[str, ...] = ()
     role: Role = "data"
     is_beaten: bool = False
+    series: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeOff:
-    """Settings by two costs or benefits; `frontier` are places (in order) that nothing beats."""
+    """Settings by two costs or benefits; `frontier` are places (in order) that nothing beats.
+
+    With a `key`, the settings of each series are joined in their order. `tolerance` draws the
+    diagonal of equal values, and the band in which x is at most that share off y.
+    """
 
     x: Axis
     y: Axis
     settings: tuple[Setting, ...]
     frontier: tuple[int, ...] = ()
     better: str = ""
+    key: Key = ()
+    is_joined: bool = False
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A row of values along one axis: its runs as strokes, its centre as point.
 
-    `printed` is a number that was published for it; `role` colours the centre.
+    `printed` is a number that was published for it; `role` colours the centre; `series` is its
+    place in the key of the figure, None without one. A value that has no bound is an arrow at the
+    right edge.
     """
 
     label: str
@@ -176,11 +225,17 @@ class Row:
     text: str = ""
     role: Role = "data"
     is_bold: bool = False
+    hint: str = ""
+    series: int | None = None
+    is_unbounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows along one axis, with a band of what is allowed and a dashed line at `centre`."""
+    """Rows along one axis, with a band of what is allowed and a dashed line at `centre`.
+
+    `limits` are further dashed lines, and `key` names the series.
+    """
 
     x: Axis
     rows: tuple[Row, ...]
@@ -188,6 +243,8 @@ class Rows:
     band_text: str = ""
     centre: float | None = None
     end_title: str = ""
+    key: Key = ()
+    limits: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,12 +275,17 @@ class Squares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell: its number, the word below it, and how strong its ground is (0 to 1)."""
+    """A cell: its number, the word below it, and how strong its ground is (0 to 1).
+
+    One without a bound has a dashed frame instead of a ground.
+    """
 
     text: str
     word: str = ""
     role: Role = "data"
     strength: float | None = None
+    hint: str = ""
+    is_unbounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +316,7 @@ class Stacks:
     """
 
     x: Axis
-    parts: tuple[tuple[str, Role, bool], ...]
-    """Name, colour, whether it is lighter."""
+    parts: Key
     stacks: tuple[Stack, ...]
     title: str = ""
 
@@ -273,8 +334,7 @@ class Lanes:
     """Spans in lanes over time."""
 
     x: Axis
-    states: tuple[tuple[str, Role, bool], ...]
-    """Name, colour, whether it is lighter."""
+    states: Key
     lanes: tuple[Lane, ...]
 
 

@@ -48,11 +48,15 @@ GROUNDS: dict[Role, tuple[str, str]] = {
     "differs": ("#fde7e4", "#40211e"),
     "published": ("#e6e9ec", "#2b3138"),
 }
+SERIES: tuple[Role, ...] = ("data", "limit", "better", "third", "context", "differs", "published")
+"""Colours of series in their order; marks and dashes tell further ones apart."""
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 SHAPES = """
 svg.figure { display: block; max-width: 100%; height: auto; }
 svg.figure text { font-size: 12px; fill: var(--ink); }
+svg.figure .middle { text-anchor: middle; }
+svg.figure .end { text-anchor: end; }
 svg.figure .muted { fill: var(--soft); }
 svg.figure .bold { font-weight: 650; }
 svg.figure .small { font-size: 11px; }
@@ -65,6 +69,8 @@ svg.figure .thin { stroke-width: 1.5; fill: none; }
 svg.figure .dashed { stroke-dasharray: 6 4; }
 svg.figure .hollow { fill: var(--panel); stroke-width: 2; }
 svg.figure .faint { opacity: 0.45; }
+svg.figure .pale { opacity: 0.15; }
+svg.figure .area { fill-opacity: 0.4; stroke-width: 1.5; stroke-linejoin: round; }
 svg.figure .cut { stroke: var(--panel); stroke-width: 2; }
 """  # noqa: E501 - a rule is a line
 

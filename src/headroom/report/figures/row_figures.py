@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from headroom.report.figures.axes import Axis, draw_x_axis
+from headroom.report.figures.axes import Axis, draw_x_axis, number_text
 from headroom.report.figures.canvas import Canvas
 from headroom.report.figures.inputs import Bar, Bars, Row, Rows, Stacks
 from headroom.report.figures.placing import MOST_LINES, Anchor, Box, Words, broken_anywhere
+from headroom.report.figures.roles import Role
 from headroom.report.model_picture.letters import text_width
 
 _LABEL_SHARE, _END_SHARE = 0.38, 0.35
@@ -80,14 +81,21 @@ def write_lines(
         canvas.write(replace(words, text=text), x, first + number * _LINE_PX, anchor)
 
 
-def _plot(canvas: Canvas, labels: Sequence[Words], ends: Sequence[str], *, has_head: bool) -> Box:
+def _plot(
+    canvas: Canvas,
+    labels: Sequence[Words],
+    ends: Sequence[str],
+    *,
+    has_head: bool,
+    top: float = 0.0,
+) -> Box:
     """Return where values lie, between the labels and the texts at the right."""
     widest = max((words.width for words in labels), default=0.0)
     left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
     right = max((text_width(text, 12.0, is_bold=True) for text in ends if text), default=0.0)
     right = min(right, _END_SHARE * canvas.width)
     end = canvas.width - (right + _GAP if right else 10.0)
-    return Box(left, 4.0 + _ABOVE_PX * has_head, end, canvas.height - _BOTTOM_PX)
+    return Box(left, top + 4.0 + _ABOVE_PX * has_head, end, canvas.height - _BOTTOM_PX)
 
 
 def _draw_frame(
@@ -151,7 +159,8 @@ def _draw_bar(bar: Bar, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None
     is_plain = bar.role == "context"
     end = plot.left + axis.share(bar.value) * (plot.right - plot.left)
     style = "f-context faint" if is_plain else f"f-{bar.role}"
-    canvas.rect(Box(plot.left, y - 7.0, max(end, plot.left + 1.0), y + 7.0), style, radius=2.0)
+    box = Box(plot.left, y - 7.0, max(end, plot.left + 1.0), y + 7.0)
+    canvas.rect(box, style, radius=2.0, hint=bar.hint)
     tip = max(end, _whisker(canvas, axis, plot, bar, y))
     words = Words(text=bar.text, tone="muted" if is_plain else bar.role, is_bold=not is_plain)
     canvas.write(words, tip + 7.0, y + 4.0)
@@ -173,26 +182,39 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
     """Draw rows of values: runs as strokes, the centre as a point with its interval."""
     labels = [Words(text=row.label, is_bold=row.is_bold) for row in rows.rows]
     ends = [*(row.text for row in rows.rows), rows.end_title]
-    has_head = bool(rows.band_text or rows.end_title)
-    plot = _plot(canvas, labels, ends, has_head=has_head)
+    has_head = bool(rows.band_text or rows.end_title or rows.limits)
+    top = key_height(rows.key, canvas.width) if rows.key else 0.0
+    plot = _plot(canvas, labels, ends, has_head=has_head, top=top)
+    if rows.key:
+        draw_key(canvas, rows.key, has_marks=True)
     _draw_frame(canvas, rows.x, plot, centre=rows.centre, band=rows.band)
     if rows.band_text and rows.band:
         middle = sum(rows.x.share(end) for end in rows.band) / 2.0
-        words = Words(text=rows.band_text, tone="better")
-        x = plot.left + middle * (plot.right - plot.left)
-        half = words.width / 2.0
-        canvas.write(words, min(max(x, half), plot.right - half), 12.0, "middle")
+        _write_above(canvas, plot, Words(text=rows.band_text, tone="better"), middle)
+    for limit in rows.limits:
+        share = rows.x.share(limit.y)
+        x = plot.left + share * (plot.right - plot.left)
+        canvas.line((x, plot.top), (x, plot.bottom), "s-published thin dashed", hint=limit.label)
+        _write_above(canvas, plot, Words(text=limit.label, tone="muted"), share)
     head = Words(text=rows.end_title, tone="muted")
-    canvas.write_if_free(head, canvas.width, 12.0, "end")
+    canvas.write_if_free(head, canvas.width, plot.top - 16.0, "end")
     texts = [row.text for row in rows.rows]
     middles = _middles(plot, _row_heights([row.label for row in rows.rows], texts, canvas.width))
     for row, label, y in zip(rows.rows, labels, middles, strict=True):
         _write_label(canvas, label, y)
-        _draw_row(row, canvas, rows.x, plot, y)
+        with canvas.series(row.series):
+            _draw_row(row, canvas, rows.x, plot, y)
         if row.text:
             words = Words(text=row.text, is_bold=row.is_bold)
             lines = _end_lines(row.text, canvas.width, is_bold=row.is_bold)
             write_lines(canvas, words, lines, (canvas.width, y), "end")
+
+
+def _write_above(canvas: Canvas, plot: Box, words: Words, share: float) -> None:
+    """Write words above a place of the axis, within the plot."""
+    half = words.width / 2.0
+    x = plot.left + share * (plot.right - plot.left)
+    canvas.write(words, min(max(x, half), max(plot.right - half, half)), plot.top - 16.0, "middle")
 
 
 def _draw_row(row: Row, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None:
@@ -206,8 +228,13 @@ def _draw_row(row: Row, canvas: Canvas, axis: Axis, plot: Box, y: float) -> None
         canvas.rect(Box(x - 1.5, y - 7.0, x + 1.5, y + 7.0), "f-published")
     if row.low is not None and row.high is not None:
         canvas.line((across(row.low), y), (across(row.high), y), f"s-{row.role} stroke")
-    if row.value is not None:
-        canvas.dot((across(row.value), y), f"f-{row.role}", radius=4.0)
+    if row.is_unbounded:
+        ends = [(plot.right - 7.0, y - 4.0), (plot.right - 7.0, y + 4.0), (plot.right, y)]
+        canvas.path(ends, "f-limit", is_closed=True, hint=row.hint)
+    elif row.value is not None and row.series is not None:
+        canvas.marker((across(row.value), y), row.series, row.role, hint=row.hint)
+    elif row.value is not None:
+        canvas.dot((across(row.value), y), f"f-{row.role}", radius=4.0, hint=row.hint)
 
 
 def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
@@ -232,7 +259,7 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
     for stack, label, y in zip(stacks.stacks, labels, middles, strict=True):
         _write_label(canvas, label, y)
         start = 0.0
-        for value, (_, role, is_faint) in zip(stack.parts, stacks.parts, strict=True):
+        for value, (name, role, is_faint) in zip(stack.parts, stacks.parts, strict=True):
             ends = [
                 plot.left + stacks.x.share(x) * (plot.right - plot.left)
                 for x in (start, start + value)
@@ -240,13 +267,14 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
             start += value
             if ends[1] - ends[0] > _VISIBLE_PX:
                 style = f"f-{role}{' faint' if is_faint else ''}"
-                canvas.rect(Box(ends[0], y - 8.0, ends[1], y + 8.0), style)
+                hint = f"{stack.label}, {name}: {number_text(value)}{stacks.x.suffix}"
+                canvas.rect(Box(ends[0], y - 8.0, ends[1], y + 8.0), style, hint=hint)
         canvas.write(Words(text=stack.text, is_bold=True), canvas.width, y + 4.0, "end")
 
 
 def _key_places(
-    parts: Sequence[tuple[str, str, bool]], width: float
-) -> list[tuple[str, str, bool, float, float]]:
+    parts: Sequence[tuple[str, Role, bool]], width: float
+) -> list[tuple[str, Role, bool, float, float]]:
     placed, x, y = [], 0.0, 12.0
     for name, role, is_faint in parts:
         words = Words(text=name).within(0.9 * width)
@@ -258,15 +286,21 @@ def _key_places(
     return placed
 
 
-def key_height(parts: Sequence[tuple[str, str, bool]], width: float) -> float:
+def key_height(parts: Sequence[tuple[str, Role, bool]], width: float) -> float:
     """Return the height (px) that the names of the parts take at the top."""
     places = _key_places(parts, width)
     return (places[-1][4] if places else 0.0) + 12.0
 
 
-def draw_key(canvas: Canvas, parts: Sequence[tuple[str, str, bool]]) -> None:
-    """Draw the names of parts with their colours, in lines at the top."""
-    for name, role, is_faint, x, y in _key_places(parts, canvas.width):
+def draw_key(
+    canvas: Canvas, parts: Sequence[tuple[str, Role, bool]], *, has_marks: bool = False
+) -> None:
+    """Draw the names of parts with their colours, or of series with their marks, at the top."""
+    for place, (name, role, is_faint, x, y) in enumerate(_key_places(parts, canvas.width)):
         style = f"f-{role}{' faint' if is_faint else ''}"
-        canvas.rect(Box(x, y - 9.0, x + 10.0, y + 1.0), style, radius=2.0)
-        canvas.write(Words(text=name, tone="muted"), x + 15.0, y)
+        with canvas.series(place if has_marks else None, is_key=True):
+            if has_marks:
+                canvas.marker((x + 5.0, y - 4.0), place, role)
+            else:
+                canvas.rect(Box(x, y - 9.0, x + 10.0, y + 1.0), style, radius=2.0)
+            canvas.write(Words(text=name, tone="muted"), x + 15.0, y)

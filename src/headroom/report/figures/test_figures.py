@@ -38,6 +38,7 @@ from headroom.report.figures.inputs import (
     Reference,
     Row,
     Rows,
+    Saturated,
     Setting,
     Square,
     SquareRow,
@@ -96,7 +97,8 @@ def curves(choose: st.DrawFn) -> Curve:
             for _ in range(choose(st.integers(0, 3)))
         ),
         saturated=tuple(
-            (last * times, "1.2") for times in choose(st.lists(st.floats(1.0, 1.5), max_size=2))
+            Saturated(x=last * times, text="1.2")
+            for times in choose(st.lists(st.floats(1.0, 1.5), max_size=2))
         ),
     )
 
@@ -280,7 +282,7 @@ def test_a_knee_is_drawn_where_it_is_and_what_is_saturated_has_no_number() -> No
         y=linear_axis([0.0, 200.0], "pages"),
         lines=(Line(label="", role="data", dots=dots),),
         breaks=(Break(at=150.0, low=140.0, high=160.0, lines=("knee",)),),
-        saturated=((250.0, "1.2"),),
+        saturated=(Saturated(x=250.0, text="1.2"),),
     )
     svg = draw(curve, HALF_PX, "x").svg
     marks = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg)]

@@ -182,10 +182,10 @@ def theory_sentences(experiment: ExperimentResult) -> list[str]:
 
 
 def theory_words(experiment: ExperimentResult, metric: str) -> str:
-    """Return the meaning of the dotted line of a figure, empty if there is none."""
+    """Return the meaning of the dashed line of a figure, empty if there is none."""
     methods = dict.fromkeys(
         point.solver.method
         for point in experiment.points
         if point.solver is not None and metric in point.solver.values
     )
-    return f"Dotted: theory, {'; '.join(methods)}." if methods else ""
+    return f"Dashed: theory, {'; '.join(methods)}." if methods else ""

@@ -14,9 +14,9 @@ from headroom.analysis.results import (
     PointResult,
 )
 from headroom.quantities import format_bounds, format_level
-from headroom.report.charts.figure import Figure
 from headroom.report.charts.heat import heat_maps
-from headroom.report.charts.sweep import sweep_figures
+from headroom.report.charts.panel import Panel
+from headroom.report.charts.sweep import sweep_panels
 from headroom.report.sentences.derived import derived_words, remark_of
 from headroom.report.tables.tables import Cell, Head, Table, rest_note
 from headroom.report.terminal.columns import Column
@@ -69,8 +69,8 @@ def _table(experiment: ExperimentResult, found: DerivedResult, at_most: int) -> 
     return Table(caption, heads, rows, rest_note(len(rows), len(found.values), "rows"))
 
 
-def derived_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]:
-    """Return the figures of all derived quantities, drawn like responses, and maps like theirs.
+def derived_panels(experiment: ExperimentResult, *, marks: int) -> list[Panel]:
+    """Return the panels of all derived quantities, drawn like responses, and maps like theirs.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def derived_figures(experiment: ExperimentResult, *, marks: int) -> list[Figure]
     """
     drawn = [_as_experiment(experiment, found) for found in experiment.derived]
     return [
-        figure
+        panel
         for one in drawn
-        for figure in (*sweep_figures(one, marks=marks), *heat_maps(one, marks=marks))
+        for panel in (*sweep_panels(one, marks=marks), *heat_maps(one, marks=marks))
     ]
 
 

@@ -4,21 +4,23 @@ Invariant: restates `FitProfile`; a value is refuted where the picture is above 
 """
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 
 from markupsafe import Markup
 
 from headroom.analysis.results import ExperimentResult, FitProfile
-from headroom.quantities import format_given
+from headroom.quantities import choose_scale, format_given
+from headroom.report.figures.axes import linear_axis, log_axis
+from headroom.report.figures.draw import PANEL_PX, draw
+from headroom.report.figures.inputs import Curve, Dot, Line, Reference
 from headroom.report.terminal.screen import Screen
+from headroom.report.words import axis_title
 
 HIGHEST = 2.0
 """Rise at which a picture ends: twice that which refutes a value."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SIGNS = "_.:-=+*#"
 _COLUMNS = 32
-_WIDTH, _HEIGHT, _EDGE = 260, 96, 6
 
 
 def profiles_of(experiment: ExperimentResult) -> list[FitProfile]:
@@ -91,33 +93,25 @@ def _caption(profile: FitProfile) -> str:
 
 
 def _picture(profile: FitProfile) -> Markup:
-    """Return a curve with the line that refutes a value."""
-    points = " ".join(
-        f"{_EDGE + share * (_WIDTH - 2 * _EDGE):.1f},{_height(rise):.1f}"
-        for share, rise in _corners(profile)
+    """Return a curve with the line that refutes a value, cut at the upper edge."""
+    ends = [profile.values[0], profile.values[-1]]
+    is_log = ends[0] > 0.0
+    scale = choose_scale(ends, profile.unit, metric=profile.name)
+    pairs = zip(profile.values, profile.rises, strict=True)
+    at = [value * scale.factor for value in profile.values]
+    curve = Curve(
+        x=(log_axis if is_log else linear_axis)(at, axis_title(profile.name, scale)),
+        y=linear_axis([0.0, HIGHEST], "worse by"),
+        lines=(
+            Line(
+                label="",
+                role="data",
+                dots=tuple(
+                    Dot(x=value * scale.factor, y=min(rise, HIGHEST), hint=f"{rise:.2g}")
+                    for value, rise in pairs
+                ),
+            ),
+        ),
+        references=(Reference(y=1.0, label="refuted above"),),
     )
-    line = _height(1.0)
-    return Markup(
-        '<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        'aria-label="profile of {name}"><line x1="{edge}" x2="{end}" y1="{line:.1f}" '
-        'y2="{line:.1f}" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="4 3"/>'
-        '<polyline points="{points}" fill="none" stroke="var(--accent)" stroke-width="2"/></svg>'
-    ).format(
-        width=_WIDTH,
-        height=_HEIGHT,
-        name=profile.name,
-        edge=_EDGE,
-        end=_WIDTH - _EDGE,
-        line=line,
-        points=points,
-    )
-
-
-def _corners(profile: FitProfile) -> Sequence[tuple[float, float]]:
-    """Return the places and rises of the scanned values, cut at the upper edge."""
-    places = [number / (4 * _COLUMNS) for number in range(4 * _COLUMNS + 1)]
-    return [(place, min(_rise_at(profile, place), HIGHEST)) for place in places]
-
-
-def _height(rise: float) -> float:
-    return _HEIGHT - _EDGE - rise / HIGHEST * (_HEIGHT - 2 * _EDGE)
+    return draw(curve, PANEL_PX, f"Profile of {profile.name}").svg

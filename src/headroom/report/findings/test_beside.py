@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult, SolverAnswer
-from headroom.report.charts.sweep import sweep_figures
+from headroom.report.charts.sweep import sweep_panels
+from headroom.report.figures.inputs import Curve
 from headroom.report.findings.beside import pairs_of, theory_sentences, theory_table, theory_words
 from tests.support.example_results import model_experiment
 
@@ -76,11 +77,14 @@ def test_an_approximation_names_its_reasons_and_its_largest_difference() -> None
 
 def test_the_figures_draw_theory_as_a_line_of_its_own() -> None:
     experiment = with_theory(is_exact=True, shift=0.1)
-    figure = sweep_figures(experiment, marks=100)[0]
-    assert "Dotted: theory, exact (convolution)." in figure.caption
-    assert figure.rows is not None
-    assert figure.rows[0]["theory"] == pytest.approx(1.1 * figure.rows[0]["value"])
-    assert any(layer.get("mark", {}).get("style") == "theory" for layer in figure.spec["layer"])
+    panel = sweep_panels(experiment, marks=100)[0]
+    assert "Dashed: theory, exact (convolution)." in panel.caption
+    curve = next(iter(panel.pictures.values()))
+    assert isinstance(curve, Curve)
+    ours, theory = (
+        next(line for line in curve.lines if line.is_dashed is wanted) for wanted in (False, True)
+    )
+    assert theory.dots[0].y == pytest.approx(1.1 * ours.dots[0].y)
 
 
 def test_nothing_is_said_where_no_formula_speaks() -> None:

@@ -1,14 +1,17 @@
 """Comparisons, statistics of the replications and predictions, as the report presents them."""
 
 import io
+import re
 
 import msgspec
 import pytest
 from rich.console import Console
 
 from headroom.analysis.evidence import Absent, RunOrder
-from headroom.report.charts.forest import forest_figures
-from headroom.report.charts.predictions import prediction_figures
+from headroom.report.charts.forest import forest_panels
+from headroom.report.charts.predictions import prediction_panels
+from headroom.report.figures.draw import PANEL_PX, draw
+from headroom.report.figures.inputs import Figure, Rows, TradeOff
 from headroom.report.findings.comparisons import (
     comparison_sentences,
     comparisons_table,
@@ -58,38 +61,54 @@ def test_runs_that_were_not_interleaved_are_a_caution() -> None:
 
 @pytest.mark.parametrize(("sizes", "holds"), [(1, 0), (4, 0), (6, 5)])
 def test_the_figure_shows_all_metrics_until_there_are_too_many(sizes: int, holds: int) -> None:
-    (figure,) = forest_figures(compared(measured_experiment(), sizes=sizes), marks=5000)
-    assert figure.rows is not None
-    assert len(figure.rows) == 5 * sizes
-    assert len(figure.holds) == holds
-    assert "1 rows without a ratio" in figure.caption
+    (panel,) = forest_panels(compared(measured_experiment(), sizes=sizes), marks=5000)
+    assert sum(len(rows_of(figure).rows) for figure in panel.pictures.values()) == 5 * sizes
+    assert len(panel.pictures) == max(1, holds)
+    assert "1 rows without a ratio" in panel.caption
+
+
+def rows_of(figure: Figure) -> Rows:
+    assert isinstance(figure, Rows)
+    return figure
 
 
 def test_the_axis_of_the_figure_holds_every_interval_and_the_zone() -> None:
-    (figure,) = forest_figures(compared(measured_experiment()), marks=5000)
-    assert figure.rows is not None
-    low, high = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    assert low < min(row["from"] for row in figure.rows)
-    assert high > max(row["to"] for row in figure.rows)
+    (panel,) = forest_panels(compared(measured_experiment()), marks=5000)
+    (figure,) = map(rows_of, panel.pictures.values())
+    assert figure.x.is_log
+    assert figure.band is not None
+    ends = [end for row in figure.rows for end in (row.low, row.high) if end is not None]
+    assert figure.x.low < min([*ends, figure.band[0]])
+    assert figure.x.high > max([*ends, figure.band[1]])
 
 
 def test_predictions_share_a_figure_where_they_share_a_unit() -> None:
     claims = [predicting("one"), predicting("two", spread=9.0), predicting("rate", unit="1/s")]
-    figures = prediction_figures(claims)
-    assert [figure.holds for figure in figures] == [["one", "two"], []]
+    panels = prediction_panels(claims)
+    assert [[own for _, own in panel.pictures] for panel in panels] == [["one", "two"], [""]]
     table = predictions_table(claims)
     assert table is not None
     assert [row[-1].text for row in table.rows[:3]] == ["holds", "differs", "undecided"]
-    for figure in figures:
-        x, y = (figure.spec["layer"][-1]["encoding"][axis]["scale"] for axis in ("x", "y"))
-        assert x == y
+    for figure in (one for panel in panels for one in panel.pictures.values()):
+        assert isinstance(figure, TradeOff)
+        assert (figure.x.low, figure.x.high) == (figure.y.low, figure.y.high)
 
 
 def test_the_band_is_where_predicted_is_within_the_tolerance_of_measured() -> None:
-    (figure,) = prediction_figures([predicting("one", tolerance=0.25)])
-    end = figure.spec["layer"][0]["data"]["values"][1]
-    assert end["end"] / end["low"] == pytest.approx(1.25)
-    assert end["end"] / end["high"] == pytest.approx(0.75)
+    """Oracle: at the right edge the band is as high as x / 1.25 and x / 0.75 say."""
+    (panel,) = prediction_panels([predicting("one", tolerance=0.25)])
+    (figure,) = panel.pictures.values()
+    assert isinstance(figure, TradeOff)
+    assert figure.tolerance == 0.25
+    svg = draw(figure, PANEL_PX, "x").svg
+    band = re.search(r'd="(M[^"]*)Z" class="g-better"', svg)
+    diagonal = re.search(r'd="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)" class="s-published', svg)
+    assert band is not None
+    assert diagonal is not None
+    x0, y0, x1, y1 = map(float, diagonal.groups())
+    corners = re.findall(r"[ML]([\d.]+) ([\d.]+)", band[1])
+    x, y = map(float, corners[len(corners) // 4])
+    assert (y0 - y) / (x - x0) * (x1 - x0) / (y0 - y1) == pytest.approx(1 / 1.25, rel=0.02)
 
 
 def test_the_statistics_are_those_of_the_estimates() -> None:

@@ -20,7 +20,8 @@ from headroom.analysis.results import (
     Factor,
     PredictedPair,
 )
-from headroom.report.findings.derived import derived_figures, derived_tables, render_derived
+from headroom.report.figures.inputs import Cells, Curve
+from headroom.report.findings.derived import derived_panels, derived_tables, render_derived
 from headroom.report.sentences.claims import claim_sentence
 from headroom.report.terminal.screen import Screen
 
@@ -51,8 +52,10 @@ def test_a_quantity_is_printed_drawn_and_says_what_is_missing() -> None:
     (table,) = derived_tables(EXPERIMENT, at_most=2)
     assert [row[1].sort for row in table.rows] == ["1.0", "1.9"]
     assert table.note
-    (figure,) = derived_figures(EXPERIMENT, marks=100)
-    assert len(figure.rows or []) == 2
+    (panel,) = derived_panels(EXPERIMENT, marks=100)
+    (curve,) = panel.pictures.values()
+    assert isinstance(curve, Curve)
+    assert len(curve.lines[0].dots) == 2
 
 
 def test_a_quantity_over_two_numbers_is_drawn_as_a_map_too() -> None:
@@ -68,8 +71,11 @@ def test_a_quantity_over_two_numbers_is_drawn_as_a_map_too() -> None:
         Factor(name="share", unit="1", is_numeric=True, levels=[*shares]),
     ]
     two = msgspec.structs.replace(EXPERIMENT, factors=factors, derived=[found])
-    (drawn,) = [one for one in derived_figures(two, marks=100) if one.key.endswith("-map")]
-    assert sorted(row["value"] for row in drawn.rows or []) == [0.1, 0.2, 0.4, 0.5, 1.0, 2.0]
+    (drawn,) = [one for one in derived_panels(two, marks=100) if one.key.endswith("-map")]
+    (cells,) = drawn.pictures.values()
+    assert isinstance(cells, Cells)
+    shown = sorted(float(cell.text) for row in cells.cells for cell in row if cell)
+    assert shown == [0.1, 0.2, 0.4, 0.5, 1.0, 2.0]
 
 
 def test_errors_of_a_prediction_are_one_sentence() -> None:

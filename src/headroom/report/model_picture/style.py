@@ -1,9 +1,9 @@
 """Colours of the picture: page variables inside a page, explicit colours in a separate file.
 
-Series colours are those of the report's figures, so that a class has the same colours everywhere.
+Series colours are the palette of Okabe and Ito (Color Universal Design, 2008), lightened for dark.
 """
 
-from headroom.report.charts.theme import DARK_SERIES, LIGHT_SERIES
+from collections.abc import Sequence
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _LIGHT = {
@@ -22,6 +22,8 @@ _DARK = {
     "accent": "#7cc0f5",
     "bad": "#ff9b6b",
 }
+LIGHT_SERIES = ("#0072B2", "#D55E00", "#007F5F", "#B5589A", "#B97700", "#2F8FC4", "#5B5F66")
+DARK_SERIES = ("#56B4E9", "#F2A33A", "#2EC4A0", "#DE93BF", "#F4845F", "#F0E442", "#B8BEC7")
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "10 4", "1 3")
 SERIES = len(LIGHT_SERIES)
 _RULES = """\
@@ -72,7 +74,7 @@ def file_rules() -> str:
     return f"{_rules(_LIGHT, LIGHT_SERIES)}@media (prefers-color-scheme:dark){{\n{dark}}}\n"
 
 
-def _rules(colours: dict[str, str], series: list[str]) -> str:
+def _rules(colours: dict[str, str], series: Sequence[str]) -> str:
     text = _RULES.replace("@font", FONT)
     for name, colour in colours.items():
         text = text.replace(f"@{name}", colour)

@@ -10,7 +10,6 @@ from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ExperimentResult, PointResult, SeriesLine
 from headroom.analysis.verdicts.directions import is_resource
 from headroom.quantities import choose_scale, format_level
-from headroom.report.charts.states import class_names, shares_of
 from headroom.report.dimensions import Dimension, dimensions_of
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Busy, BusyRow, Stack, Stacks
@@ -19,6 +18,7 @@ from headroom.report.opening.scales import digits, value_axis
 from headroom.report.sentences.answer.names import factor_words, noun, with_factor
 from headroom.report.sentences.answer.sentence import brief_percent_of
 from headroom.report.sentences.numbers import capital
+from headroom.report.states import class_names, shares_of
 from headroom.report.words import label_factor, label_point
 
 _MOST_STACKS = 8

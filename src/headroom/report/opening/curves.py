@@ -12,9 +12,10 @@ from headroom.quantities import Scale, format_bounds, format_level, format_quant
 from headroom.report.dimensions import is_log_like
 from headroom.report.figures import inputs
 from headroom.report.figures.axes import level_axis
-from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference
+from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference, Saturated
 from headroom.report.figures.roles import Role
 from headroom.report.notes.saturation import is_unbounded
+from headroom.report.numbers import format_estimate
 from headroom.report.opening.scales import (
     factor_scale,
     factor_title,
@@ -58,7 +59,7 @@ def curve_of(
     )
     values = [dot.y for line in drawn for dot in line.dots]
     saturated = _saturated(choice, experiment)
-    at = [*levels, *(level for level, _ in saturated)]
+    at = [*levels, *(one.x for one in saturated)]
     is_spread = min(values) > 0.0 and max(values) > _LOG_FROM * min(values)
     limited = next((mark for mark in choice.marks if mark.kind in {"knee", "limit"}), None)
     theory = _theory(experiment, choice, scale) if len(drawn) == 1 else None
@@ -82,7 +83,7 @@ def curve_of(
 def _scaled(curve: Curve, factor: float, title: str) -> Curve:
     """Return a curve whose x axis is in another unit, `factor` times as large in numbers."""
     at = [dot.x * factor for line in curve.lines for dot in line.dots]
-    at += [level * factor for level, _ in curve.saturated]
+    at += [one.x * factor for one in curve.saturated]
     start = curve.limited_from
     return replace(
         curve,
@@ -102,7 +103,7 @@ def _scaled(curve: Curve, factor: float, title: str) -> Curve:
         ),
         limited_from=None if start is None else start * factor,
         marks=tuple(replace(mark, x=mark.x * factor) for mark in curve.marks),
-        saturated=tuple((level * factor, text) for level, text in curve.saturated),
+        saturated=tuple(replace(one, x=one.x * factor) for one in curve.saturated),
     )
 
 
@@ -190,6 +191,7 @@ def _dots(line: Sequence[tuple[float, Estimate]], scale: Scale) -> tuple[Dot, ..
             y=estimate.value * scale.factor,
             low=scaled(estimate.low),
             high=scaled(estimate.high),
+            hint=f"{format_level(level)}: {format_estimate(estimate)}",
         )
         for level, estimate in line
     )
@@ -314,7 +316,7 @@ def _today(
             return
 
 
-def _saturated(choice: FigureChoice, experiment: ExperimentResult) -> tuple[tuple[float, str], ...]:
+def _saturated(choice: FigureChoice, experiment: ExperimentResult) -> tuple[Saturated, ...]:
     """Return the saturated levels at which the metric has no bound, each with its load."""
     found = {
         float(point.levels[choice.factor]): (
@@ -325,4 +327,4 @@ def _saturated(choice: FigureChoice, experiment: ExperimentResult) -> tuple[tupl
         and isinstance(point.levels.get(choice.factor), int | float)
         and any(is_unbounded(point, metric) for metric in choice.metrics)
     }
-    return tuple(sorted(found.items())[:_MOST_ARROWS])
+    return tuple(Saturated(x=x, text=text) for x, text in sorted(found.items())[:_MOST_ARROWS])

@@ -11,14 +11,14 @@ from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
 from headroom.quantities import format_level
-from headroom.report.charts.figure import describe_interval
 from headroom.report.figures.inputs import Busy, Curve, Figure
 from headroom.report.opening.chosen import figure_of
 from headroom.report.opening.courses import busy_of, time_of
-from headroom.report.opening.grids import section_of
+from headroom.report.opening.grids import has_room, section_of
 from headroom.report.opening.scales import where_of
 from headroom.report.sentences.answer.answer import AnswerWords, FigureWords
 from headroom.report.sentences.answer.sentence import Span
+from headroom.report.sentences.intervals import describe_interval
 from headroom.report.words import join_words
 
 LEAD = "answer"
@@ -63,6 +63,8 @@ def drafts_of(result: StudyResult, words: AnswerWords, problems: list[str]) -> I
     for experiment in sorted(with_sections, key=lambda one: one.name != answer.experiment):
         title = f"{experiment.title.rstrip('.')}." if len(with_sections) > 1 else ""
         for place, section in enumerate(experiment.sections):
+            if not has_room(section):
+                continue
             figure = fallback(partial(section_of, section), lambda _: None)
             if figure is not None:
                 yield Draft(

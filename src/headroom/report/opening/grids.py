@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.experiment.protocol.section import Matrix, Section, StackedBars, Timeline
-from headroom.quantities import choose_scale, format_level
+from headroom.quantities import choose_scale, format_level, format_quantity
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import (
     Cell,
     Cells,
     Figure,
+    Key,
     Lane,
     Lanes,
     Stack,
@@ -30,7 +31,7 @@ from headroom.report.opening.scales import (
 from headroom.report.words import axis_title
 
 _MOST_COLUMNS, _MOST_CELL_ROWS = 8, 8
-_PARTS: tuple[tuple[Role, bool], ...] = (
+PARTS: tuple[tuple[Role, bool], ...] = (
     ("data", False),
     ("limit", False),
     ("third", False),
@@ -39,7 +40,15 @@ _PARTS: tuple[tuple[Role, bool], ...] = (
     ("limit", True),
     ("third", True),
     ("context", False),
+    ("better", True),
+    ("differs", False),
+    ("context", True),
+    ("differs", True),
+    ("published", False),
+    ("published", True),
 )
+"""Colours of parts and states that look different."""
+_PARTS_ON_SCREEN = 8
 _MOST_STACKS = 16
 _MOST_MATRIX = 32
 
@@ -95,24 +104,36 @@ def _limit_role(name: str, names: Sequence[str]) -> Role:
     return roles[min(names.index(name), len(roles) - 1)] if name else "context"
 
 
-def section_of(section: Section) -> Figure | None:
-    """Return the figure of what a system adds; None if it has no room on a first screen."""
+def has_room(section: Section) -> bool:
+    """Return whether a first screen has room for what a system adds."""
     if isinstance(section, StackedBars):
-        return _stacks(section)
-    return _matrix(section) if isinstance(section, Matrix) else _lanes(section)
+        return len(section.bars) <= _MOST_STACKS and len(section.parts) <= _PARTS_ON_SCREEN
+    if isinstance(section, Matrix):
+        return max(len(section.rows), len(section.columns)) <= _MOST_MATRIX
+    lanes = {span.lane for span in section.spans}
+    return len(lanes) <= _MOST_STACKS and len(section.ordered_states()) <= _PARTS_ON_SCREEN
 
 
-def _stacks(section: StackedBars) -> Stacks | None:
-    if not section.bars or len(section.bars) > _MOST_STACKS or len(section.parts) > len(_PARTS):
-        return None
+def section_of(section: Section) -> Figure | None:
+    """Return the figure of what a system adds; None if there is nothing to draw."""
+    if isinstance(section, StackedBars):
+        return _stacks(section) if section.bars else None
+    if isinstance(section, Matrix):
+        return _matrix(section)
+    return _lanes(section) if section.spans else None
+
+
+def _parts(names: Sequence[str]) -> Key:
+    """Return the colours of parts; beyond those that look different, they begin again."""
+    return tuple((name, *PARTS[place % len(PARTS)]) for place, name in enumerate(names))
+
+
+def _stacks(section: StackedBars) -> Stacks:
     totals = [sum(row) for row in section.values]
     scale = choose_scale(totals, section.unit, metric=section.metric)
     return Stacks(
         x=value_axis([t * scale.factor for t in totals], axis_title(section.metric, scale), scale),
-        parts=tuple(
-            (name, role, is_faint)
-            for name, (role, is_faint) in zip(section.parts, _PARTS, strict=False)
-        ),
+        parts=_parts(section.parts),
         stacks=tuple(
             Stack(
                 label=bar,
@@ -127,7 +148,7 @@ def _stacks(section: StackedBars) -> Stacks | None:
 
 def _matrix(section: Matrix) -> Cells | None:
     known = [value for row in section.values for value in row if value is not None]
-    if not known or max(len(section.rows), len(section.columns)) > _MOST_MATRIX:
+    if not known:
         return None
     scale = choose_scale(known, section.unit, metric=section.metric)
     low, high = min(known), max(known)
@@ -142,27 +163,25 @@ def _matrix(section: Matrix) -> Cells | None:
                 if value is None
                 else Cell(
                     text=digits(value, scale),
+                    hint=f"{row}, {column}: "
+                    f"{format_quantity(value, section.unit, metric=section.metric)}",
                     strength=0.1 + 0.9 * (value - low) / ((high - low) or 1.0),
                 )
-                for value in row
+                for column, value in zip(section.columns, values, strict=True)
             )
-            for row in section.values
+            for row, values in zip(section.rows, section.values, strict=True)
         ),
     )
 
 
-def _lanes(section: Timeline) -> Lanes | None:
+def _lanes(section: Timeline) -> Lanes:
     states = section.ordered_states()
     names = list(dict.fromkeys(span.lane for span in section.spans))
-    if not names or len(states) > len(_PARTS) or len(names) > _MOST_STACKS:
-        return None
     ends = [span.end_s for span in section.spans]
     scale = choose_scale(ends, "s")
     return Lanes(
         x=linear_axis([end * scale.factor for end in ends], f"time ({scale.label})"),
-        states=tuple(
-            (name, role, is_faint) for name, (role, is_faint) in zip(states, _PARTS, strict=False)
-        ),
+        states=_parts(states),
         lanes=tuple(
             Lane(
                 label=name,

@@ -1,13 +1,14 @@
 """Figures of settings: bars, runs with their centre, trade-offs, what-if changes."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from headroom.analysis.answer.design import telling_factors
 from headroom.analysis.answer_evidence import Changes, FigureChoice, TriedChange
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import Scale, choose_scale
-from headroom.report.charts.tradeoff import frontier
 from headroom.report.figures.inputs import Bar, Bars, Dot, Row, Rows, Setting, TradeOff
 from headroom.report.opening.scales import (
     digits,
@@ -23,6 +24,8 @@ from headroom.report.opening.scales import (
 from headroom.report.sentences.answer.names import applied_words, setting_words
 from headroom.report.words import axis_title, label_levels
 
+Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
+"""A point with its estimates across and up."""
 MOST_ROWS = 14
 _MOST_RUNS = 40
 _NO_GAIN = 0.02
@@ -115,6 +118,27 @@ def _runs_of(point: PointResult, estimate: Estimate) -> Sequence[float]:
     """Return the single runs of a point where its results hold them."""
     samples = next((d.samples for d in point.distributions if d.metric == estimate.metric), [])
     return samples[:_MOST_RUNS]
+
+
+def frontier(found: Sequence[Pair]) -> set[str]:
+    """Return the keys of the points that no other point beats in both metrics.
+
+    Empty if a metric has no direction; ties beat nobody.
+    """
+    if not found or "none" in {found[0][1].better, found[0][2].better}:
+        return set()
+    costs = {point.key: (_cost(x), _cost(y)) for point, x, y in found}
+    unbeaten: set[tuple[float, float]] = set()
+    least_up = math.inf
+    for across, up in sorted(set(costs.values())):
+        if up < least_up:  # All that come before cost no more across.
+            unbeaten.add((across, up))
+            least_up = up
+    return {key for key, cost in costs.items() if cost in unbeaten}
+
+
+def _cost(estimate: Estimate) -> float:
+    return -estimate.value if estimate.better == "high" else estimate.value
 
 
 def trade_off_of(choice: FigureChoice, experiment: ExperimentResult) -> TradeOff | None:

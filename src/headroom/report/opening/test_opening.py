@@ -116,7 +116,7 @@ def test_a_saturated_point_is_an_arrow_and_no_value() -> None:
         for point in experiment.points
     ]
     found = curve(msgspec.structs.replace(experiment, points=points))
-    assert found.saturated == ((300.0, "1.25"),)
+    assert [(one.x, one.text) for one in found.saturated] == [(300.0, "1.25")]
     assert 300.0 not in [dot.x for dot in found.lines[0].dots]
     assert found.x.high >= 300.0
 

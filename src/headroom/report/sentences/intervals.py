@@ -1,8 +1,12 @@
-"""Why a value has no interval, or a point lacks a metric, as clauses."""
+"""What an interval is, why a value has none, or why a point lacks a metric, as clauses."""
+
+from collections.abc import Sequence
 
 from headroom.analysis.evidence import Absent, NoInterval
+from headroom.analysis.results import Estimate
 from headroom.report.words import count_noun
 
+_CENTRES = {"pooled": "pooled value", "choice": "most frequent choice"}
 _MORE = "run {needed} or more"
 _NO_INTERVAL = {
     "one_replication": "one replication gives no interval: run 2 or more",
@@ -72,3 +76,25 @@ def absent_words(absent: Absent | None) -> str:
         f"p{absent.percent:g} needs {needed:,.0f} observations in each run, {absent.beyond} of "
         f"them beyond it; the shortest run has {found:,.0f}"
     )
+
+
+def describe_interval(estimates: Sequence[Estimate]) -> str:
+    """Return the meaning of the marks and bands, in one sentence.
+
+    Examples
+    --------
+    >>> describe_interval([])
+    'No point has a result.'
+    """
+    if not estimates:
+        return "No point has a result."
+    counts = sorted({estimate.count for estimate in estimates})
+    spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    centre = _CENTRES.get(estimates[0].centre, estimates[0].centre).capitalize()
+    if estimates[0].centre == "choice":
+        return f"{centre} of n = {spread}."
+    methods = {estimate.method for estimate in estimates} - {"none"}
+    if not methods:
+        return f"{centre} of n = {spread}; too few replications for an interval."
+    method = " / ".join(sorted(methods)).replace("student-t", "Student t")
+    return f"{centre} and 95% interval ({method}), n = {spread} per point."

@@ -6,6 +6,7 @@ Invariant: reads `SizingResult` only; the page holds no script and loads nothing
 from markupsafe import Markup
 
 from headroom.quantities import format_level
+from headroom.report.figures.roles import page_rules as figure_rules
 from headroom.report.layout import environment, template_text
 from headroom.report.sizes.sizing import answer_sentences, effort_words, figure_of, reasons_of
 from headroom.report.sizes.sizing_map import draw_map
@@ -27,7 +28,7 @@ def render_sizing_page(result: SizingResult) -> str:
             result=result,
             answer=answer_sentences(result),
             policy=_POLICY,
-            style=Markup(template_text("page.css")),  # noqa: S704 - a file of this package
+            style=Markup(template_text("page.css") + figure_rules()),  # noqa: S704 - of this package
             effort=effort_words(result),
             cost=cost_words(result),
             fixed=[(name, format_level(value)) for name, value in result.fixed.items()],

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.quantities import format_level
-from headroom.report.charts.states import class_names, shares_of
 from headroom.report.numbers import format_estimate
+from headroom.report.states import class_names, shares_of
 from headroom.report.tables.tables import Cell, Head, Table
 from headroom.report.words import label_factor
 

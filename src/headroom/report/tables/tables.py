@@ -3,7 +3,8 @@
 Invariant: a cell's `sort` is the base-unit number behind its text, never the text of a number.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from headroom.report.numbers import format_estimate
 from headroom.report.words import direction_phrase, label_factor, title_metric, why_no_figures
 
 _COMMON_SCALE_SPAN = 100.0
+_NUMBER = re.compile(r"-?[\d,]*\.?\d+")
 NO_SOURCE = "no source stated"
 """Source of a parameter whose model says nothing about it."""
 _ESSENTIALS = (
@@ -46,6 +48,17 @@ class Cell:
     is_head: bool = False
     mark: str = ""
 
+    def short_key(self) -> str:
+        """Return the sort key with four digits if it is a number."""
+        try:
+            return f"{float(self.sort):.4g}"
+        except ValueError:
+            return self.sort
+
+    def is_in_text(self) -> bool:
+        """Return whether a script finds the sort key in the text: words, or no key at all."""
+        return self.sort in {"", self.text} or not (self.is_number or self.is_head)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -66,6 +79,27 @@ class Table:
     rows: list[list[Cell]]
     note: str = ""
     is_sortable: bool = True
+
+    def keyed_columns(self) -> set[int]:
+        """Return the columns whose texts do not have the order of their keys: units differ."""
+        columns = enumerate(zip(*self.rows, strict=True)) if self.rows else ()
+        return {place for place, cells in columns if self.is_sortable and not _in_order(cells)}
+
+
+def _in_order(cells: Sequence[Cell]) -> bool:
+    """Return whether the numbers at the start of texts are in the order of their sort keys."""
+    keyed = [cell for cell in cells if not cell.is_in_text()]
+    try:
+        found = sorted((float(one.sort), float(_number_of(one.text))) for one in keyed)
+    except ValueError:
+        return False
+    leads = [lead for _, lead in found]
+    return leads == sorted(leads)
+
+
+def _number_of(text: str) -> str:
+    found = _NUMBER.match(text)
+    return found[0].replace(",", "") if found else ""
 
 
 def column_scale(estimates: Iterable[Estimate]) -> Scale | None:
