@@ -1,4 +1,4 @@
-"""A third-party layer: one folder with both columns, a starter and a command.
+"""A third-party layer: one folder with both columns, a starter, a command and a reader.
 
 It is installed like a package, by a folder of metadata that names its entry points, and used only
 from the command line.
@@ -6,12 +6,17 @@ from the command line.
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from headroom.errors import ExitCode
+
+SAMPLES = Path(__file__).parent / "data" / "audit" / "sound"
 LAYER = '''
 """A toy layer: a cup of water that cools down."""
 
@@ -23,6 +28,8 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 import typer
 
+from headroom.audit.readers.format import Format
+from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.finding import Finding
 from headroom.experiment.protocol.reference import Reference
 from headroom.experiment.protocol.run import Run
@@ -101,6 +108,15 @@ def check() -> list[Finding]:
                     cure="boil it")]
 
 
+def read_cups(text: str, source: str) -> list[Result]:
+    """One result: cups a second, and how many are on the table."""
+    rate, clients, mean = (float(word) for word in text.split()[1:])
+    return [Result(tool="cups", source=source, name="table", clients=clients,
+                   throughput=Stated(rate, 0.5), mean=Stated(mean, 0.005))]
+
+
+FORMAT = Format(kind="text", expected="a line of cups", read=read_cups,
+                fits=lambda text: text.startswith("cups "))
 STARTER = Starter(folder=Path(__file__).with_name("starter"))
 REFERENCE = Reference(example={"cups": 2}, title="Metrics of the toy")
 '''
@@ -136,6 +152,10 @@ cooling = toy_layer:cooling
 toy = toy_layer:STARTER
 [headroom.commands]
 stir = toy_layer:stir
+[headroom.readers]
+cups = toy_layer:FORMAT
+cracked = toy_layer.cracked:FORMAT
+study = toy_layer:STARTER
 [headroom.checks]
 kettle = toy_layer:check
 [headroom.reference]
@@ -149,6 +169,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
     (site / "toy_layer" / "starter").mkdir(parents=True)
     (site / "toy_layer" / "__init__.py").write_text(LAYER)
+    (site / "toy_layer" / "cracked.py").write_text("FORMAT = 1 / 0\n")
     (site / "toy_layer" / "starter" / "study.toml").write_text(STUDY)
     metadata = site / "toy_layer-1.0.dist-info"
     metadata.mkdir()
@@ -211,6 +232,38 @@ def test_its_system_and_its_model_are_listed(installed: Path) -> None:
 def test_its_command_stands_in_the_help_and_runs(installed: Path) -> None:
     assert "Stir the toy." in _headroom(installed, "--help").stdout
     assert _headroom(installed, "stir", "--times", "2").stdout == "stir stir \n"
+
+
+def test_its_reader_is_used_by_audit_and_import(installed: Path) -> None:
+    """Oracle: of 10 cups on the table for 0.2 s each, 50 leave a second; 100 cannot."""
+    for name, rate in (("sound", 50), ("spoilt", 100)):
+        (installed / name).write_text(f"cups {rate} 10 0.2")
+    assert _headroom(installed, "audit", "sound").stdout.startswith("Possible: ")
+    spoilt = _python(installed, "-m", "headroom", "audit", "spoilt", "--format", "cups")
+    assert spoilt.returncode == ExitCode.CLAIMS_DIFFER
+    assert "Not possible as stated: table: 100/s x 200 ms" in spoilt.stdout
+    assert spoilt.stderr == ""
+    _headroom(installed, "import", "sound", "--to", "cups")
+    assert 'name = "cups"' in (installed / "cups" / "study.toml").read_text("utf-8")
+
+
+def test_a_broken_reader_is_named_and_leaves_the_others_alone(installed: Path) -> None:
+    shutil.copy(SAMPLES / "wrk.txt", installed)
+    said = _headroom(installed, "audit", "wrk.txt").stderr
+    assert "note: the reader of results 'cracked' is registered as toy_layer.cracked:FORMAT" in said
+    assert "cannot be imported: ZeroDivisionError: division by zero\n  hint: install" in said
+    assert "'study' is registered as toy_layer:STARTER, which is not a Format" in said
+    asked = _python(installed, "-m", "headroom", "audit", "wrk.txt", "--format", "cracked")
+    assert asked.returncode == ExitCode.ENVIRONMENT
+    assert "error: the reader of results 'cracked'" in asked.stderr
+
+
+def test_the_help_names_its_reader_without_loading_it(installed: Path) -> None:
+    code = "import sys; from headroom.cli.app import app\n"
+    code += "app(['audit', '--help'], standalone_mode=False); assert 'toy_layer' not in sys.modules"
+    answer = _python(installed, "-c", code)
+    assert answer.returncode == 0, answer.stderr
+    assert {"cups", "fio-log"} <= set(re.findall(r"[\w-]+", answer.stdout))
 
 
 def test_the_reference_shows_it(installed: Path) -> None:

@@ -7,13 +7,14 @@ use pyo3::prelude::*;
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
-    use headroom::python::{bins_dict, floats, histogram_dict, integers, series_dict, table_dict};
+    use headroom::python::{bins_dict, floats, integers};
     use headroom::simulation::kernel::plan::mechanism::{Made, Parameters, Unit};
     use headroom::simulation::kernel::random::stream::Stream;
     use headroom::simulation::kernel::run::result::{
         IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
     };
     use headroom::simulation::kernel::{self, RunOptions, Stop};
+    use headroom::simulation::python::{histogram_dict, series_dict, table_dict};
     use headroom::systems;
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};

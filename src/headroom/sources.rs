@@ -1,4 +1,4 @@
-//! Hashes of the sources that a result depends on; a part of the crate's build script.
+//! Hashes of the sources that a result depends on; a part of build scripts.
 //!
 //! A rebuilt program with other code has other fingerprints, so a journal never mixes rows of both.
 //! Comments, tests and the rest of the program are left out: a change of these measures nothing
@@ -7,17 +7,23 @@
 use std::fs::{read_dir, read_to_string};
 use std::path::{Path, PathBuf};
 
-const ROOT: &str = "src/headroom";
-
-/// Set a variable of the compiler to the hash of files and folders.
-pub fn note(variable: &str, parts: &[&[&str]]) {
-    let mut files = Vec::new();
-    for part in parts.iter().copied().flatten() {
-        add_files(&Path::new(ROOT).join(part), &mut files);
+/// Set variables of the compiler, each to the hash of files and folders of `src/headroom`.
+pub fn note(code: &[(&str, &[&[&str]])]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let is_root = |folder: &&Path| folder.ends_with("src/headroom");
+    let root = folder
+        .ancestors()
+        .find(is_root)
+        .expect("a part of Headroom");
+    for (variable, parts) in code {
+        let mut files = Vec::new();
+        for part in parts.iter().copied().flatten() {
+            add_files(&root.join(part), &mut files);
+        }
+        files.sort();
+        let hash = hash_of(&files);
+        println!("cargo::rustc-env={variable}={hash:016x}");
     }
-    files.sort();
-    let hash = hash_of(&files);
-    println!("cargo::rustc-env={variable}={hash:016x}");
 }
 
 /// Add a file, or all of a folder; cargo runs this again if one of them changes.

@@ -1,13 +1,15 @@
 """Results of real tools, sound and spoilt: see tests/data/audit/README.md."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from headroom.audit.audit import Audit, Given, audit
+from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.readers.fio_log import _bounds_s
-from headroom.audit.readers.recognise import read_results
+from headroom.audit.readers.recognise import formats, read_results
 from headroom.audit.result import Level
 from headroom.errors import HeadroomError
 
@@ -75,6 +77,17 @@ def test_a_spoilt_result_is_found_by_the_check_that_its_fault_breaks(name: str) 
     assert {one.check for one in found.findings} - {"samples"} == SPOILT[name]
     assert bool(found.contradictions) == (name in IMPOSSIBLE)
     assert bool(found.of(Level.MISLEADING)) == (name in PROVEN)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_no_two_formats_fit_a_file_so_their_order_says_nothing(name: str) -> None:
+    found, _ = formats()
+    fitting = []
+    for wanted in found:
+        with suppress(UnreadableError):
+            read_results(DATA / "sound" / name, wanted)
+            fitting.append(wanted)
+    assert len([one for one in fitting if not found[one].is_general or len(fitting) == 1]) == 1
 
 
 def test_every_sample_is_in_a_test() -> None:

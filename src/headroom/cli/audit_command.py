@@ -1,15 +1,23 @@
 """`headroom audit`: hold results of other tools against the laws that every benchmark obeys."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from headroom.audit.audit import Given, audit, named
-from headroom.audit.readers.recognise import FORMATS, read_results
+from headroom.audit.readers.recognise import format_names, formats, read_results
+from headroom.audit.result import Result
 from headroom.audit.shown import data, lines, verdict
 from headroom.cli import options
-from headroom.cli.output import ColorMode, print_lines, result_console, write_json
+from headroom.cli.output import (
+    ColorMode,
+    error_console,
+    print_lines,
+    result_console,
+    write_json,
+)
 from headroom.errors import ExitCode
 
 Files: TypeAlias = Annotated[
@@ -18,9 +26,16 @@ Files: TypeAlias = Annotated[
 Format: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--format", metavar="NAME", help=f"Format, if not recognised: {', '.join(FORMATS)}."
+        "--format", metavar="NAME", help=f"Format, if not recognised: {', '.join(format_names())}."
     ),
 ]
+
+
+def read_files(files: Sequence[Path], format_name: str) -> list[tuple[Path, str, Sequence[Result]]]:
+    """Return each file with its format and its results; report readers that cannot be used."""
+    for error in () if format_name else formats()[1]:
+        print_lines(error_console(), f"note: {error}")
+    return [(path, *read_results(path, format_name)) for path in files]
 
 
 def audit_files(
@@ -54,17 +69,17 @@ def audit_files(
     given = Given(clients=clients, think_s=think, cpus=cpus, offered=rate, loop=loop or "")
     results = [
         given.added_to(named(result, among=len(files)))
-        for path in files
-        for result in read_results(path, format_name)[1]
+        for _, _, found in read_files(files, format_name)
+        for result in found
     ]
-    found = audit(results)
+    answer = audit(results)
     if as_json:
-        write_json("audit", data(found))
+        write_json("audit", data(answer))
     else:
         console = result_console(color)
-        style = "bold red" if found.contradictions else "bold"
-        print_lines(console, verdict(found), style=style)
-        for text, look in lines(found):
+        style = "bold red" if answer.contradictions else "bold"
+        print_lines(console, verdict(answer), style=style)
+        for text, look in lines(answer):
             print_lines(console, text, style=look)
-    if found.contradictions:
+    if answer.contradictions:
         raise typer.Exit(ExitCode.CLAIMS_DIFFER)

@@ -9,9 +9,8 @@ import typer
 
 from headroom.audit.audit import audit
 from headroom.audit.importing import Source, given_factors, imported, levels_in
-from headroom.audit.readers.recognise import read_results
 from headroom.audit.shown import verdict
-from headroom.cli.audit_command import Files, Format
+from headroom.cli.audit_command import Files, Format, read_files
 from headroom.cli.output import error_console, print_lines
 from headroom.cli.study import run_command
 from headroom.errors import StudyError
@@ -58,8 +57,7 @@ def import_files(
     given = given_factors(factor or [], len(files))
     sources = [
         Source(path=path, kind=kind, results=results, levels=levels_in(path, given, place))
-        for place, path in enumerate(files)
-        for kind, results in [read_results(path, format_name)]
+        for place, (path, kind, results) in enumerate(read_files(files, format_name))
     ]
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", to.resolve().name)
     renamed = {old: new[0] for old, new in given_factors(rename or [], 1).items()}

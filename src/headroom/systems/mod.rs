@@ -5,42 +5,20 @@ use pyo3::{prelude::*, types::PyDict};
 
 use crate::simulation::kernel::plan::mechanism::{Made, Parameters};
 use crate::simulation::kernel::random::stream::Stream;
-
-/// A layer's contributions to the compiled core; all are optional.
-pub trait Layer: Sync {
-    /// Kinds of the mechanisms that its models may use.
-    fn mechanism_kinds(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Make a mechanism of one of those kinds; None if there is no such kind.
-    fn mechanism(&self, _kind: &str, _parameters: &Parameters, _stream: Stream) -> Option<Made> {
-        None
-    }
-
-    /// Add the functions for Python to the layer's module.
-    ///
-    /// # Errors
-    ///
-    /// Fails if Python raises an error.
-    #[cfg(feature = "python")]
-    fn register(&self, _module: &Bound<'_, PyModule>) -> PyResult<()> {
-        Ok(())
-    }
-}
+use crate::simulation::layer::Layer;
 
 macro_rules! layers {
-    ($($layer:ident),* $(,)?) => {
-        $(pub mod $layer;)*
+    ($($layer:ident in $member:ident),* $(,)?) => {
+        $(pub use $member::systems::$layer;)*
         const LAYERS: &[(&str, &dyn Layer)] = &[$((stringify!($layer), &$layer::LAYER)),*];
     };
 }
 
-// One line for each layer that has a compiled part.
+// One line for each layer that has a compiled part, a member of the workspace in its folder.
 layers! {
-    records,
-    shared_memory,
-    storage,
+    records in headroom_records,
+    shared_memory in headroom_shared_memory,
+    storage in headroom_storage,
 }
 
 /// Return the kinds of mechanisms of all layers.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headroom.audit.readers.fields import exact
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 
 _SHARES = {"25th Percentile": 0.25, "Median": 0.5, "75th Percentile": 0.75,
@@ -44,3 +45,8 @@ def read_benchbase(document: Mapping[str, Any], source: str) -> Sequence[Result]
             levels={} if clients is None else {"clients": int(clients)},
         )
     ]  # fmt: skip
+
+
+FORMAT = Format(
+    kind="json", expected="JSON with `Latency Distribution`", fits=is_benchbase, read=read_benchbase
+)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from headroom.audit.readers.fields import exact
+from headroom.audit.readers.format import Format
 from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
 
@@ -86,3 +87,8 @@ def _number(text: str | None, default: float) -> float:
         return default if text is None else float(text)
     except ValueError:
         return default
+
+
+FORMAT = Format(
+    kind="json", expected="JSON with `fio version` and `jobs`", fits=is_fio, read=read_fio
+)

@@ -14,6 +14,7 @@ import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, of_responses
 from headroom.audit.readers.fio import DIRECTIONS
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.run import FloatArray
 
@@ -166,3 +167,11 @@ def _bounds_s(count: int) -> tuple[FloatArray, FloatArray]:
     groups = np.maximum(edges // _FINE_BINS - 1, 0)
     bounds = np.where(edges < _FINE_BINS, edges, (_FINE_BINS + edges % _FINE_BINS) * 2.0**groups)
     return bounds[:-1] * _NANOSECOND_S, bounds[1:] * _NANOSECOND_S
+
+
+FORMAT = Format(
+    kind="lines",
+    expected="rows of integers, separated by a comma and a blank",
+    fits=is_fio_log,
+    read=read_fio_log,
+)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 
 _RESULT = re.compile(r"TEST RESULT : System achieved (\d+) NOPM from (\d+) (.+?) TPM")
@@ -112,3 +113,11 @@ def _rate(calls: int, elapsed: Stated) -> Stated:
     return Stated(
         calls / elapsed.value, calls / elapsed.value * (elapsed.error / elapsed.value + 1e-9)
     )
+
+
+FORMAT = Format(
+    kind="text",
+    expected='a line "TEST RESULT :" or `jobs ID timing`',
+    fits=is_hammerdb,
+    read=read_hammerdb,
+)

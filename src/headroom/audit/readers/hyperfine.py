@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, exact
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 
 
@@ -51,3 +52,11 @@ def _result(row: Mapping[str, Any], source: str) -> Result:
         sorted(set(row.get("exit_codes") or []) - {None})))},
         levels=dict(parameters) if parameters else {"command": row["command"]},
     )  # fmt: skip
+
+
+FORMAT = Format(
+    kind="json",
+    expected="JSON with a list `results`, each with a `command`",
+    fits=is_hyperfine,
+    read=read_hyperfine,
+)

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, exact, of_responses
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 
 _REQUESTS = "http_req_duration"
@@ -115,3 +116,28 @@ def _stream(
         table[:, 0], table[:, 1], tick_s=1e-9, is_coarse=is_coarse,
         tool="k6-stream", source=source, name=_REQUESTS,
     )  # fmt: skip
+
+
+def is_json_lines(lines: Sequence[str]) -> bool:
+    """Return whether lines are of `--out json=FILE`."""
+    return any('"type":"Point"' in line or '"type":"Metric"' in line for line in lines)
+
+
+SUMMARY = Format(
+    kind="json",
+    expected="JSON with `metrics`, among them `iterations`",
+    fits=is_summary,
+    read=read_summary,
+)
+JSON_LINES = Format(
+    kind="lines",
+    expected='lines of JSON, with `"type":"Point"`',
+    fits=is_json_lines,
+    read=read_json_lines,
+)
+CSV = Format(
+    kind="lines",
+    expected=f"a header {CSV_HEADER}...",
+    fits=lambda lines: lines[0].startswith(CSV_HEADER),
+    read=read_csv,
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headroom.audit.readers.fields import UnreadableError, of_responses
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.run import FloatArray
 
@@ -112,3 +113,12 @@ def read_log(text: str, source: str) -> Sequence[Result]:
             from_schedule=has_lag, clients=float(np.unique(table[:, 0]).size),
         )
     ]  # fmt: skip
+
+
+REPORT = Format(
+    kind="text",
+    expected='lines "transaction type:" and "tps ="',
+    fits=is_pgbench,
+    read=read_pgbench,
+)
+LOG = Format(kind="lines", expected="lines of six to eight numbers", fits=is_log, read=read_log)

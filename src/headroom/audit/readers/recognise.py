@@ -1,79 +1,75 @@
-"""Find the reader of a file by its content."""
+"""Find the reader of a file by its content, among those that packages register."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headroom.audit.readers import (
-    benchbase,
-    fio,
-    fio_log,
-    hammerdb,
-    hyperfine,
-    k6,
-    pgbench,
-    tidy,
-    vegeta,
-    wrk,
-)
 from headroom.audit.readers.fields import UnreadableError
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result
+from headroom.errors import EnvironmentUnfitError
+from headroom.experiment.protocol import plug_ins
 
+GROUP = "headroom.readers"
+KIND = "reader of results"
 _HEAD_LINES = 5
+_UNEXPECTED = (KeyError, TypeError, AttributeError, IndexError, ValueError)
+"""What a reader raises at content that is not of its format."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """A format: the content that makes a file one, and its reader."""
+def format_names() -> tuple[str, ...]:
+    """Return the names of all registered formats, sorted; none of them is loaded.
 
-    kind: str
-    expected: str
-    fits: Callable[[Any], bool]
-    read: Callable[[Any, str], Sequence[Result]]
-
-
-def _has_point(lines: Sequence[str]) -> bool:
-    return any('"type":"Point"' in line or '"type":"Metric"' in line for line in lines)
+    Examples
+    --------
+    >>> "fio" in format_names()
+    True
+    """
+    return tuple(sorted(plug_ins.plug_ins(GROUP)))
 
 
-FORMATS = {
-    "hyperfine": Format(kind="json", expected='JSON with a list `results`, each with a `command`',
-                        fits=hyperfine.is_hyperfine, read=hyperfine.read_hyperfine),
-    "fio": Format(kind="json", expected="JSON with `fio version` and `jobs`",
-                  fits=fio.is_fio, read=fio.read_fio),
-    "vegeta": Format(kind="json", expected="JSON with `latencies` and `status_codes`",
-                     fits=vegeta.is_vegeta, read=vegeta.read_vegeta),
-    "k6": Format(kind="json", expected="JSON with `metrics`, among them `iterations`",
-                 fits=k6.is_summary, read=k6.read_summary),
-    "benchbase": Format(kind="json", expected="JSON with `Latency Distribution`",
-                        fits=benchbase.is_benchbase, read=benchbase.read_benchbase),
-    "wrk": Format(kind="text", expected='lines "Running ... test @ ..." and "Thread Stats"',
-                  fits=wrk.is_wrk, read=wrk.read_wrk),
-    "pgbench": Format(kind="text", expected='lines "transaction type:" and "tps ="',
-                      fits=pgbench.is_pgbench, read=pgbench.read_pgbench),
-    "hammerdb": Format(kind="text", expected='a line "TEST RESULT :" or `jobs ID timing`',
-                       fits=hammerdb.is_hammerdb, read=hammerdb.read_hammerdb),
-    "vegeta-json": Format(kind="lines", expected="rows of `vegeta encode`",
-                          fits=vegeta.is_encoded_json, read=vegeta.read_encoded_json),
-    "vegeta-hdrplot": Format(kind="lines", expected="rows of `vegeta report -type=hdrplot`",
-                             fits=vegeta.is_hdrplot, read=vegeta.read_hdrplot),
-    "k6-json": Format(kind="lines", expected='lines of JSON, with `"type":"Point"`',
-                      fits=_has_point, read=k6.read_json_lines),
-    "k6-csv": Format(kind="lines", expected=f"a header {k6.CSV_HEADER}...",
-                     fits=lambda lines: lines[0].startswith(k6.CSV_HEADER), read=k6.read_csv),
-    "fio-log": Format(kind="lines", expected="rows of integers, separated by a comma and a blank",
-                      fits=fio_log.is_fio_log, read=fio_log.read_fio_log),
-    "pgbench-log": Format(kind="lines", expected="lines of six to eight numbers",
-                          fits=pgbench.is_log, read=pgbench.read_log),
-    "vegeta-csv": Format(kind="lines", expected="rows of `vegeta encode --to csv`",
-                         fits=vegeta.is_encoded, read=vegeta.read_encoded),
-    "csv": Format(kind="lines", expected="a header with two documented columns or more",
-                  fits=lambda lines: tidy.is_tidy(lines[0]), read=tidy.read_tidy),
-}  # fmt: skip
-"""Formats by name, in the order in which a file is held against them."""
+def find_format(name: str) -> Format:
+    """Return a registered format.
+
+    Raises
+    ------
+    UnreadableError
+        No format has this name.
+    EnvironmentUnfitError
+        It is registered, but cannot be imported or is not a `Format`.
+    """
+    entry = plug_ins.plug_ins(GROUP).get(name)
+    if entry is None:
+        raise UnreadableError(
+            f"unknown format {name!r}", cure=f"choose one of {', '.join(format_names())}"
+        )
+    found = plug_ins.load(entry, kind=KIND)
+    if not isinstance(found, Format):
+        raise EnvironmentUnfitError(
+            f"the {KIND} {name!r} is registered as {entry.value}, which is not a Format",
+            cure="ask its author: see docs/guides/write-a-layer.md",
+        )
+    return found
+
+
+def formats() -> tuple[Mapping[str, Format], Sequence[EnvironmentUnfitError]]:
+    """Return the formats in the order in which a file is held against them, and broken readers.
+
+    General ones are last; otherwise Headroom's own come before those of other packages.
+    """
+    found, broken = {}, []
+    for name in format_names():
+        try:
+            found[name] = find_format(name)
+        except EnvironmentUnfitError as error:
+            broken.append(error)
+    entries = plug_ins.plug_ins(GROUP)
+    order = sorted(
+        found, key=lambda name: (found[name].is_general, not plug_ins.is_own(entries[name]))
+    )
+    return {name: found[name] for name in order}, broken
 
 
 def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
@@ -90,11 +86,10 @@ def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
     ------
     UnreadableError
         No format fits, or the file is not complete.
+    EnvironmentUnfitError
+        The wanted format cannot be imported.
     """
-    if wanted and wanted not in FORMATS:
-        raise UnreadableError(
-            f"unknown format {wanted!r}", cure=f"choose one of {', '.join(FORMATS)}"
-        )
+    offered = {wanted: find_format(wanted)} if wanted else formats()[0]
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -106,10 +101,10 @@ def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
         raise UnreadableError(
             f"{path}: {error.strerror}", cure="give a file with the results of a benchmark"
         ) from error
-    name, content = _recognised(path, text, wanted)
+    name, content = _recognised(path, text, offered, wanted)
     try:
-        results = FORMATS[name].read(content, path.name)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        results = offered[name].read(content, path.name)
+    except _UNEXPECTED as error:
         raise UnreadableError(
             f"{path}: not a complete file of {name}: {type(error).__name__} at {error}",
             cure="give the file as the tool wrote it, or choose another --format",
@@ -119,7 +114,9 @@ def read_results(path: Path, wanted: str = "") -> tuple[str, Sequence[Result]]:
     return name, results
 
 
-def _recognised(path: Path, text: str, wanted: str) -> tuple[str, Any]:
+def _recognised(
+    path: Path, text: str, offered: Mapping[str, Format], wanted: str
+) -> tuple[str, Any]:
     contents: dict[str, Any] = {"text": text}
     lines = text.splitlines()
     contents["lines"] = [line for line in lines if line.strip()][:_HEAD_LINES]
@@ -130,20 +127,28 @@ def _recognised(path: Path, text: str, wanted: str) -> tuple[str, Any]:
         reason = f"not valid JSON: {error}"
     else:
         reason = ""
-    for name, one in FORMATS.items():
-        if wanted not in {"", name} or not contents.get(one.kind):
-            continue
-        if one.fits(contents[one.kind]):
-            return name, text if one.kind == "lines" else contents[one.kind]
+    for name in _fitting(contents, offered):
+        return name, text if offered[name].kind == "lines" else contents[offered[name].kind]
     if wanted:
-        expected = FORMATS[wanted].expected
-        also = f" ({reason})" if reason and FORMATS[wanted].kind == "json" else ""
+        one = offered[wanted]
+        also = f" ({reason})" if reason and one.kind == "json" else ""
         raise UnreadableError(
-            f"{path}: not a file of {wanted}{also}; expected {expected}",
+            f"{path}: not a file of {wanted}{also}; expected {one.expected}",
             cure="leave --format out to recognise the file",
         )
     also = f"; {reason}" if reason and text.lstrip().startswith(("{", "[")) else ""
     raise UnreadableError(
         f"{path}: no known format fits{also}",
-        cure=f"name it with --format, one of {', '.join(FORMATS)}",
+        cure=f"name it with --format, one of {', '.join(offered)}",
     )
+
+
+def _fitting(contents: Mapping[str, Any], offered: Mapping[str, Format]) -> Iterator[str]:
+    """Yield the names of the formats that fit; one that does not expect the content does not."""
+    for name, one in offered.items():
+        content = contents.get(one.kind)
+        try:
+            if content and one.fits(content):
+                yield name
+        except _UNEXPECTED:
+            continue

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headroom.audit.readers.fields import UnreadableError
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 from headroom.experiment.protocol.system import Value
 from headroom.units import UNITS
@@ -122,3 +123,12 @@ def level(text: str) -> Value:
         except ValueError:
             continue
     return text
+
+
+FORMAT = Format(
+    kind="lines",
+    expected="a header with two documented columns or more",
+    fits=lambda lines: is_tidy(lines[0]),
+    read=read_tidy,
+    is_general=True,
+)

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from headroom.audit.readers.fields import exact, of_responses
+from headroom.audit.readers.format import Format
 from headroom.audit.readers.tidy import level
 from headroom.audit.result import Result, Stated
 
@@ -114,3 +115,23 @@ def read_hdrplot(text: str, source: str) -> Sequence[Result]:
             rank_error=RANK_ERROR,
         )
     ]  # fmt: skip
+
+
+REPORT = Format(
+    kind="json",
+    expected="JSON with `latencies` and `status_codes`",
+    fits=is_vegeta,
+    read=read_vegeta,
+)
+ENCODED_JSON = Format(
+    kind="lines", expected="rows of `vegeta encode`", fits=is_encoded_json, read=read_encoded_json
+)
+HDRPLOT = Format(
+    kind="lines",
+    expected="rows of `vegeta report -type=hdrplot`",
+    fits=is_hdrplot,
+    read=read_hdrplot,
+)
+ENCODED_CSV = Format(
+    kind="lines", expected="rows of `vegeta encode --to csv`", fits=is_encoded, read=read_encoded
+)

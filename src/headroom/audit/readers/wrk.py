@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from headroom.audit.readers.fields import UNITS_S, UnreadableError, timed
+from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
 
 _PERCENTILE = re.compile(r"^\s*([\d.]+)%\s+([\d.]+(?:us|ms|s|m|h))\s*$", re.MULTILINE)
@@ -82,3 +83,11 @@ def _spectrum(text: str) -> tuple[float, float] | None:
     parts = np.diff(table[:, 1]) / table[-1, 1]
     low, high = float(parts @ table[:-1, 0]), float(parts @ table[1:, 0])
     return low * (1.0 - _HDR_BIN) * 1e-3, high * (1.0 + _HDR_BIN) * 1e-3
+
+
+FORMAT = Format(
+    kind="text",
+    expected='lines "Running ... test @ ..." and "Thread Stats"',
+    fits=is_wrk,
+    read=read_wrk,
+)

@@ -26,11 +26,20 @@ def plug_ins(group: str) -> Mapping[str, EntryPoint]:
     return {entry.name: entry for entry in _registered().select(group=group)}
 
 
+def is_own(entry: EntryPoint) -> bool:
+    """Return whether Headroom itself registers an entry."""
+    return _package(entry) == "headroom"
+
+
 def other_packages() -> list[str]:
     """Return the other packages that offer anything to this one, sorted."""
     groups = (group for group in _registered().groups if group.startswith("headroom."))
-    modules = {entry.module for group in groups for entry in _registered().select(group=group)}
-    return sorted({module.partition(".")[0] for module in modules} - {"headroom"})
+    entries = {entry for group in groups for entry in _registered().select(group=group)}
+    return sorted({_package(entry) for entry in entries if not is_own(entry)})
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.module.partition(".")[0]
 
 
 @cache
@@ -75,9 +84,10 @@ def load(entry: EntryPoint, *, kind: str) -> Any:  # noqa: ANN401
     try:
         with prints_to_stderr():
             return entry.load()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # its module may do anything
+        reason = f"{type(error).__name__}: {error}"
         raise EnvironmentUnfitError(
             f"the {kind} {entry.name!r} is registered as {entry.value}, "
-            f"but cannot be imported: {error}",
+            f"but cannot be imported: {reason}",
             cure="install the package that provides it again, with its dependencies",
         ) from error

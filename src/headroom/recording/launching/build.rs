@@ -1,15 +1,14 @@
-//! Builds the launcher, a separate program that `mod.rs` embeds in the library; a part of the
-//! crate's build script.
+//! Builds the launcher, a separate program that `mod.rs` embeds in the library.
 
 use std::env::var_os;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "src/headroom/recording/launching/launch.rs";
+const SOURCE: &str = "launching/launch.rs";
 
 /// Build it into `OUT_DIR`.
-pub fn build() {
+fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
     let path = |name: &str| PathBuf::from(var_os(name).unwrap_or_default());
     let mut rustc = Command::new(path("RUSTC"));

@@ -152,7 +152,13 @@ impl Table {
         dict.set_item("lone", simulated.lone.clone())?;
         dict.set_item("second", simulated.second.clone())?;
         dict.set_item("streamed", simulated.streamed.clone())?;
-        let names = ["comparisons", "index_nodes", "record_nodes", "records", "copied_bytes"];
+        let names = [
+            "comparisons",
+            "index_nodes",
+            "record_nodes",
+            "records",
+            "copied_bytes",
+        ];
         for (name, count) in names.iter().zip(simulated.work) {
             dict.set_item(name, count)?;
         }

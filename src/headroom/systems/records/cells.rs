@@ -189,8 +189,16 @@ impl Runner {
         let share = if share == 0 { 1 } else { share };
         match cell.mode {
             Mode::IdxRan => {
-                let wanted = if cell.lookups > share { cell.lookups } else { share };
-                if wanted > cell.most_lookups { cell.most_lookups } else { wanted }
+                let wanted = if cell.lookups > share {
+                    cell.lookups
+                } else {
+                    share
+                };
+                if wanted > cell.most_lookups {
+                    cell.most_lookups
+                } else {
+                    wanted
+                }
             }
             Mode::PhySeq | Mode::IdxSeq => cell.scans * share,
             _ => share,

@@ -1,9 +1,6 @@
 //! A cell on this machine: the time of its runs, round by round.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "it measures: it reads the clock"
-)]
+#![allow(clippy::disallowed_methods, reason = "it measures: it reads the clock")]
 
 use std::time::{Duration, Instant};
 

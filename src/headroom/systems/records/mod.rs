@@ -29,7 +29,7 @@ pub const LAYER: Records = Records;
 #[derive(Debug)]
 pub struct Records;
 
-impl super::Layer for Records {
+impl crate::simulation::layer::Layer for Records {
     #[cfg(all(feature = "python", target_os = "linux"))]
     fn register(&self, module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         bindings::register(module)

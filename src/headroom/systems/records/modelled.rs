@@ -88,7 +88,8 @@ impl Simulated {
         let last = std::mem::replace(&mut self.last_line[area], line);
         if line != last {
             // Lines are fetched ahead by their physical address, which ends with the page.
-            let follows = line == last.wrapping_add(1) && line & ((PAGE_BYTES >> self.line_bits) - 1) != 0;
+            let follows =
+                line == last.wrapping_add(1) && line & ((PAGE_BYTES >> self.line_bits) - 1) != 0;
             self.followed[area] = if follows { self.followed[area] + 1 } else { 0 };
         }
         if level > 0 {
@@ -125,7 +126,13 @@ impl Touch for Simulated {
 fn fill_visits(loaded: &Loaded, machine: &Simulated) -> u64 {
     let far = machine.machine.data.levels.last();
     let bytes = far.map_or(0, |level| level.spec.bytes);
-    FILLS * bytes / loaded.table.spec().record_bytes.clamp(1, 1 << machine.line_bits) + 1
+    FILLS * bytes
+        / loaded
+            .table
+            .spec()
+            .record_bytes
+            .clamp(1, 1 << machine.line_bits)
+        + 1
 }
 
 /// Return the scan that visits each record which runs of a cell visit sooner or later.

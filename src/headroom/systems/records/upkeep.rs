@@ -1,11 +1,11 @@
 //! Work of a whole system in addition to reading: pages that are protected between writes, as
 //! in Dali, and changed nodes that a checkpoint writes.
 
-#![allow(unsafe_code, reason = "protecting pages and writing memory as it is are system calls")]
 #![allow(
-    clippy::disallowed_methods,
-    reason = "it measures: it reads the clock"
+    unsafe_code,
+    reason = "protecting pages and writing memory as it is are system calls"
 )]
+#![allow(clippy::disallowed_methods, reason = "it measures: it reads the clock")]
 
 use std::collections::BTreeSet;
 use std::io::Error;
@@ -59,10 +59,15 @@ pub fn measure(
     let page = rustix::param::page_size() as u64;
     let mut random = stream::open(seed, KEY_OF_UPKEEP);
     let count = loaded.count as u32;
-    let keys: Vec<u32> = (0..updates).map(|_| random.random_range(0..count)).collect();
+    let keys: Vec<u32> = (0..updates)
+        .map(|_| random.random_range(0..count))
+        .collect();
     let nodes = Nodes::of(loaded, page);
     // Which node a record is in is known to the store's user; finding it is not what is measured.
-    let spans: Vec<(u64, u64)> = keys.iter().map(|&key| nodes.pages_of(loaded, key)).collect();
+    let spans: Vec<(u64, u64)> = keys
+        .iter()
+        .map(|&key| nodes.pages_of(loaded, key))
+        .collect();
     match upkeep {
         Upkeep::Protect => protect(loaded, &keys, &spans, &nodes),
         Upkeep::Checkpoint => checkpoint(loaded, &keys, &spans, page),

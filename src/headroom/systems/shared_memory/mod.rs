@@ -19,7 +19,7 @@ pub const LAYER: SharedMemory = SharedMemory;
 #[derive(Debug)]
 pub struct SharedMemory;
 
-impl super::Layer for SharedMemory {
+impl crate::simulation::layer::Layer for SharedMemory {
     #[cfg(feature = "python")]
     fn register(&self, module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         bindings::register(module)?;

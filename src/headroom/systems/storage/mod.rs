@@ -23,7 +23,7 @@ pub const LAYER: Storage = Storage;
 #[derive(Debug)]
 pub struct Storage;
 
-impl super::Layer for Storage {
+impl crate::simulation::layer::Layer for Storage {
     fn mechanism_kinds(&self) -> &'static [&'static str] {
         &mechanisms::KINDS
     }

@@ -214,7 +214,7 @@ fn joined(segments: &[(SimTime, Counts)]) -> (SimTime, Counts) {
     clippy::cast_possible_truncation,
     reason = "the shifted value has eight bits"
 )]
-pub(crate) fn bin_of(ticks: u64) -> usize {
+pub fn bin_of(ticks: u64) -> usize {
     // With the leading bit of a bin's number set, small values are no case of their own.
     let leading = ticks | (1 << (SIGNIFICANT_BITS - 1));
     let shift = leading.ilog2() - (SIGNIFICANT_BITS - 1);
@@ -222,13 +222,13 @@ pub(crate) fn bin_of(ticks: u64) -> usize {
 }
 
 /// Return the lowest value of a bin.
-pub(crate) fn low_of(bin: usize) -> u64 {
+pub fn low_of(bin: usize) -> u64 {
     let shift = (bin / BINS_PER_OCTAVE).saturating_sub(1);
     ((bin - shift * BINS_PER_OCTAVE) as u64) << shift
 }
 
 /// Return the number of values in a bin.
-pub(crate) fn width_of(bin: usize) -> u64 {
+pub fn width_of(bin: usize) -> u64 {
     1 << (bin / BINS_PER_OCTAVE).saturating_sub(1)
 }
 

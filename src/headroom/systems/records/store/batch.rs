@@ -8,8 +8,8 @@
 
 use super::index::Index;
 use super::operation::Operation;
-use super::search::FIXED_WORDS;
 use super::region::{At, NOWHERE};
+use super::search::FIXED_WORDS;
 use super::sorted::{LINE_WORDS, Sorted};
 use super::table::{Body, Table};
 use super::touch::Touch;
@@ -33,7 +33,9 @@ impl Table {
     ) -> u64 {
         assert!((1..=MOST).contains(&batch), "a batch of {batch}");
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi2") {
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi2")
+        {
             // SAFETY: the processor has what the function is compiled for.
             return unsafe { self.look_up_wide(keys, batch, operation, touch) };
         }
@@ -164,7 +166,11 @@ impl Table {
 /// Find the leaf of each key, level by level.
 #[inline(always)]
 fn descend<const IS_FIXED: bool>(
-    index: &Index, keys: &[u32], leaves: &mut [At], touch: &mut impl Touch) {
+    index: &Index,
+    keys: &[u32],
+    leaves: &mut [At],
+    touch: &mut impl Touch,
+) {
     leaves.fill(index.root);
     for _ in 1..index.height {
         for (node, &key) in leaves.iter_mut().zip(keys) {

@@ -148,7 +148,8 @@ impl Index {
     }
 
     pub(super) fn set_header(&mut self, node: At, count: u32, level: u32, touch: &mut impl Touch) {
-        self.region.set_word(node + COUNT, count | level << 16, touch);
+        self.region
+            .set_word(node + COUNT, count | level << 16, touch);
     }
 
     #[inline]
@@ -176,7 +177,13 @@ impl Index {
     #[inline(always)]
     pub(super) fn rank(&self, node: At, key: u32, touch: &mut impl Touch) -> u32 {
         touch.work(Work::IndexNodes, 1);
-        rank(&self.region, node + KEYS, self.capacity as usize, key, touch) as u32
+        rank(
+            &self.region,
+            node + KEYS,
+            self.capacity as usize,
+            key,
+            touch,
+        ) as u32
     }
 
     /// Return how many keys of a node are not above `key`; with `IS_FIXED` it has as many keys as

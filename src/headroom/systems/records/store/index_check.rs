@@ -48,7 +48,9 @@ impl Index {
         let keys = self.region.words(node + KEYS, self.capacity as usize);
         let (used, unused) = keys.split_at(count as usize);
         if own_level as usize != level || unused.iter().any(|&key| key != NO_KEY) {
-            return Err(format!("node {node} has level {own_level}, or keys too many"));
+            return Err(format!(
+                "node {node} has level {own_level}, or keys too many"
+            ));
         }
         let is_sorted = used.is_sorted_by(|one, other| one < other);
         if !is_sorted || used.iter().any(|key| !(low..high).contains(key)) {
@@ -59,7 +61,11 @@ impl Index {
             return Ok(());
         }
         for place in 0..=count {
-            let low = if place == 0 { low } else { used[place as usize - 1] };
+            let low = if place == 0 {
+                low
+            } else {
+                used[place as usize - 1]
+            };
             let high = used.get(place as usize).copied().unwrap_or(high);
             let child = self.child(node, place, touch);
             self.check_node(child, level - 1, (low, high), leaves)?;

@@ -42,7 +42,8 @@ impl Index {
 
     /// Whether every node of a path could be split: checked before, so that nothing is half done.
     fn has_room_for_splits(&self) -> bool {
-        let free = self.free.len() as u64 + (self.most_words - self.used_words) / u64::from(self.words);
+        let free =
+            self.free.len() as u64 + (self.most_words - self.used_words) / u64::from(self.words);
         free > self.height as u64
     }
 
@@ -127,13 +128,7 @@ impl Index {
 
     /// Move the entries from `left_count` on to an empty node; return the separator of the two,
     /// which of an inner node moves up.
-    fn move_upper(
-        &mut self,
-        node: At,
-        right: At,
-        left_count: u32,
-        touch: &mut impl Touch,
-    ) -> u32 {
+    fn move_upper(&mut self, node: At, right: At, left_count: u32, touch: &mut impl Touch) -> u32 {
         let (count, level) = self.header(node, touch);
         let separator = self.key(node, left_count, touch);
         let first = if level == 0 {
@@ -157,11 +152,7 @@ impl Index {
         separator
     }
 
-    fn grow(
-        &mut self,
-        (key, right): (u32, u32),
-        touch: &mut impl Touch,
-    ) -> Result<(), StoreError> {
+    fn grow(&mut self, (key, right): (u32, u32), touch: &mut impl Touch) -> Result<(), StoreError> {
         let (_, level) = self.header(self.root, touch);
         let root = self.new_node(level + 1)?;
         self.set_child(root, 0, self.root, touch);

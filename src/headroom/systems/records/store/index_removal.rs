@@ -29,8 +29,12 @@ impl Index {
         let keys = Self::keys_at(node);
         let values = self.values_at(node);
         let (keys_left, values_left) = (count - key_place - 1, count - value_place - 1);
-        self.region
-            .shift(keys + key_place + 1, keys + key_place, keys_left as usize, touch);
+        self.region.shift(
+            keys + key_place + 1,
+            keys + key_place,
+            keys_left as usize,
+            touch,
+        );
         self.region.shift(
             values + value_place + 1,
             values + value_place,

@@ -123,7 +123,11 @@ impl Placer {
                 let words = placer.node_words;
                 let count = (most * u64::from(k)) as usize;
                 let places = drawn(count, most as usize, &mut random);
-                Some(places.map(|place| (u64::from(place) * words) as At).collect())
+                Some(
+                    places
+                        .map(|place| (u64::from(place) * words) as At)
+                        .collect(),
+                )
             }
             Placement::SizeClasses => Some(in_slabs(spec.node_bytes, most, &mut random)),
         };
@@ -235,7 +239,11 @@ mod tests {
                 let sorted: BTreeSet<u64> = places.iter().map(|at| u64::from(*at) * 4).collect();
                 let starts: Vec<u64> = sorted.into_iter().collect();
                 assert_eq!(starts.len(), places.len());
-                assert!(starts.windows(2).all(|pair| pair[1] - pair[0] >= node_bytes));
+                assert!(
+                    starts
+                        .windows(2)
+                        .all(|pair| pair[1] - pair[0] >= node_bytes)
+                );
                 for at in places {
                     region.words_mut(at, node_bytes as usize / 4).fill(7);
                 }
@@ -245,7 +253,8 @@ mod tests {
 
     #[test]
     fn a_place_that_is_taken_back_is_given_out_again() {
-        let (_, mut placer) = Placer::new(&spec(Placement::Scattered { k: 2 }, 64)).expect("memory");
+        let (_, mut placer) =
+            Placer::new(&spec(Placement::Scattered { k: 2 }, 64)).expect("memory");
         let first = placer.place().expect("a place");
         placer.take_back(first);
         assert_eq!(placer.place(), Some(first));
@@ -267,7 +276,10 @@ mod tests {
             let nodes_per_page = 4096.0 / node_bytes as f64;
             let expected = k * table / 4096.0 * (1.0 - (1.0 - 1.0 / k).powf(nodes_per_page));
             let share = pages.len() as f64 / expected;
-            assert!((0.98..1.02).contains(&share), "{share} at k = {k}, {node_bytes} B");
+            assert!(
+                (0.98..1.02).contains(&share),
+                "{share} at k = {k}, {node_bytes} B"
+            );
         }
     }
 }

@@ -27,8 +27,7 @@ pub const WORD_BYTES: u64 = 4;
 pub const MOST_BYTES: u64 = WORD_BYTES << 32;
 
 /// Allocates and returns blocks, and keeps some in the list.
-pub type Churn<'a> =
-    dyn FnMut(&mut Vec<NonNull<u8>>, Layout) -> Result<(), StoreError> + 'a;
+pub type Churn<'a> = dyn FnMut(&mut Vec<NonNull<u8>>, Layout) -> Result<(), StoreError> + 'a;
 
 /// Memory of one area.
 #[derive(Debug)]
@@ -121,8 +120,14 @@ impl Region {
         for _ in 0..count {
             blocks.push(allocated(layout)?);
         }
-        let lowest = blocks[first..].iter().map(|one| one.as_ptr() as usize).min();
-        let highest = blocks[first..].iter().map(|one| one.as_ptr() as usize).max();
+        let lowest = blocks[first..]
+            .iter()
+            .map(|one| one.as_ptr() as usize)
+            .min();
+        let highest = blocks[first..]
+            .iter()
+            .map(|one| one.as_ptr() as usize)
+            .max();
         let (lowest, highest) = (lowest.unwrap_or(0), highest.unwrap_or(0));
         if (highest - lowest + block_bytes) as u64 > MOST_BYTES {
             return Err(StoreError::NoMemory(
@@ -133,7 +138,9 @@ impl Region {
             .iter()
             .map(|one| ((one.as_ptr() as usize - lowest) / 4) as At)
             .collect();
-        let lowest_block = blocks[first..].iter().min_by_key(|one| one.as_ptr() as usize);
+        let lowest_block = blocks[first..]
+            .iter()
+            .min_by_key(|one| one.as_ptr() as usize);
         region.base = lowest_block.map_or(std::ptr::null_mut(), |one| one.as_ptr());
         Ok((region, ats))
     }

@@ -25,7 +25,11 @@ pub fn rank(region: &Region, at: At, count: usize, key: u32, touch: &mut impl To
         );
         touch.work(Work::Comparisons, 1);
         // Compiles to a conditional move: the outcome cannot be predicted.
-        first = if keys[middle - 1] < key { middle } else { first };
+        first = if keys[middle - 1] < key {
+            middle
+        } else {
+            first
+        };
         left -= half;
     }
     touch.read(

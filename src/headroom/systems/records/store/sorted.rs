@@ -110,7 +110,11 @@ impl Sorted {
             return place;
         }
         let at = self.slots_at(node);
-        touch.read(Area::Nodes, u64::from(at) * WORD_BYTES + u64::from(place), 1);
+        touch.read(
+            Area::Nodes,
+            u64::from(at) * WORD_BYTES + u64::from(place),
+            1,
+        );
         u32::from(self.region.bytes(at, self.per_node as usize)[place as usize])
     }
 
@@ -120,9 +124,8 @@ impl Sorted {
         touch.work(Work::RecordNodes, 1);
         let keys = self.key_at(node, 0);
         let place = rank(&self.region, keys, self.per_node as usize, key, touch) as u32;
-        let is_here = key != NO_KEY
-            && place < self.per_node
-            && self.region.word(keys + place, touch) == key;
+        let is_here =
+            key != NO_KEY && place < self.per_node && self.region.word(keys + place, touch) == key;
         (place, is_here)
     }
 
@@ -282,7 +285,9 @@ impl Sorted {
     pub(super) fn check_node(&self, node: At, low: u32, high: u32) -> Result<u32, String> {
         let touch = &mut super::touch::Silent;
         let count = self.count(node, touch);
-        let keys = self.region.words(self.key_at(node, 0), self.per_node as usize);
+        let keys = self
+            .region
+            .words(self.key_at(node, 0), self.per_node as usize);
         let (used, unused) = keys.split_at(count as usize);
         let is_sorted = used.is_sorted_by(|one, other| one < other);
         let is_inside = used.iter().all(|key| (low..high).contains(key));

@@ -48,8 +48,10 @@ impl Sorted {
             return Ok(true);
         }
         let right = self.new_node(touch)?;
-        let is_last =
-            place == count && index.floor(NO_KEY - 1, touch).is_some_and(|(_, last)| last == node);
+        let is_last = place == count
+            && index
+                .floor(NO_KEY - 1, touch)
+                .is_some_and(|(_, last)| last == node);
         // Records in ascending order leave full nodes behind.
         let left_count = if is_last || place > count / 2 && count == 1 {
             count
@@ -103,7 +105,11 @@ impl Sorted {
 
     fn set_slot(&mut self, node: At, place: u32, slot: u32, touch: &mut impl Touch) {
         let at = self.slots_at(node);
-        touch.write(Area::Nodes, u64::from(at) * WORD_BYTES + u64::from(place), 1);
+        touch.write(
+            Area::Nodes,
+            u64::from(at) * WORD_BYTES + u64::from(place),
+            1,
+        );
         self.region.bytes_mut(at, self.per_node as usize)[place as usize] = slot as u8;
     }
 

@@ -101,7 +101,8 @@ impl Spec {
 
     /// Return the memory (B) that the nodes take when all of them are used.
     pub fn node_area_bytes(&self) -> u64 {
-        self.placement.area_bytes(self.node_bytes, self.most_nodes())
+        self.placement
+            .area_bytes(self.node_bytes, self.most_nodes())
     }
 
     /// Refuse an impossible table before any memory is requested.

@@ -151,7 +151,10 @@ impl Table {
             }
             entries.sort_unstable();
             for (key, handle) in entries {
-                assert!(self.index.insert(key, handle, touch)?, "number {key} occurs twice");
+                assert!(
+                    self.index.insert(key, handle, touch)?,
+                    "number {key} occurs twice"
+                );
             }
             self.count = keys.len() as u64;
             return Ok(());
@@ -194,15 +197,12 @@ impl Table {
     /// # Panics
     ///
     /// If the words are not all of the record's, or its number would change.
-    pub fn update(
-        &mut self,
-        key: u32,
-        first: u32,
-        words: &[u32],
-        touch: &mut impl Touch,
-    ) -> bool {
+    pub fn update(&mut self, key: u32, first: u32, words: &[u32], touch: &mut impl Touch) -> bool {
         let end = (u64::from(first) + words.len() as u64) * 4;
-        assert!(first > 0 && end <= self.spec.stride_bytes(), "words {first} to {end}");
+        assert!(
+            first > 0 && end <= self.spec.stride_bytes(),
+            "words {first} to {end}"
+        );
         let Some(at) = self.find(key, touch) else {
             return false;
         };
@@ -277,7 +277,10 @@ impl Table {
         if found == self.count {
             return Ok(());
         }
-        Err(format!("{found} records, where {} were counted", self.count))
+        Err(format!(
+            "{found} records, where {} were counted",
+            self.count
+        ))
     }
 
     /// Return how much (B) of the nodes' memory the system keeps in huge pages; None where it is
@@ -285,7 +288,6 @@ impl Table {
     pub fn huge_bytes(&self) -> Option<u64> {
         self.region().huge_bytes()
     }
-
 }
 
 /// Fill a record: its number, then a word that depends on it, over and over.

@@ -26,7 +26,9 @@ pub const fn tag_of(key: u32) -> u8 {
 pub fn matching(line: &[u8; LINE_BYTES], tag: u8) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
+        };
         let (sixteens, _) = line.as_chunks::<16>();
         sixteens.iter().rev().fold(0, |bits, sixteen| {
             // SAFETY: 16 bytes that are borrowed, at any address; every x86-64 has SSE2.
@@ -72,8 +74,12 @@ mod tests {
     #[test]
     fn tags_of_regular_numbers_differ() {
         for step in [1, 2, 10, 64, 1000, 1024, 4096, 1 << 20] {
-            let tags: Vec<u8> = (0..60_u32).map(|place| tag_of(place.wrapping_mul(step))).collect();
-            let pairs = tags.iter().flat_map(|one| tags.iter().map(move |other| one == other));
+            let tags: Vec<u8> = (0..60_u32)
+                .map(|place| tag_of(place.wrapping_mul(step)))
+                .collect();
+            let pairs = tags
+                .iter()
+                .flat_map(|one| tags.iter().map(move |other| one == other));
             let all = pairs.filter(|&are_equal| are_equal).count() - tags.len();
             assert!(all < 60, "{all} at {step}");
             assert!(!tags.contains(&NO_TAG));

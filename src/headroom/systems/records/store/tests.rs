@@ -47,7 +47,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn specs() -> impl Strategy<Value = Spec> {
-    let layout = prop_oneof![Just(Layout::Array), Just(Layout::Slotted), Just(Layout::Sorted)];
+    let layout = prop_oneof![
+        Just(Layout::Array),
+        Just(Layout::Slotted),
+        Just(Layout::Sorted)
+    ];
     let placement = prop_oneof![
         Just(Placement::Arena),
         Just(Placement::Scattered { k: 3 }),
@@ -156,7 +160,9 @@ proptest! {
 fn filled(spec: Spec, keys: impl Iterator<Item = u32>) -> Table {
     let mut table = Table::new(spec).expect("memory");
     for key in keys {
-        table.insert(&record(&spec, key, key), &mut Silent).expect("room");
+        table
+            .insert(&record(&spec, key, key), &mut Silent)
+            .expect("room");
     }
     table
 }
@@ -191,7 +197,10 @@ fn ascending_keys_leave_full_nodes() {
 #[test]
 fn a_full_index_of_lines_has_the_levels_of_the_formula() {
     for count in [7_u32, 8, 400, 5000, 20_000].map(|one| one.min(RECORDS)) {
-        let spec = Spec { layout: Layout::Array, ..SPEC };
+        let spec = Spec {
+            layout: Layout::Array,
+            ..SPEC
+        };
         let table = filled(spec, 0..count);
         let leaves = f64::from(count.div_ceil(7));
         let levels = (leaves.ln() / 8_f64.ln() - 1e-9).ceil() as usize + 1;
@@ -207,7 +216,11 @@ fn all_records_may_go_and_come_back() {
         (Layout::Sorted, 1024),
         (Layout::Sorted, 4096),
     ] {
-        let spec = Spec { node_bytes, layout, ..SPEC };
+        let spec = Spec {
+            node_bytes,
+            layout,
+            ..SPEC
+        };
         let mut table = filled(spec, 0..RECORDS);
         let nodes = table.directory().len();
         for round in 0..3 {
@@ -218,7 +231,9 @@ fn all_records_may_go_and_come_back() {
             table.check().expect("sound");
             assert!(table.is_empty());
             for key in (0..RECORDS).map(|key| key.wrapping_mul(7919) % RECORDS) {
-                table.insert(&record(&spec, key, 1), &mut Silent).expect("room");
+                table
+                    .insert(&record(&spec, key, 1), &mut Silent)
+                    .expect("room");
             }
             table.check().expect("sound");
             assert_eq!(table.len(), table.sum());
@@ -255,7 +270,9 @@ impl<const AHEAD: usize> Touch for Watcher<AHEAD> {
 }
 
 fn lines(spans: &[(u64, u64)]) -> usize {
-    let each = spans.iter().flat_map(|&(start, end)| start / 64..end.div_ceil(64));
+    let each = spans
+        .iter()
+        .flat_map(|&(start, end)| start / 64..end.div_ceil(64));
     each.collect::<BTreeSet<u64>>().len()
 }
 
@@ -269,7 +286,10 @@ const TAGGED: Spec = Spec {
 #[test]
 fn a_watcher_sees_every_change_of_a_node() {
     for node_bytes in [1024, 4096] {
-        let spec = Spec { node_bytes, ..TAGGED };
+        let spec = Spec {
+            node_bytes,
+            ..TAGGED
+        };
         let mut table = filled(spec, (0..400).map(|key| key * 7));
         let words = |table: &Table| table.region().words(0, 16 * 1024).to_vec();
         for step in 0..600_u32 {
@@ -280,7 +300,12 @@ fn a_watcher_sees_every_change_of_a_node() {
                 assert!(table.insert(&record, &mut watcher).expect("room"));
             }
             let after = words(&table);
-            for (at, _) in before.iter().zip(&after).enumerate().filter(|(_, one)| one.0 != one.1) {
+            for (at, _) in before
+                .iter()
+                .zip(&after)
+                .enumerate()
+                .filter(|(_, one)| one.0 != one.1)
+            {
                 let byte = at as u64 * 4;
                 let seen = |&(start, end): &(u64, u64)| start < byte + 4 && byte < end;
                 assert!(watcher.written.iter().any(seen), "word {at} in step {step}");
@@ -313,7 +338,10 @@ fn a_watcher_does_not_see_what_is_fetched_ahead() {
             keeps_all: false,
             from_first: false,
         };
-        let (plain, ahead) = (read_by::<0>(&mut loaded, cell), read_by::<16>(&mut loaded, cell));
+        let (plain, ahead) = (
+            read_by::<0>(&mut loaded, cell),
+            read_by::<16>(&mut loaded, cell),
+        );
         assert!(plain.len() >= 1000, "{mode:?}: {} reads", plain.len());
         assert_eq!(plain, ahead, "{mode:?}");
     }
@@ -330,19 +358,26 @@ fn read_by<const AHEAD: usize>(loaded: &mut Loaded, cell: Cell) -> Vec<(u64, u64
 /// wrong candidates, and an insert writes lines of tags, keys, slots and one record.
 #[test]
 fn tags_spare_lines_of_keys_and_slots_spare_records() {
-    let keys: Vec<u32> = (0..3000_u32).map(|key| key.wrapping_mul(0x9E37_79B1)).collect();
+    let keys: Vec<u32> = (0..3000_u32)
+        .map(|key| key.wrapping_mul(0x9E37_79B1))
+        .collect();
     let mut table = filled(TAGGED, keys.iter().copied().take(2900));
     let mut read = 0;
     for &key in &keys[..2900] {
         let mut watcher = Watcher::<0>::default();
-        assert_eq!(table.look_up(&[key], 2, &mut Sum::default(), &mut watcher), 1);
+        assert_eq!(
+            table.look_up(&[key], 2, &mut Sum::default(), &mut watcher),
+            1
+        );
         read += lines(&watcher.read);
     }
     assert!((2 * 2900..23 * 290).contains(&read), "{read} lines");
     let mut few = 0;
     for &key in &keys[2900..] {
         let mut watcher = Watcher::<0>::default();
-        table.insert(&record(&TAGGED, key, 1), &mut watcher).expect("room");
+        table
+            .insert(&record(&TAGGED, key, 1), &mut watcher)
+            .expect("room");
         few += usize::from(lines(&watcher.written) <= 8);
     }
     assert!(few > 80, "{few} of 100 inserts, the others split");
@@ -350,18 +385,61 @@ fn tags_spare_lines_of_keys_and_slots_spare_records() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_would_work() {
-    let refused = |spec: Spec| Table::new(spec).map(|_| ()).expect_err("refused").to_string();
-    let narrow = Spec { node_bytes: 64, record_bytes: 128, layout: Layout::Array, ..SPEC };
+    let refused = |spec: Spec| {
+        Table::new(spec)
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string()
+    };
+    let narrow = Spec {
+        node_bytes: 64,
+        record_bytes: 128,
+        layout: Layout::Array,
+        ..SPEC
+    };
     assert!(refused(narrow).contains("give nodes of 128 B or more"));
-    let slotted = Spec { node_bytes: 64, layout: Layout::Slotted, ..SPEC };
+    let slotted = Spec {
+        node_bytes: 64,
+        layout: Layout::Slotted,
+        ..SPEC
+    };
     assert!(refused(slotted).contains("give nodes of 72 B"));
-    assert!(refused(Spec { record_bytes: 4, ..SPEC }).contains("give 8 B or more"));
-    assert!(refused(Spec { capacity: 0, ..SPEC }).contains("0 records"));
-    assert!(refused(Spec { index_bytes: 100, ..SPEC }).contains("whole lines"));
-    let scattered = Spec { placement: Placement::Scattered { k: 0 }, ..SPEC };
+    assert!(
+        refused(Spec {
+            record_bytes: 4,
+            ..SPEC
+        })
+        .contains("give 8 B or more")
+    );
+    assert!(
+        refused(Spec {
+            capacity: 0,
+            ..SPEC
+        })
+        .contains("0 records")
+    );
+    assert!(
+        refused(Spec {
+            index_bytes: 100,
+            ..SPEC
+        })
+        .contains("whole lines")
+    );
+    let scattered = Spec {
+        placement: Placement::Scattered { k: 0 },
+        ..SPEC
+    };
     assert!(refused(scattered).contains("occupancy"));
-    let malloc = Spec { placement: Placement::Malloc, pages: Pages::Huge, ..SPEC };
+    let malloc = Spec {
+        placement: Placement::Malloc,
+        pages: Pages::Huge,
+        ..SPEC
+    };
     assert!(refused(malloc).contains("allocator"));
-    let large = Spec { capacity: 1 << 30, layout: Layout::Array, ..SPEC };
+    let large = Spec {
+        capacity: 1 << 30,
+        layout: Layout::Array,
+        ..SPEC
+    };
     assert!(refused(large).contains("pointers of 4 B"));
 }

@@ -6,8 +6,8 @@ use super::events::{Access, Event, Events, Kind};
 use super::format::{
     ADDRESS_BITS, CHUNK_END, CHUNK_MAGIC, CHUNK_MAPS, CHUNK_WORDS, CODE_SHIFT, EVENT_ACQUIRED,
     EVENT_BEGUN, EVENT_BEGUN as ACQUIRE, EVENT_CODE, EVENT_ENDED, EVENT_READ_RANGE,
-    EVENT_REGION_BEGUN as RELEASE, EVENT_RELEASED, EVENT_SITE, EVENT_STARTED, MOST_WORDS, SITE_BIAS, SIZES,
-    TRACE_BYTE_ORDER, TRACE_MAGIC, TRACE_VERSION,
+    EVENT_REGION_BEGUN as RELEASE, EVENT_RELEASED, EVENT_SITE, EVENT_STARTED, MOST_WORDS,
+    SITE_BIAS, SIZES, TRACE_BYTE_ORDER, TRACE_MAGIC, TRACE_VERSION,
 };
 use super::totals::Totals;
 use super::{Pace, Report, TraceError, merge, read};
@@ -221,12 +221,7 @@ fn a_cut_trace_gives_what_needs_nothing_that_is_missing() {
     writer.chunk(0, &[event(EVENT_BEGUN, 0), reads(1)]);
     writer.chunk(
         1,
-        &[
-            event(EVENT_BEGUN, 0),
-            reads(2),
-            event(ACQUIRE, 1),
-            reads(3),
-        ],
+        &[event(EVENT_BEGUN, 0), reads(2), event(ACQUIRE, 1), reads(3)],
     );
     let (log, report) = merged(&writer.bytes, Pace::default()).expect("a cut is allowed");
     assert_eq!(log.addresses(), [(0, 1), (1, 2)]);
@@ -285,7 +280,11 @@ fn each_fault_is_named_with_its_place() {
     refused(b"#!/bin/sh\nexit", 0, "not a trace");
     let mut trace = sound().end(0);
     trace[8] = 1;
-    refused(&trace, 8, "version 1, but this reads 2: link the program again");
+    refused(
+        &trace,
+        8,
+        "version 1, but this reads 2: link the program again",
+    );
     trace[8..16].copy_from_slice(&[0, 0, 0, 1, 1, 2, 3, 4]);
     refused(&trace, 12, "big-endian");
     let mut trace = sound().end(0);
@@ -321,10 +320,7 @@ fn each_fault_is_named_with_its_place() {
     writer.chunk(1, &[event(EVENT_ACQUIRED, 0), 1 << 50]);
     refused(&writer.end(0), 16 + 40 + 32, "more than 48 bits");
     let mut writer = sound();
-    writer.chunk(
-        1,
-        &[event(RELEASE, 0), event(RELEASE, 0)],
-    );
+    writer.chunk(1, &[event(RELEASE, 0), event(RELEASE, 0)]);
     refused(&writer.end(0), 16 + 40 + 32 + 8, "stamp 0");
     let mut writer = sound();
     writer.chunks += 1;

@@ -192,8 +192,7 @@ impl<'p> Processor<'p> {
     /// Return a processor of a node with empty caches.
     pub fn new(spec: &ProcessorSpec, placement: &'p Placement, node: u8, is_on_card: bool) -> Self {
         let is_own_safe = spec.keeps == Keeps::UntilBarrier && !is_on_card;
-        let further =
-            |bytes, ways| (bytes > 0).then(|| Level::new(bytes, ways, spec.line_bytes));
+        let further = |bytes, ways| (bytes > 0).then(|| Level::new(bytes, ways, spec.line_bytes));
         Self {
             placement,
             node,

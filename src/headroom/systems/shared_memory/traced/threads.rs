@@ -343,7 +343,13 @@ mod tests {
         let pass = |value| Event::Passed { semaphore, value };
         let found = deeds(&[
             (0, pass(1)),
-            (1, Event::Posted { semaphore, value: 1 }),
+            (
+                1,
+                Event::Posted {
+                    semaphore,
+                    value: 1,
+                },
+            ),
             (0, pass(1)),
             (0, pass(0)),
         ]);

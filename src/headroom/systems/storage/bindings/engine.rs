@@ -3,16 +3,17 @@
 use crate::recording::load::outcome::{ClassTotal, FailureTotal, Quantity, Tables};
 use crate::recording::spans::SpansTable;
 use crate::systems::storage::blocks::engine::{self, EngineError, Measured};
-use crate::systems::storage::workloads::request::Request;
 use crate::systems::storage::soft::device::Truth;
 use crate::systems::storage::verify::check as verify;
 use crate::systems::storage::verify::findings::{Fault, Finding, Findings};
+use crate::systems::storage::workloads::request::Request;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::python::{floats, histogram_dict, series_dict, table_dict};
+use crate::python::floats;
+use crate::simulation::python::{histogram_dict, series_dict, table_dict};
 
 create_exception!(
     headroom.systems.storage.native,
@@ -219,8 +220,14 @@ fn tables_dict<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyD
     let row_count = tables.times_s.len();
     let dict = PyDict::new(py);
     dict.set_item("times_s", floats(py, &tables.times_s)?)?;
-    dict.set_item("classes", table_dict(py, tables.classes.clone(), row_count)?)?;
-    dict.set_item("stations", table_dict(py, tables.stations.clone(), row_count)?)?;
+    dict.set_item(
+        "classes",
+        table_dict(py, tables.classes.clone(), row_count)?,
+    )?;
+    dict.set_item(
+        "stations",
+        table_dict(py, tables.stations.clone(), row_count)?,
+    )?;
     Ok(dict)
 }
 

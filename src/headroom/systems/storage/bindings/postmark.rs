@@ -8,8 +8,9 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::python::{floats, integers, series_dict, table_dict};
 use super::engine::spans_dict;
+use crate::python::{floats, integers};
+use crate::simulation::python::{series_dict, table_dict};
 
 /// Run `PostMark`; see `headroom.systems.storage.postmark.postmark.carry_out`.
 ///
@@ -102,7 +103,10 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     let snapshots = PyDict::new(py);
     let times_s = &tables.snapshot_times_s;
     snapshots.set_item("times_s", floats(py, times_s)?)?;
-    snapshots.set_item("classes", table_dict(py, tables.classes.clone(), times_s.len())?)?;
+    snapshots.set_item(
+        "classes",
+        table_dict(py, tables.classes.clone(), times_s.len())?,
+    )?;
     let facts = serde_json::to_vec(&outcome.facts);
     let facts = facts.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let dict = PyDict::new(py);

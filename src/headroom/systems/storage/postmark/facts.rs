@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::folder::Pieces;
 use super::name::Name;
 use super::operations::{Kind, Operation, Phase};
-use super::recorder::{Counters, Recorder, Tables};
 use super::part::{Ending, Part, Shared};
+use super::recorder::{Counters, Recorder, Tables};
 use crate::recording::crew::Mark;
 
 const NANO: f64 = 1e-9;

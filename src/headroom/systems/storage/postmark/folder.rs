@@ -99,8 +99,8 @@ mod real {
     use rustix::io::Errno;
 
     use super::{CStr, Clock, Folder, Pieces, SyncKind, io};
-    use crate::systems::storage::postmark::data::Data;
     use crate::recording::crew::Signs;
+    use crate::systems::storage::postmark::data::Data;
 
     /// Files of the tool are accessible only to itself.
     const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);

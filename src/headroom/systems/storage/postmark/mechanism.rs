@@ -70,9 +70,9 @@ fn taken(table: &mut serde_json::Value, name: &str) -> Result<Option<u64>, Strin
     let found = table.as_object_mut().and_then(|keys| keys.remove(name));
     found
         .map(|value| {
-            value
-                .as_u64()
-                .ok_or_else(|| format!("{name} is {value}, but must be a whole number of 0 or more"))
+            value.as_u64().ok_or_else(|| {
+                format!("{name} is {value}, but must be a whole number of 0 or more")
+            })
         })
         .transpose()
 }

@@ -14,8 +14,8 @@ use super::folder::Folder;
 use super::job::Sync;
 use super::name::Name;
 use super::operations::{Kind, Operation, Phase};
-use super::recorder::Timed;
 use super::part::{Ending, Halt, Part, Place, Shared};
+use super::recorder::Timed;
 use crate::recording::crew::Held;
 
 /// One thread of a run.

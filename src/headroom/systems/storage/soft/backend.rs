@@ -5,9 +5,9 @@
 
 use super::device::{Data, SoftDevice};
 use super::virtual_time::VirtualTime;
+use crate::recording::load::carrier::{Backend, Completion};
 use crate::systems::storage::blocks::engine::EngineError;
 use crate::systems::storage::blocks::engine::backend::Operation;
-use crate::recording::load::carrier::{Backend, Completion};
 use crate::systems::storage::blocks::engine::buffers::Buffers;
 use crate::systems::storage::workloads::request::Kind;
 

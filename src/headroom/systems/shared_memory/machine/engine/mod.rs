@@ -456,7 +456,10 @@ impl<'p, P: Protocol> Engine<'p, P> {
         let clock = one.clocks.last().map_or(now, |&last| last.max(now));
         one.clocks.push(clock);
         let posts = one.clocks.len();
-        let ready: Vec<_> = one.queue.extract_if(.., |wait| wait.1 as usize <= posts).collect();
+        let ready: Vec<_> = one
+            .queue
+            .extract_if(.., |wait| wait.1 as usize <= posts)
+            .collect();
         for (waiter, _, sync) in ready {
             self.resume(waiter, clock, sync);
         }
@@ -467,7 +470,9 @@ impl<'p, P: Protocol> Engine<'p, P> {
         let one = self.signal(signal);
         let needed = posts as usize;
         let is_given = one.clocks.len() >= needed;
-        let clock = needed.checked_sub(1).and_then(|at| one.clocks.get(at).copied());
+        let clock = needed
+            .checked_sub(1)
+            .and_then(|at| one.clocks.get(at).copied());
         if !is_given {
             one.queue.push((index, posts, sync));
         }

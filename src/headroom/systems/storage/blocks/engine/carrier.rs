@@ -155,7 +155,8 @@ impl<C> Blocks<C> {
     /// Return the next operation of `place`.
     #[inline]
     fn operation(&self, load: &Load, place: u32) -> Operation {
-        self.layout.operation(load.operation(place), load.done(place))
+        self.layout
+            .operation(load.operation(place), load.done(place))
     }
 
     /// Return how often an operation did only a part of its request.

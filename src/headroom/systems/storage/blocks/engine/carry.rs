@@ -270,13 +270,7 @@ impl<C> Finished<C> {
             .breakage
             .or_else(|| problem(job, &self.load, self.end_ns));
         let measured = Measured {
-            outcome: Outcome::new(
-                &mut self.load,
-                STATION,
-                self.record,
-                self.end_ns,
-                problem,
-            ),
+            outcome: Outcome::new(&mut self.load, STATION, self.record, self.end_ns, problem),
             continued_count: self.carrier.continued_count(),
             counters: self.load.source().0.counters(),
             usage: self.usage,

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::recording::load::due::NS_PER_S;
 use super::error::WorkloadError;
 use super::{order, source};
+use crate::recording::load::due::NS_PER_S;
 use crate::systems::storage::workloads::request::{Kind, Stream};
 
 /// Requests in the order in which an engine that is never held up would issue them.

@@ -31,9 +31,9 @@ use rand::Rng as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::recording::load::due::NS_PER_S;
 use super::select::{ByKind, Moving};
 use super::table::Table;
+use crate::recording::load::due::NS_PER_S;
 use crate::simulation::kernel::plan::mechanism::{Function, Mechanism, Unit};
 use crate::simulation::kernel::random::stream::{self, Stream as Generator};
 use crate::systems::storage::workloads::request::{Kind, Request, Source};

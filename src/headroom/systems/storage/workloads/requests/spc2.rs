@@ -24,10 +24,10 @@
 
 use serde::Deserialize;
 
-use crate::recording::load::due::{Due, NS_PER_S, whole_ns};
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::{Table, check_positive, check_whole};
+use crate::recording::load::due::{Due, NS_PER_S, whole_ns};
 use crate::simulation::kernel::random::stream::Stream as Generator;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};
 

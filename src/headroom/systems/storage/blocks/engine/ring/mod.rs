@@ -14,11 +14,11 @@ pub use self::set_up::Ring;
 
 use self::set_up::RingFacts;
 use super::backend::Operation;
-use crate::recording::load::carrier::{Backend, Completion};
 use super::buffers::Buffers;
 use super::error::EngineError;
 use super::trim;
 use crate::recording::clock::Clock;
+use crate::recording::load::carrier::{Backend, Completion};
 use crate::systems::storage::workloads::request::Kind;
 
 /// The hint if a working ring breaks.

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::scripted::{
     Listed, Scripted, assert_laws, at_end, job, reads, request, run, run_with, whole,
 };
+use crate::recording::load::StopReason;
 use crate::systems::storage::blocks::engine::content::Content;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
-use crate::recording::load::StopReason;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 #[test]

@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use crate::systems::storage::blocks::engine::backend::Operation;
-use crate::recording::load::carrier::{Backend, Completion};
-use crate::systems::storage::blocks::engine::content::Content;
-use crate::recording::load::drive::Drive;
-use crate::systems::storage::blocks::engine::error::EngineError;
-use crate::systems::storage::blocks::engine::job::Job;
 use crate::recording::clock::ns_of;
+use crate::recording::load::carrier::{Backend, Completion};
+use crate::recording::load::drive::Drive;
+use crate::recording::load::patience::Patience;
+use crate::recording::load::record::Record;
+use crate::systems::storage::blocks::engine::Outcome;
+use crate::systems::storage::blocks::engine::backend::Operation;
 use crate::systems::storage::blocks::engine::carrier::{self, Blocks};
 use crate::systems::storage::blocks::engine::carry::STATION;
-use crate::systems::storage::blocks::engine::Outcome;
-use crate::recording::load::patience::Patience;
+use crate::systems::storage::blocks::engine::content::Content;
+use crate::systems::storage::blocks::engine::error::EngineError;
+use crate::systems::storage::blocks::engine::job::Job;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
-use crate::recording::load::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
 use crate::systems::storage::soft::virtual_time::VirtualTime;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};

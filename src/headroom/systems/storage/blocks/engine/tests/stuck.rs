@@ -7,21 +7,21 @@ use std::sync::{Arc, Condvar, Mutex};
 use serde_json::json;
 
 use super::scripted::{Listed, Scripted, assert_laws, job, reads, run};
+use crate::recording::load::StopReason;
+use crate::recording::load::carrier::Caller;
+use crate::recording::load::carrier::Carrier;
+use crate::recording::load::patience::Patience;
+use crate::recording::load::record::Record;
+use crate::recording::load::workers::{Shared, Workers};
+use crate::systems::storage::blocks::engine::Outcome;
 use crate::systems::storage::blocks::engine::backend::Operation;
 use crate::systems::storage::blocks::engine::buffers::Buffers;
-use crate::recording::load::carrier::Caller;
-use crate::systems::storage::blocks::engine::job::Job;
-use crate::recording::load::StopReason;
 use crate::systems::storage::blocks::engine::carrier::{self, Blocks};
 use crate::systems::storage::blocks::engine::carry::STATION;
-use crate::recording::load::carrier::Carrier;
-use crate::systems::storage::blocks::engine::Outcome;
-use crate::recording::load::patience::Patience;
+use crate::systems::storage::blocks::engine::job::Job;
 use crate::systems::storage::blocks::engine::pattern::Pattern;
 use crate::systems::storage::blocks::engine::problem::problem;
-use crate::recording::load::record::Record;
 use crate::systems::storage::blocks::engine::target::Layout;
-use crate::recording::load::workers::{Shared, Workers};
 
 /// Opens once, for all waiting threads.
 #[derive(Default)]
@@ -91,7 +91,13 @@ fn hang(job: &Job, depth: u32, hangs_at: u64, is_wanted: &mut dyn FnMut() -> boo
     let mut shared = Workers::run(shared, caller, is_wanted).expect("threads");
     assert!(!shared.carrier.is_careful());
     let problem = problem(job, &shared.load, shared.end_ns);
-    let outcome = Outcome::new(&mut shared.load, STATION, shared.record, shared.end_ns, problem);
+    let outcome = Outcome::new(
+        &mut shared.load,
+        STATION,
+        shared.record,
+        shared.end_ns,
+        problem,
+    );
     assert_laws(&outcome);
     Ended {
         outcome,

@@ -42,10 +42,10 @@ pub use self::table::{Blocks, Pattern, Start, WeightedBlock};
 
 use self::address::Addresses;
 use self::table::StreamPlan;
-use crate::recording::load::due::Due;
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::Table;
+use crate::recording::load::due::Due;
 use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::stream::Stream as Generator;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};

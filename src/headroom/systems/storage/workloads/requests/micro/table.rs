@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::recording::load::due::{Due, Law};
 use super::super::draws::{self, Purpose};
 use super::super::error::WorkloadError;
 use super::super::region::Region;
 use super::super::table::{Table, check_positive, check_share, check_whole};
+use crate::recording::load::due::{Due, Law};
 
 /// Streams that a workload may have; a report with more would be unreadable.
 const STREAMS_MAX: u64 = 65_536;
@@ -382,9 +382,11 @@ impl Checked<'_> {
             }
             if total > 1.0 + f64::EPSILON {
                 let problem = format!("raises the sum of the shares of patterns to {total}");
-                return Err(self
-                    .table
-                    .wrong(name, problem, "lower them: they may sum to 1 at most"));
+                return Err(self.table.wrong(
+                    name,
+                    problem,
+                    "lower them: they may sum to 1 at most",
+                ));
             }
         }
         let others = shares.iter().map(|&(_, pattern, share)| (pattern, share));

@@ -32,10 +32,10 @@ use serde::Deserialize;
 
 use self::run::{Run, RunLaw};
 use self::walk::{Leaves, Region, Walker};
-use crate::recording::load::due::Due;
 use super::draws::{self, Chance, Purpose};
 use super::error::WorkloadError;
 use super::table::{Table, check_share, check_whole};
+use crate::recording::load::due::Due;
 use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::stream::Stream as Generator;
 use crate::systems::storage::workloads::request::{Kind, Request, Source, Stream};

@@ -281,7 +281,11 @@ pub fn look_at(
         .remove("kind")
         .is_none_or(|kind| kind != "trace")
     {
-        return Err(table.wrong("kind", "is not a trace", "describe a workload of kind trace"));
+        return Err(table.wrong(
+            "kind",
+            "is not a trace",
+            "describe a workload of kind trace",
+        ));
     }
     let plan = Plan::new(&table, bytes)?;
     let description = plan.describe(&table)?;

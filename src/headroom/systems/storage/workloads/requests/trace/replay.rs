@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::recording::load::due::whole_ns;
 use super::describe::Description;
 use super::formats::{Entry, Format};
+use crate::recording::load::due::whole_ns;
 use crate::systems::storage::workloads::request::{Kind, Request};
 
 /// Longest request returned (B); longer ones are cut.

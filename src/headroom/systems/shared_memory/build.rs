@@ -1,4 +1,7 @@
-//! The sources that a result of shared memory depends on; a part of the crate's build script.
+//! The sources that a result of shared memory depends on: the build script of this crate.
+
+#[path = "../../sources.rs"]
+mod sources;
 
 const CHECKER: &[&str] = &[
     "systems/shared_memory/protocol",
@@ -57,9 +60,13 @@ const TRACED: &[&str] = &[
 ];
 
 /// Variables of the compiler, and what each is a hash of.
-pub const CODE: &[(&str, &[&[&str]])] = &[
+const CODE: &[(&str, &[&[&str]])] = &[
     ("HEADROOM_CHECKER", &[CHECKER]),
     ("HEADROOM_MACHINE", &[MACHINE]),
     ("HEADROOM_PROGRAMS", &[PROGRAMS]),
     ("HEADROOM_TRACED", &[MACHINE, TRACED]),
 ];
+
+fn main() {
+    sources::note(CODE);
+}

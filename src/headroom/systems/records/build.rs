@@ -1,4 +1,7 @@
-//! The sources that a result of records depends on; a part of the crate's build script.
+//! The sources that a result of records depends on: the build script of this crate.
+
+#[path = "../../sources.rs"]
+mod sources;
 
 /// Sources of both columns: the store and its operations.
 const STORE: &[&str] = &[
@@ -14,7 +17,11 @@ const MEASURED: &[&str] = &[
 const MODELLED: &[&str] = &["systems/records/modelled.rs", "memory/caches"];
 
 /// Variables of the compiler, and what each is a hash of.
-pub const CODE: &[(&str, &[&[&str]])] = &[
+const CODE: &[(&str, &[&[&str]])] = &[
     ("HEADROOM_RECORDS_MEASURED", &[STORE, MEASURED]),
     ("HEADROOM_RECORDS_MODELLED", &[STORE, MODELLED]),
 ];
+
+fn main() {
+    sources::note(CODE);
+}

@@ -1,4 +1,7 @@
-//! The sources that a result of the probe depends on; a part of the crate's build script.
+//! The sources that a result of the probe depends on: the build script of this crate.
+
+#[path = "../../sources.rs"]
+mod sources;
 
 const PROBE: &[&str] = &[
     "memory/probe/bandwidth.rs",
@@ -10,4 +13,8 @@ const PROBE: &[&str] = &[
 ];
 
 /// Variables of the compiler, and what each is a hash of.
-pub const CODE: &[(&str, &[&[&str]])] = &[("HEADROOM_MEMORY_PROBE", &[PROBE])];
+const CODE: &[(&str, &[&[&str]])] = &[("HEADROOM_MEMORY_PROBE", &[PROBE])];
+
+fn main() {
+    sources::note(CODE);
+}

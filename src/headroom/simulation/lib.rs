@@ -1,0 +1,4 @@
+//! Simulation. The crate of this folder; paths are those of the whole.
+
+#[path = "mod.rs"]
+pub mod simulation;
