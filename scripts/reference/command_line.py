@@ -15,8 +15,8 @@ from headroom.reference.tables import items, table
 
 EXIT_CODES = {
     ExitCode.DONE: "Done: all results are there.",
-    ExitCode.POINTS_FAILED: "Some points failed, lack replications or have no results; "
-    "the others are saved and shown.",
+    ExitCode.POINTS_FAILED: "Some points failed, lack replications, or have no results "
+    "though nothing disturbed them; the others are saved and shown.",
     ExitCode.USAGE: "Wrong usage: an option, a study file, a parameter or a model.",
     ExitCode.CLAIMS_DIFFER: "`--check` was given, and not every claim holds.",
     ExitCode.ENVIRONMENT: "The machine is unsuitable: a program is missing, the disk is full, "

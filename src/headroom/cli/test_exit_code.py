@@ -1,9 +1,10 @@
-"""The exit code of `run`: 0 only if all planned results exist."""
+"""The exit code of `run`: 0 only if all planned results exist, or a busy machine took them."""
 
 import msgspec
 import pytest
 
 from headroom.analysis.results import (
+    Disturbance,
     Estimate,
     ExperimentResult,
     LimitCrossing,
@@ -41,6 +42,23 @@ def test_an_incomplete_study_never_exits_0(done: int, code: ExitCode) -> None:
         key="a", levels={}, done=done, failed=0, planned=15, estimates={"wall_s": FIGURE}
     )
     outcome = Outcome(done=0, reused=15, failed=0, interrupted=False, remaining=0)
+    assert _exit_code(outcome, study(point), is_checked=False) is code
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "code"), [([], ExitCode.POINTS_FAILED), ([0, 3], ExitCode.DONE)]
+)
+def test_a_run_too_short_for_figures_is_a_failure_unless_the_machine_was_busy(
+    disturbed: list[int], code: ExitCode
+) -> None:
+    """Cause: the starter study of storage exited 1 beside two busy programs."""
+    disturbances = (
+        [Disturbance(kind="others", share=0.9, replications=disturbed)] if disturbed else []
+    )
+    point = PointResult(
+        key="a", levels={}, done=7, failed=0, planned=7, estimates={}, disturbances=disturbances
+    )
+    outcome = Outcome(done=7, reused=0, failed=0, interrupted=False, remaining=0)
     assert _exit_code(outcome, study(point), is_checked=False) is code
 
 

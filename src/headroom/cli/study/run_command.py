@@ -220,8 +220,12 @@ def _is_incomplete(result: StudyResult) -> bool:
 
 
 def _lacks_figures(result: StudyResult) -> bool:
-    """Return whether a point ran and yet has nothing to report: asked for, and not there."""
-    return any(point.lacks_figures for item in result.experiments for point in item.points)
+    """Return whether a point ran undisturbed and yet has nothing to report.
+
+    On a busy machine a run may be too short for any: that is an answer, which names what disturbed.
+    """
+    points = (point for item in result.experiments for point in item.points)
+    return any(point.lacks_figures and not point.disturbances for point in points)
 
 
 class PlannedPoint(msgspec.Struct, frozen=True, kw_only=True):

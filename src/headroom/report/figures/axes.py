@@ -227,7 +227,7 @@ def draw_x_axis(canvas: Canvas, axis: Axis, plot: Box) -> None:
     for tick, text in zip(axis.ticks, axis.texts(), strict=True):
         x = plot.left + axis.share(tick) * (plot.right - plot.left)
         half = text_width(text, 12.0) / 2.0
-        x_text = min(x, canvas.width - half)
+        x_text = min(max(x, half), canvas.width - half)
         if x_text - half < taken + _TICK_GAP / 2.0:
             continue
         taken = x_text + half

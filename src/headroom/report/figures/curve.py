@@ -28,6 +28,8 @@ _NAME_SHARE = 0.34
 """Share of the width that names at the ends of lines may take."""
 _TOUCHING_PX = 0.3
 _LINE_PX = 15.0
+_ZONE_PX = 10.0
+"""Height of the words about a zone above the plot, clear of a number at its upper edge."""
 _WORDS_PX = 190.0
 """Width at which the words of a mark are broken."""
 _ABOVE: tuple[Side, ...] = ("above left", "above", "above right")
@@ -99,12 +101,12 @@ def _draw_ground(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     canvas.rect(Box(left, plot.top, right, plot.bottom), "g-limit")
     words = Words(text=curve.limited_by, tone="limit", is_bold=True).within(canvas.width)
     if words.width < canvas.width - left - 4.0:
-        canvas.write(words, left + 4.0, plot.top - 8.0)
+        canvas.write(words, left + 4.0, plot.top - _ZONE_PX)
     else:
-        canvas.write(words, canvas.width, plot.top - 8.0, "end")
+        canvas.write(words, canvas.width, plot.top - _ZONE_PX, "end")
     before = Words(text=curve.before, tone="muted")
     if before.width < left - plot.left:
-        canvas.write_if_free(before, left - 6.0, plot.top - 8.0, "end")
+        canvas.write_if_free(before, left - 6.0, plot.top - _ZONE_PX, "end")
 
 
 def _ground_of(curve: Curve) -> tuple[float | None, float | None] | None:
@@ -276,9 +278,9 @@ def _draw_saturated(curve: Curve, canvas: Canvas, frame: Frame) -> None:
     words = Words(text="saturated", tone="limit", is_bold=True)
     ground = _ground_of(curve)
     if ground is not None and ground[0] is None:
-        canvas.write_if_free(words, frame.plot.left, top - 8.0)
+        canvas.write_if_free(words, frame.plot.left, top - _ZONE_PX)
     else:
-        canvas.write_if_free(words, canvas.width, top - 8.0, "end")
+        canvas.write_if_free(words, canvas.width, top - _ZONE_PX, "end")
     for one in curve.saturated:
         x = frame.across(one.x)
         canvas.line((x, top + 40.0), (x, top + 6.0), "s-limit stroke", hint=one.hint)

@@ -38,6 +38,7 @@ from headroom.report.figures.row_figures import (
     draw_bars,
     draw_rows,
     draw_stacks,
+    height_of_bars,
     height_of_rows,
     key_height,
 )
@@ -127,8 +128,7 @@ def height_of(figure: Figure, width: float) -> float:
 
 def _height_of_rows(figure: Bars | Rows | Stacks, width: float) -> float:
     if isinstance(figure, Bars):
-        has_head = bool(figure.title or figure.end_title)
-        return height_of_rows([bar.label for bar in figure.bars], width, has_head=has_head)
+        return height_of_bars(figure, width)
     if isinstance(figure, Rows):
         has_head = bool(figure.band_text or figure.end_title or figure.limits)
         ends = [row.text for row in figure.rows]

@@ -30,18 +30,21 @@ def height_of_rows(
     labels: Sequence[str], width: float, *, has_head: bool, ends: Sequence[str] = ()
 ) -> float:
     """Return the height (px) of a figure of rows: more where a text takes several lines."""
-    rows = sum(_row_heights(labels, ends, width))
+    rows = sum(_row_heights(labels, [_end_lines(end, width) for end in ends], width))
     return rows + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
 
 
-def _row_heights(labels: Sequence[str], ends: Sequence[str], width: float) -> list[float]:
-    """Return the height (px) of each row in a figure of a width (px)."""
+def height_of_bars(bars: Bars, width: float) -> float:
+    """Return the height (px) of a figure of bars at a width (px)."""
+    has_head = bool(bars.title or bars.end_title)
+    return sum(_bar_heights(bars, width)) + _ABOVE_PX * has_head + 4.0 + _BOTTOM_PX
+
+
+def _row_heights(labels: Sequence[str], ends: Sequence[Sequence[str]], width: float) -> list[float]:
+    """Return the height (px) of each row; `ends` are the lines at its right, if there are any."""
     lines = [len(_lines(label, width)) for label in labels]
     if ends:
-        lines = [
-            max(count, len(_end_lines(end, width)))
-            for count, end in zip(lines, ends, strict=True)
-        ]  # fmt: skip
+        lines = [max(count, len(end)) for count, end in zip(lines, ends, strict=True)]
     return [
         _ROW_PX if count == 1 else _TALL_ROW_PX + (count - 2) * _LINE_PX for count in lines
     ]  # fmt: skip
@@ -81,6 +84,12 @@ def write_lines(
         canvas.write(replace(words, text=text), x, first + number * _LINE_PX, anchor)
 
 
+def _label_room(labels: Sequence[Words], width: float) -> float:
+    """Return where values begin (px), at the right of the labels."""
+    widest = max((words.width for words in labels), default=0.0)
+    return min(widest, _LABEL_SHARE * width) + _GAP
+
+
 def _plot(
     canvas: Canvas,
     labels: Sequence[Words],
@@ -90,8 +99,7 @@ def _plot(
     top: float = 0.0,
 ) -> Box:
     """Return where values lie, between the labels and the texts at the right."""
-    widest = max((words.width for words in labels), default=0.0)
-    left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
+    left = _label_room(labels, canvas.width)
     right = max((text_width(text, 12.0, is_bold=True) for text in ends if text), default=0.0)
     right = min(right, _END_SHARE * canvas.width)
     end = canvas.width - (right + _GAP if right else 10.0)
@@ -128,7 +136,7 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
         canvas.write(Words(text=bars.title, tone="muted").within(room), 0.0, 12.0)
     if end_title:
         canvas.write(end_title, canvas.width, 12.0, "end")
-    heights = _row_heights([bar.label for bar in bars.bars], (), canvas.width)
+    heights = _bar_heights(bars, canvas.width)
     for bar, y in zip(bars.bars, _middles(plot, heights), strict=True):
         is_plain = bar.role == "context"
         label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
@@ -143,15 +151,33 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
         canvas.line((x, plot.top), (x, plot.bottom), "s-published thin dashed")
 
 
+def _bar_heights(bars: Bars, width: float) -> list[float]:
+    room = _end_room(bars, width)
+    ends = [broken_anywhere(bar.end, room, most=_MOST_LINES) if room else [] for bar in bars.bars]
+    return _row_heights([bar.label for bar in bars.bars], ends, width)
+
+
+def _bar_labels(bars: Bars) -> list[Words]:
+    return [Words(text=bar.label, is_bold=bar.role != "context") for bar in bars.bars]
+
+
+def _number_width(bars: Bars) -> float:
+    return max((Words(text=bar.text, is_bold=True).width for bar in bars.bars), default=0.0)
+
+
+def _end_room(bars: Bars, width: float) -> float:
+    """Return the room (px) of the texts at the right edge; 0 if they are left out."""
+    wanted = max((Words(text=bar.end).width for bar in bars.bars), default=0.0)
+    left = _label_room(_bar_labels(bars), width)
+    most = width - left - _number_width(bars) - _LEAST_BAR_PX - 2.0 * _GAP
+    return min(wanted, most) if wanted and most > _LEAST_END_PX else 0.0
+
+
 def _bars_plot(bars: Bars, canvas: Canvas) -> tuple[Box, float]:
     """Return where bars lie, and the room (px) of the texts at the right edge."""
-    labels = [Words(text=bar.label, is_bold=bar.role != "context") for bar in bars.bars]
-    numbers = max((Words(text=bar.text, is_bold=True).width for bar in bars.bars), default=0.0)
-    plot = _plot(canvas, labels, [], has_head=bool(bars.title or bars.end_title))
-    wanted = max((Words(text=bar.end).width for bar in bars.bars), default=0.0)
-    most = canvas.width - plot.left - numbers - _LEAST_BAR_PX - 2.0 * _GAP
-    end_room = min(wanted, most) if wanted and most > _LEAST_END_PX else 0.0
-    right = canvas.width - numbers - _GAP - (end_room + _GAP if end_room else 0.0)
+    plot = _plot(canvas, _bar_labels(bars), [], has_head=bool(bars.title or bars.end_title))
+    end_room = _end_room(bars, canvas.width)
+    right = canvas.width - _number_width(bars) - _GAP - (end_room + _GAP if end_room else 0.0)
     return Box(plot.left, plot.top, right, plot.bottom), end_room
 
 
@@ -198,7 +224,7 @@ def draw_rows(rows: Rows, canvas: Canvas) -> None:
         _write_above(canvas, plot, Words(text=limit.label, tone="muted"), share)
     head = Words(text=rows.end_title, tone="muted")
     canvas.write_if_free(head, canvas.width, plot.top - 16.0, "end")
-    texts = [row.text for row in rows.rows]
+    texts = [_end_lines(row.text, canvas.width) for row in rows.rows]
     middles = _middles(plot, _row_heights([row.label for row in rows.rows], texts, canvas.width))
     for row, label, y in zip(rows.rows, labels, middles, strict=True):
         _write_label(canvas, label, y)
@@ -241,8 +267,7 @@ def draw_stacks(stacks: Stacks, canvas: Canvas) -> None:
     """Draw bars of parts, with the names of the parts above and the totals at the right."""
     labels = [Words(text=stack.label) for stack in stacks.stacks]
     used = key_height(stacks.parts, canvas.width)
-    widest = max((words.width for words in labels), default=0.0)
-    left = min(widest, _LABEL_SHARE * canvas.width) + _GAP
+    left = _label_room(labels, canvas.width)
     total = max((text_width(stack.text, 12.0, is_bold=True) for stack in stacks.stacks), default=0)
     plot = Box(
         left,

@@ -34,6 +34,8 @@ from headroom.systems.storage.workloads.sizes import parse_bytes
 SOURCE = "headroom-soft"
 """The source of a soft device in the list of mounts."""
 READY = "ready"
+_END_S = 60.0
+"""Maximum wait (s) for the server to end: then it is stuck, even if the machine is busy."""
 _MODULE = "headroom.systems.storage.soft.soft_mount"
 
 
@@ -105,14 +107,13 @@ def mounted(script: SoftScript, *, size_bytes: int, at: Path) -> Iterator[SoftMo
 
 
 def _end(server: subprocess.Popen[str]) -> None:
-    """End the server; signal again if it was just becoming ready and missed the signal."""
-    while True:
-        server.terminate()
-        try:
-            server.communicate(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            continue
-        return
+    """End the server, by force if it does not end by itself."""
+    server.terminate()
+    try:
+        server.communicate(timeout=_END_S)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.communicate()
 
 
 def clear_stale(at: Path) -> bool:
@@ -180,6 +181,8 @@ def serve(at: Path, script: SoftScript, size_bytes: int) -> None:
 
 
 def _stop(_signal: int, _frame: object) -> NoReturn:
+    # The end of the input sends a second signal, which must not interrupt what the first began.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

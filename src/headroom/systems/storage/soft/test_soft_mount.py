@@ -262,6 +262,16 @@ def test_ctrl_c_unmounts(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
+def test_further_signals_do_not_interrupt_its_end(tmp_path: Path) -> None:
+    """Cause: `terminate` and the end of the input each signal it, the second while it ends."""
+    need_fuse()
+    with _server(tmp_path) as server:
+        while server.poll() is None:
+            server.terminate()
+        assert server.returncode == 0
+        assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("script", "said"),
     [
