@@ -1,0 +1,192 @@
+"""One changed module before the tests of its part, in a process of its own.
+
+The process is a fork that has loaded the libraries, but nothing of Headroom: it imports the changed
+module as if the file said so, and so do the programs that its tests start.
+
+Invariant: no file of the tree is written. A process that outlives its limit is ended.
+"""
+
+import marshal
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_PRELOADED = ("hypothesis", "numpy", "msgspec", "jinja2", "rich.console", "_pytest.doctest")
+_OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist",
+            "-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", "not deep", "--hypothesis-seed=0")  # fmt: skip
+_NO_TESTS = 5
+_HOOK = '''\
+"""Import one module from changed code."""
+import importlib.abc, importlib.machinery, marshal, os, sys
+
+
+class Changed(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != os.environ["HEADROOM_CHANGED_MODULE"]:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        with open(os.environ["HEADROOM_CHANGED_CODE"], "rb") as file:
+            code = marshal.load(file)
+        spec.loader.get_code = lambda _: code
+        return spec
+
+
+sys.meta_path.insert(0, Changed())
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the tests said.
+
+    Parameters
+    ----------
+    is_caught
+        True if a test failed, or did not end.
+    by
+        The test that failed first; empty if none did.
+    wall_s
+        Time (s) that it took.
+    output
+        What pytest printed.
+    """
+
+    is_caught: bool
+    by: str
+    wall_s: float
+    output: str
+
+
+class _Watcher:
+    """A plug-in of pytest that writes the name of the first test that fails."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def pytest_sessionstart(self) -> None:
+        """Ask for the changed code first: pytest itself would import the files that it is given."""
+        sys.meta_path.sort(key=lambda finder: type(finder).__name__ != "Changed")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self._file.exists():
+            self._file.write_text(report.nodeid, encoding="utf-8")
+
+
+def preload() -> None:
+    """Load the libraries, so that each fork has them."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a fork takes no threads along
+    for name in _PRELOADED:
+        __import__(name)
+
+
+def judge(module: str, code: CodeType, tests: Sequence[str], limit_s: float = 600.0) -> Judgement:
+    """Run tests with one module replaced, and return what they say.
+
+    Parameters
+    ----------
+    module, code
+        Dotted name of the module, and its changed code.
+    tests
+        Files for pytest, those first that will know it best.
+    limit_s
+        Time (s) after which they count as failed.
+    """
+    start_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="headroom-mutant-") as name:
+        folder = Path(name)
+        (folder / "code").write_bytes(marshal.dumps(code))
+        (folder / "sitecustomize.py").write_text(_HOOK, encoding="utf-8")
+        pid = os.fork()
+        if not pid:
+            _be_judged(folder, module, tests)
+        status = _status(pid, start_s + limit_s)
+        by = folder / "by"
+        first = by.read_text(encoding="utf-8") if by.exists() else "an import"
+        output = (folder / "output").read_text(encoding="utf-8", errors="replace")
+    if status is None:
+        first = f"no end within {limit_s:.0f} s"
+    is_caught = status not in {0, _NO_TESTS}
+    wall_s = time.monotonic() - start_s
+    return Judgement(is_caught, first if is_caught else "", wall_s, output)
+
+
+def _be_judged(folder: Path, module: str, tests: Sequence[str]) -> None:
+    """Run the tests in this fork, and end it."""
+    status = 1
+    try:
+        os.setsid()
+        os.chdir(ROOT)
+        with (folder / "output").open("wb") as output:
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+        os.environ |= {
+            "HEADROOM_CHANGED_MODULE": module,
+            "HEADROOM_CHANGED_CODE": str(folder / "code"),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "examples"),
+            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+        }
+        exec(compile(_HOOK, "hook", "exec"), {})  # noqa: S102 - the text stands above
+        status = pytest.main([*_OPTIONS, *tests], plugins=[_Watcher(folder / "by")])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def _status(pid: int, end_s: float) -> int | None:
+    """Return the exit code of a process, None if it was ended because it took too long."""
+    while time.monotonic() < end_s:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            _end(pid)
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    _end(pid)
+    os.waitpid(pid, 0)
+    return None
+
+
+def _end(pid: int) -> None:
+    """End what is left of a process's session."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def tests_of(part: str, path: str) -> list[str]:
+    """Return the test files of a part, those of a module first, and the module for its examples."""
+    folder = ROOT / part
+    named = sorted((ROOT / "tests").glob(f"test_{folder.name}*.py"))
+    stem = Path(path).stem
+    files = [str(one.relative_to(ROOT)) for one in (*sorted(folder.rglob("test_*.py")), *named)]
+    words = f"import {stem}", f".{stem} import"
+    text = {name: (ROOT / name).read_text(encoding="utf-8") for name in files}
+
+    def nearness(name: str) -> int:
+        if Path(name).stem == f"test_{stem}":
+            return 0
+        return 1 if any(word in text[name] for word in words) else 2
+
+    return [path, *sorted(files, key=nearness)]
+
+
+def changed_files() -> str:
+    """Return what git says of the tree: judging must not change it."""
+    argv = ["git", "status", "--porcelain"]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit("run python -m scripts.mutants")
