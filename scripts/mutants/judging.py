@@ -25,7 +25,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 _PRELOADED = ("hypothesis", "numpy", "msgspec", "jinja2", "rich.console", "_pytest.doctest")
 _OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist",
-            "-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", "not deep", "--hypothesis-seed=0")  # fmt: skip
+            "-W", "ignore::pytest.PytestAssertRewriteWarning",
+            "-m", "not deep", "--hypothesis-seed=0")  # fmt: skip
 _NO_TESTS = 5
 _HOOK = '''\
 """Import one module from changed code."""
