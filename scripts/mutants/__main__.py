@@ -7,6 +7,7 @@ and returned values at 20 places of a part, one at a time, and runs the tests be
 """
 
 import argparse
+import math
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +18,8 @@ from scripts.mutants.changes import Change, changes_of
 from scripts.mutants.judging import ROOT, judge, preload, tests_of
 
 _SOURCE = "src/headroom"
-_LIMIT_S, _TIMES = 30.0, 5.0
-"""A changed module may take so long, and so many times as long as the unchanged one."""
+_LIMIT_S, _TIMES = 10, 3
+"""A changed module may take so much processor time (s), and so many times that of the other."""
 
 
 def parts() -> list[str]:
@@ -48,7 +49,7 @@ def chosen(part: str, *, count: int, seed: int) -> list[Change]:
 
 def judged(part: str, changes: Sequence[Change]) -> list[Change]:
     """Judge changes of a part one by one, print the survivors, and return them."""
-    limit_s, survivors = 0.0, []
+    limit_s, survivors = 0, []
     for change in changes:
         tests = tests_of(part, change.path)
         module = module_of(change.path)
@@ -57,10 +58,10 @@ def judged(part: str, changes: Sequence[Change]) -> list[Change]:
             unchanged = judge(module, compile(text, change.path, "exec"), tests)
             if unchanged.is_caught:
                 sys.exit(f"{part}: {unchanged.by} fails without any change\n{unchanged.output}")
-            limit_s = _LIMIT_S + _TIMES * unchanged.wall_s
+            limit_s = _LIMIT_S + _TIMES * math.ceil(unchanged.cpu_s)
         found = judge(module, compile(change.tree, str(ROOT / change.path), "exec"), tests, limit_s)
         if found.is_caught:
-            print(f"caught    {change}  by {found.by}", file=sys.stderr)
+            print(f"caught    {change}  by {found.by}", file=sys.stderr, flush=True)
         else:
             survivors.append(change)
             print(f"SURVIVED  {change}\n          tried: {' '.join(tests)}", flush=True)
