@@ -65,7 +65,7 @@ class Bench:
     """
 
     def __init__(self, *times: float, **more: Any) -> None:
-        self.times, self.waits = times, False
+        self.times, self.waits = times, 0
         self.own, self.again = more.get("own", 0.0), more.get("again", 1.0)
         self.fails, self.same = more.get("fails", ()), more.get("same", 0)
         self.stops_at = more.get("stops_at", 99)
@@ -77,7 +77,7 @@ class Bench:
         count = plan.experiments[0].spec.replications.count or 0
         points = [point for one in plan.experiments for point in one.points]
         self.rounds.append(({f"{p.experiment}{p.levels.get('n', '')}" for p in points}, count))
-        while self.waits and not interrupt.is_requested:
+        while self.waits and len(self.rounds) >= self.waits and not interrupt.is_requested:
             pass
         if interrupt.is_requested or len(self.rounds) == self.stops_at:
             return replace(NOTHING, interrupted=True)
@@ -188,7 +188,7 @@ def test_a_large_difference_is_sure_with_a_wider_interval(
 def test_time_that_runs_out_and_ctrl_c_are_told_apart(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
-    bench(1.0, 1.0).waits = True
+    bench(1.0, 1.0).waits = 1
     assert compared(tmp_path, max_time_s=0.0).stopped == "max_time"
     bench(1.0, 1.0, stops_at=1)
     (tmp_path / "other").mkdir()
@@ -233,7 +233,7 @@ def test_a_gate_without_all_its_runs_does_not_pass(
     assert found.gate is not None
     assert (found.gate.verdict, found.gate.missing) == ("missing", ['1 failed runs of "1th"'])
     assert [(arm.done, arm.failed) for arm in found.arms] == [(9, 0), (8, 1)]
-    bench(1.0, 1.0).waits = True
+    bench(1.0, 1.0).waits = 1
     (tmp_path / "late").mkdir()
     late = compared(tmp_path / "late", threshold=0.03, max_time_s=0.0)
     assert late.gate is not None
@@ -244,6 +244,31 @@ def test_a_gate_without_all_its_runs_does_not_pass(
     (tmp_path / "end").mkdir()
     stopped = compared(tmp_path / "end", threshold=0.03)
     assert (stopped.stopped, stopped.gate, stopped.blocks) == ("interrupted", None, 8)
+
+
+def test_each_suspicion_has_its_own_new_runs_or_none_if_time_ran_out(
+    bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench(1.0, 1.1, 1.3)
+    gate = compared(tmp_path, 3, threshold=0.03).gate
+    assert gate is not None
+    assert [(one.first.arm, one.first.metric, one.again and one.again.ratio)
+            for one in gate.suspicions] == [
+        (arm, metric, pytest.approx(ratio))
+        for arm, ratio in (("B", 1.1), ("C", 1.3))
+        for metric in ("wall_s", "processor_time_s")
+    ]  # fmt: skip
+    late = bench(1.0, 1.1)
+    late.waits = 2
+    monkeypatch.setattr(measuring, "monotonic", lambda: 1e9 if late.rounds else 0.0)
+    (tmp_path / "late").mkdir()
+    gate = compared(tmp_path / "late", threshold=0.03, max_time_s=1e6).gate
+    assert gate is not None
+    again = gate.suspicions[0].again
+    assert again is not None
+    assert (again.base, again.arm, again.experiment, again.doubt) == ("A", "B", "", "missing")
+    assert {one.verdict for one in gate.suspicions} == {"unconfirmed"}
+    assert gate.verdict == "unconfirmed"
 
 
 def test_what_cannot_be_measured_is_refused(bench: Callable[..., Bench], tmp_path: Path) -> None:
