@@ -6,11 +6,11 @@ module as if the file said so, and so do the programs that its tests start.
 Invariant: no file of the tree is written. A process that outlives its limit is ended.
 """
 
+import ast
 import marshal
 import os
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,10 +18,13 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType
 
 import pytest
+
+from scripts.check_changes import module_of
 
 ROOT = Path(__file__).parents[2]
 _PRELOADED = ("hypothesis", "numpy", "msgspec", "jinja2", "rich.console", "_pytest.doctest")
@@ -31,6 +34,13 @@ _OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist
 _NO_TESTS = 5
 _SLEEPY = 20
 """Times its limit of processor time that a fork may last: it may wait for ever."""
+_OURS = ("headroom", "tests.", "benches.", "scripts.")
+_REGISTRY = "headroom.experiment.protocol.registry"
+_SYSTEMS = [
+    module_of(str(path.relative_to(ROOT)))
+    for path in sorted((ROOT / "src/headroom/systems").rglob("*.py"))
+    if not path.name.startswith("test_")
+]
 _HOOK = '''\
 """Import one module from changed code."""
 import importlib.abc, importlib.machinery, marshal, os, sys
@@ -150,7 +160,7 @@ def _be_judged(folder: Path, module: str, tests: Sequence[str]) -> None:
 
 
 def _waited(pid: int, end_s: float) -> tuple[int, float]:
-    """Return exit code and processor time (s) of a process; the code is negative if it was ended."""
+    """Return exit code, negative if it was ended, and processor time (s) of a process."""
     while time.monotonic() < end_s:
         done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
@@ -169,27 +179,55 @@ def _end(pid: int) -> None:
 
 
 def tests_of(part: str, path: str) -> list[str]:
-    """Return the test files of a part, those of a module first, and the module for its examples."""
-    folder = ROOT / part
+    """Return the test files of a part that may notice a change of a module, the nearest first.
+
+    They are those in its folder and those of `tests` that are named for it. The module itself comes
+    first: its documentation has examples.
+    """
+    folder, stem = ROOT / part, Path(path).stem
     named = sorted((ROOT / "tests").glob(f"test_{folder.name}*.py"))
-    stem = Path(path).stem
     files = [str(one.relative_to(ROOT)) for one in (*sorted(folder.rglob("test_*.py")), *named)]
-    words = f"import {stem}", f".{stem} import"
-    text = {name: (ROOT / name).read_text(encoding="utf-8") for name in files}
+    module = module_of(path)
+    near = [name for name in files if module in _reached(name)]
 
-    def nearness(name: str) -> int:
-        if Path(name).stem == f"test_{stem}":
-            return 0
-        return 1 if any(word in text[name] for word in words) else 2
+    def distance(name: str) -> int:
+        return 0 if Path(name).stem == f"test_{stem}" else 2 - (module in _imported(name))
 
-    return [path, *sorted(files, key=nearness)]
+    return [path, *sorted(near, key=distance)]
 
 
-def changed_files() -> str:
-    """Return what git says of the tree: judging must not change it."""
-    argv = ["git", "status", "--porcelain"]
-    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+@cache
+def _imported(name: str) -> frozenset[str]:
+    """Return the modules that a file imports anywhere, by their dotted names."""
+    if not (ROOT / name).is_file():
+        return frozenset()
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(one for one in found if one.startswith(_OURS))
 
 
-if __name__ == "__main__":
-    sys.exit("run python -m scripts.mutants")
+@cache
+def _reached(name: str) -> frozenset[str]:
+    """Return all modules that are loaded with a file; what finds systems may load any of them."""
+    seen: set[str] = set()
+    ahead = [*_imported(name)]
+    while ahead:
+        module = ahead.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        if module == _REGISTRY:
+            ahead += _SYSTEMS
+        for file in _files_of(module):
+            ahead += _imported(file)
+    return frozenset(seen)
+
+
+def _files_of(module: str) -> list[str]:
+    path = module.replace(".", "/")
+    path = f"src/{path}" if module.startswith("headroom") else path
+    return [f"{path}.py", f"{path}/__init__.py"]
