@@ -65,6 +65,36 @@ def test_every_mode_of_every_layout_has_a_time(mode: str, layout: str) -> None:
     assert values["run_s"] >= values["record_s"]
 
 
+@pytest.mark.parametrize(("index", "is_grown"), [("grown", True), ("full", False)])
+def test_an_index_is_grown_by_insertions_or_built_full(index: str, *, is_grown: bool) -> None:
+    """Nodes that split are half full, so they take more memory, in more levels.
+
+    Cause: no test would have noticed had every measurement exchanged the two.
+    """
+    system, config = records(layout="array", index=index)
+    spec = table_spec(config, 1)
+    assert spec["index_is_grown"] is is_grown
+    height = system.run(config, seed=1).values["index_height"]
+    other = native.Table(msgspec.json.encode({**spec, "index_is_grown": not is_grown})).facts()
+    assert (height > other["index_height"]) is is_grown
+
+
+def test_a_query_is_what_its_parameters_say() -> None:
+    config = {**records()[1], "scan": 0.3, "destination": "all", "start": "first", "mode": SCANS[0]}
+    cell = msgspec.json.decode(cell_json(config))
+    assert (cell["share"], cell["keeps_all"], cell["from_first"]) == (0.3, True, True)
+    at_random = {**config, "mode": "idx_ran", "destination": "one", "start": "random"}
+    cell = msgspec.json.decode(cell_json(at_random))
+    assert (cell["share"], cell["keeps_all"], cell["from_first"]) == (1.0, False, False)
+    table = table_spec(
+        {**config, "records": 7, "placement": "scattered", "occupancy": 3}, 2**64 + 5
+    )
+    table = table["table"]
+    assert (table["capacity"], table["seed"]) == (7, 5)
+    assert table["placement"] == {"scattered": {"k": 3}}
+    assert table_spec({**config, "placement": "arena"}, 1)["table"]["placement"] == "arena"
+
+
 def test_tables_stay_sound_while_they_are_measured() -> None:
     for layout in ("array", "slotted", "sorted"):
         _, config = records(layout=layout, node_bytes=512)
