@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scripts.check_changes import module_of
 from scripts.mutants.changes import Change, changes_of
-from scripts.mutants.judging import ROOT, judge, preload, tests_of
+from scripts.mutants.judging import ROOT, judge, preload, files_for
 
 _SOURCE = "src/headroom"
 _LIMIT_S, _TIMES = 10, 3
@@ -51,7 +51,7 @@ def judged(part: str, changes: Sequence[Change]) -> list[Change]:
     """Judge changes of a part one by one, print the survivors, and return them."""
     limit_s, survivors = 0, []
     for change in changes:
-        tests = tests_of(part, change.path)
+        tests = files_for(part, change.path)
         module = module_of(change.path)
         if not limit_s:
             text = (ROOT / change.path).read_text(encoding="utf-8")

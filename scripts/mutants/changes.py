@@ -23,8 +23,7 @@ _OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
 _EDGE: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt
 }  # fmt: skip
-_WORDS = {"print", "say", "sleep", "error", "Error", "warn", "log", "info", "debug", "isinstance",
-          "TypeVar", "cast"}  # fmt: skip
+_WORDS = {"print", "say", "sleep", "error", "Error", "warn", "isinstance", "TypeVar", "cast"}
 """Calls whose arguments are words, pauses or types."""
 _EITHER_WAY = {"max", "min", "isclose", "gcd", "hypot", "union", "zip"}
 """Calls for which the order of the arguments hardly matters."""
@@ -33,6 +32,7 @@ _NO_MEANING = {
     "timeout", "description", "source", "title", "daemon", "flush", "slots", "repr", "name",
     "capture_output", "text",
 }  # fmt: skip
+_DECLARED = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 _QUIET = {"__repr__", "__str__", "__rich__"}
 _PAUSES = ("TIMEOUT", "PAUSE_S", "LIMIT_S", "PATIENCE_S", "TYPE_CHECKING", "__all__")
 _EMPTY = {"list": "[]", "tuple": "()", "dict": "{}", "set": "set()", "frozenset": "frozenset()",
@@ -112,7 +112,7 @@ def _shown(node: ast.AST) -> str:
 def _places(tree: ast.AST, returned: ast.expr | None = None) -> Iterator[_Place]:
     """Yield the places of a tree in the order of the text."""
     for field, value in ast.iter_fields(tree):
-        if field in {"annotation", "returns", "decorator_list", "type_params", "bases"}:
+        if field in _DECLARED or (field == "keywords" and isinstance(tree, ast.ClassDef)):
             continue
         nodes = value if isinstance(value, list) else [value]
         for index, node in enumerate(nodes):
@@ -138,6 +138,8 @@ def _is_left_out(node: ast.AST) -> bool:  # noqa: PLR0911 - a table
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
         case ast.If(body=[ast.Raise(exc=ast.Call(func=ast.Name(id="AssertionError")))], orelse=[]):
+            return True
+        case ast.Assign(targets=[ast.Attribute(attr="daemon")]):
             return True
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             return name.endswith(_PAUSES) or _is_type(node)

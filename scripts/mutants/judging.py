@@ -178,7 +178,7 @@ def _end(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def tests_of(part: str, path: str) -> list[str]:
+def files_for(part: str, path: str) -> list[str]:
     """Return the test files of a part that may notice a change of a module, the nearest first.
 
     They are those in its folder and those of `tests` that are named for it. The module itself comes

@@ -21,6 +21,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.study_file import load_study
 from headroom.gate.compare import Question
+from headroom.gate.git import git
 from headroom.gate.meaning import command_of, meaning_of, meanings_of, share_of
 from headroom.gate.repeat import compare_saved, study_of, why_not_again
 from headroom.gate.result import ComparisonResult
@@ -171,6 +172,15 @@ def test_suspicions_are_measured_again_only_where_that_is_possible(tmp_path: Pat
     assert why(ONE) == 'the commit of "old" is not known here'
     assert why(result(experiment(column="model"))) == "simulations give the same result again"
     assert why_not_again([kept(ONE)] * 3) == "only two results can be measured side by side"
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.org")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, *who, "commit", "--quiet", "--allow-empty", "--message", "x")
+    commit = {"commit": git(tmp_path, "rev-parse", "HEAD")}
+    changed = replace(ONE, environments=[{"repository": {**commit, "is_changed": True}}])
+    assert why(changed) == '"old" was measured with uncommitted changes'
+    elsewhere = replace(ONE, environments=[FACTS | {"repository": commit}])
+    assert why(elsewhere).startswith('"old" was measured on another machine (processor Z1')
+    assert why(replace(ONE, environments=[{"repository": commit}])) == ""
     found = compare_saved(
         [kept(ONE, "old"), kept(result(experiment(point(1.5, n=1))))],
         tmp_path, question=Question(threshold=0.03), measures_again=False,

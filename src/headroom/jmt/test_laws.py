@@ -8,6 +8,7 @@ import pytest
 
 from headroom.jmt import read_jsimg
 from headroom.jmt.laws_in import arrivals_in_units, in_units
+from headroom.jmt.laws_out import jmt_law
 from headroom.simulation import (
     Distribution,
     Model,
@@ -116,6 +117,23 @@ def test_a_law_in_other_units_has_its_mean_scaled_and_its_shape_kept(
     assert found.kind == law.kind
     assert found.mean == pytest.approx(law.mean * units)
     assert found.c2 == pytest.approx(law.c2)
+
+
+@pytest.mark.parametrize(
+    ("law", "names"),
+    [
+        (exponential(0.5), ("Exponential", "Exponential", "ExponentialPar")),
+        (constant(2), ("DeterministicDistr", "Deterministic", "DeterministicDistrPar")),
+        (gamma(8, 0.25), ("GammaDistr", "Gamma", "GammaDistrPar")),
+        (coxian([0.5, 0.25], [0.75]), ("CoxianDistr", "Coxian", "CoxianPar")),
+        (erlang(1.5, 3), ("Erlang", "Erlang", "ErlangPar")),
+    ],
+)
+def test_a_law_is_written_under_the_names_by_which_jmt_knows_it(
+    law: Distribution, names: tuple[str, str, str]
+) -> None:
+    found = jmt_law(law, 1.0, "")
+    assert (found.java_class, found.name, found.parameter_class) == names
 
 
 def test_rates_per_second_are_divided_by_the_units_of_a_second() -> None:
