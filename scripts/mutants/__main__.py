@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scripts.check_changes import module_of
 from scripts.mutants.changes import Change, changes_of
-from scripts.mutants.judging import ROOT, judge, preload, files_for
+from scripts.mutants.judging import ROOT, files_for, judge, preload
 
 _SOURCE = "src/headroom"
 _LIMIT_S, _TIMES = 10, 3
