@@ -197,16 +197,20 @@ class Disk:
         self.seen = seen
 
     def confirmations(self, config: Mapping[str, Value]) -> tuple[Confirmation, ...]:
+        """Return the words for its target."""
         held = "a file system" if config["users"] == 1 else ""
         return (Confirmation(words=f"/dev/{config['users']} 4096", holds=held),)
 
     def confirm(self, words: Sequence[str]) -> None:
+        """Note the words."""
         self.seen.append(list(words))
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what is written."""
         return ("writes 4096 B",) if config["users"] == 1 else ("writes", f"{config['users']}")
 
     def check_point(self, config: Mapping[str, Value]) -> None:
+        """Refuse two points."""
         self.seen.append(config["users"])
         if config["users"] in {2, 9}:
             raise EnvironmentUnfitError(f"no {config['users']}", cure="look")

@@ -117,7 +117,7 @@ def test_limits_add_levels_and_bottlenecks_are_doubled_once_all_is_there(tmp_pat
     assert [len(point.what_ifs) for point in found.result.experiments[0].points][-1] == 2
     speeds = [note.partition(":")[0] for note in heard.notes if "million" in note]
     assert [word for word in speeds if not word[0].isdigit()] == ["refine", "refine", "what if"]
-    plain, heard = run(tmp_path, LIMITED.replace("seed = 7", "seed = 8"), is_doubled=False)
+    plain, heard = run(tmp_path, LIMITED.replace("seed = 7", "seed = 8"), is_doubled=False, stop_on_failure=True)
     assert (plain.outcome.done, plain.result.experiments[0].what_if_replications) == (8, 0)
     assert not any(note.startswith("what if") for note in heard.notes)
 
