@@ -68,7 +68,7 @@ def run(folder: Path, text: str, only: str = "", **how: Any) -> tuple[Finished, 
     (folder / "study.toml").write_text(text, encoding="utf-8")
     plan, heard = open_plan(folder, quick=False), Heard()
     chosen = plan.only([only]) if only else plan
-    asked = How(voice=heard, jobs=1, resume="go on", **how)  # type: ignore[arg-type]  # a voice
+    asked = How(voice=heard, jobs=1, resume="go on", **how)
     return run_to_page(plan, chosen, asked, identity=identity_of(plan)), heard
 
 
@@ -117,7 +117,9 @@ def test_limits_add_levels_and_bottlenecks_are_doubled_once_all_is_there(tmp_pat
     assert [len(point.what_ifs) for point in found.result.experiments[0].points][-1] == 2
     speeds = [note.partition(":")[0] for note in heard.notes if "million" in note]
     assert [word for word in speeds if not word[0].isdigit()] == ["refine", "refine", "what if"]
-    plain, heard = run(tmp_path, LIMITED.replace("seed = 7", "seed = 8"), is_doubled=False, stop_on_failure=True)
+    plain, heard = run(
+        tmp_path, LIMITED.replace("seed = 7", "seed = 8"), is_doubled=False, stop_on_failure=True
+    )
     assert (plain.outcome.done, plain.result.experiments[0].what_if_replications) == (8, 0)
     assert not any(note.startswith("what if") for note in heard.notes)
 
@@ -227,7 +229,7 @@ def tried(folder: Path, text: str, **asked: Any) -> Tried:
     (folder / "study.toml").write_text(text, encoding="utf-8")
     plan = open_plan(folder, quick=False)
     words: dict[str, Any] = {"point": None, "changes": [], "replications": None, **asked}
-    return try_changes(plan, folder / "journal.sqlite", jobs=1, voice=Heard(), **words)  # type: ignore[arg-type]
+    return try_changes(plan, folder / "journal.sqlite", jobs=1, voice=Heard(), **words)
 
 
 def test_changes_are_tried_at_the_named_point_or_the_last_that_is_limited(tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def test_waits_are_divided_by_how_many_overlap_and_work_is_summed(
 
 
 def test_a_machine_has_whole_sets_and_only_the_caches_that_it_says() -> None:
-    given = {one.name: one.default for one in read_machine(MACHINES / "ultrasparc.toml")}
+    given = model()[1]
     odd = {"cache1_bytes": 1000.0, "cache1_ways": 2, "cache1_line_bytes": 32, "cache2_bytes": 0,
            "cache3_bytes": 10.0, "cache3_ways": 0, "cache3_line_bytes": 64, "page_bytes": 4096,
            "tlb1_bytes": 4096.0 * 10, "tlb1_ways": 4, "tlb2_bytes": 0.0}  # fmt: skip
