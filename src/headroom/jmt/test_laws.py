@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_each_law_has_the_parameters_of_its_formula(kind: str, read: Callable[..
         assert found == expected
 
 
-@pytest.mark.parametrize("units", [1.0, 1e3, 1e-2])
+@pytest.mark.parametrize("units", [1.0, 2.0, 1e3, 1e-2])
 @pytest.mark.parametrize(
     "law", [*(law for _, law in LAWS.values()), replay([1.0, 2.0, 6.0])], ids=str
 )
@@ -170,7 +171,8 @@ def test_short_times_are_read_in_a_unit_in_which_they_are_not(
     if bursts:
         process = model.classes["jobs"].process
         assert process is not None
-        assert dict(process.parameters)["switch_rates"][0][1] == pytest.approx(scale * unit_s)
+        given: dict[str, Any] = dict(process.parameters)
+        assert given["switch_rates"][0][1] == pytest.approx(scale * unit_s)
 
 
 def test_a_markovian_process_whose_arrivals_change_no_state_is_an_mmpp(

@@ -39,7 +39,9 @@ def test_a_connection_that_does_not_end_is_an_error_only_after_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     times = iter([0.0, 9.0, 11.0])
-    monkeypatch.setattr(database.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(
+        "headroom.systems.catalogue.measured.database.time.monotonic", lambda: next(times)
+    )
     monkeypatch.setattr(database, "_PAUSE_S", 0.0)
     connection = Answers(others=100)
     with pytest.raises(EnvironmentUnfitError, match="do not end within 10 s"):
