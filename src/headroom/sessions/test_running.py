@@ -7,15 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from headroom.analysis.results import PointResult, StudyResult
 from headroom.errors import StudyError
+from headroom.experiment.machine import program_identity
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome
 from headroom.sessions import running, study_session
 from headroom.sessions.running import Finished, How, run_to_page
-from headroom.sessions.study_session import identity_of, open_plan, page_text, remarks_of
+from headroom.sessions.study_session import (
+    _is_level,
+    analysed,
+    existing_journal,
+    identity_of,
+    open_plan,
+    page_text,
+    point_key,
+    remarks_of,
+    what_counts,
+)
 from headroom.sessions.trying import InterruptedTrialError, Tried, try_changes
 
 HEAD = 'schema = 1\nname = "shop"\ntitle = "A <shop>"\nseed = 7\n'
@@ -264,3 +277,78 @@ def test_what_is_measured_cannot_be_tried_and_ctrl_c_ends_it(
     monkeypatch.setattr("headroom.sessions.trying.run_plan", ended)
     with pytest.raises(InterruptedTrialError):
         tried(tmp_path, LIMITED, point="users=5")
+
+
+def notes(folder: Path, text: str) -> list[str]:
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    plan = open_plan(folder, quick=False)
+    with existing_journal(plan, print) as journal:
+        return what_counts(plan, journal)
+
+
+def test_rows_are_surveyed_again_only_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_identity, "_SETTLED_NS", 0)
+    other = NAPS.replace('["true"]', '["true", "x"]')
+    run(tmp_path, NAPS)
+    (first,) = notes(tmp_path, other)
+    assert first.startswith("2 replications left out")
+    with monkeypatch.context() as patch:
+        patch.setattr(study_session, "survey", None)  # whoever surveys, fails
+        assert notes(tmp_path, other) == [first]
+    run(tmp_path, other)
+    assert notes(tmp_path, other) == []
+    (last,) = notes(tmp_path, NAPS.replace('["true"]', '["true", "y"]'))
+    assert last.startswith("2 replications left out")
+
+
+def test_a_result_is_kept_until_its_study_or_journal_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program_identity, "_SETTLED_NS", 0)
+    monkeypatch.setattr(study_session, "defects_met", lambda: 0)  # other tests have met some
+    known = run(tmp_path, NAPS)[0].result
+
+    def again() -> StudyResult:
+        plan = open_plan(tmp_path, quick=False)
+        with existing_journal(plan, print) as journal:
+            return analysed(plan, journal, identity=identity_of(plan), jobs=1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("headroom.analysis.analyse.analyse", None)  # whoever analyses, fails
+        assert again() == known
+    (tmp_path / "study.toml").write_text(NAPS.replace("A <shop>", "Other"), encoding="utf-8")
+    assert again().title == "Other"
+
+
+def point(**levels: object) -> PointResult:
+    """Return a point with these levels and nothing else."""
+    return PointResult(key="k", levels=levels, done=0, failed=0, planned=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("word", ["rate=250", "rate = 250.0", "rate=2.5e2", "is_fast=true",
+                                  "is_fast=True", "codec=xz", "size=10,000"])  # fmt: skip
+def test_a_level_is_known_however_it_is_written(word: str) -> None:
+    """Cause: the float level 250 was compared as '250.0', and true as 'True'."""
+    levels = {"rate": 250.0, "is_fast": True, "codec": "xz", "size": 10_000}
+    assert _is_level(word, point(**levels))
+
+
+@pytest.mark.parametrize(
+    "word", ["rate=251", "rate", "speed=250", "is_fast=1", "codec=XZ", "rate="]
+)
+def test_other_levels_are_told_apart(word: str) -> None:
+    assert not _is_level(word, point(rate=250.0, is_fast=True, codec="xz"))
+
+
+def test_a_point_is_named_by_its_key_or_by_its_levels(tmp_path: Path) -> None:
+    whole = run(tmp_path, LIMITED, is_doubled=False)[0].result
+    (last,) = [one for one in whole.experiments[0].points if one.levels == {"users": 60}]
+    assert point_key(whole, "users = 60") == point_key(whole, last.key) == last.key
+    for words in ("users=7", "users=60, disk=1"):
+        with pytest.raises(StudyError, match="no point is"):
+            point_key(whole, words)
+    two = msgspec.structs.replace(whole, experiments=[*whole.experiments] * 2)
+    with pytest.raises(StudyError, match="2 points are"):
+        point_key(two, "users=60")
