@@ -152,6 +152,16 @@ def test_a_study_is_a_subject_with_the_values_that_it_fixes(tmp_path: Path) -> N
     assert find_subject(str(alone), "", None, [])[0].warm_up.seconds == 3.0
 
 
+def test_what_has_no_default_is_set_or_varied(tmp_path: Path) -> None:
+    path = tmp_path / "x.py"
+    path.write_text(LOGNORMAL, encoding="utf-8")
+    subject = find_subject(str(path), "", 30, [])[0]
+    assert with_config(subject, {}, ["rate"]).config == {"size": 1.0}
+    assert [*with_config(subject, {"size": 2.0, "rate": 3.0}, []).config] == ["rate", "size"]
+    with pytest.raises(StudyError, match="'rate' has no value"):
+        with_config(subject, {}, ["size"])
+
+
 class Quiet:
     """A voice that nobody hears."""
 
