@@ -23,7 +23,7 @@ CAUGHT = [
 
 
 def found(path: str, before: str, after: str) -> Change:
-    """Return a change; one that is no longer there needs another one in its place."""
+    """Return a change by its code. Replace it in the list if that code is gone."""
     text = (ROOT / path).read_text(encoding="utf-8")
     made = (make() for make in changes_of(path, text))
     return next(one for one in made if (one.before, one.after) == (before, after))
@@ -85,7 +85,7 @@ def test_a_seed_chooses_the_same_changes_again_and_every_layer_is_a_part() -> No
 
 
 def judge_known() -> None:
-    """Judge unchanged modules and known changes; a process of its own may be forked."""
+    """Judge unchanged modules and known changes, in a process without threads."""
     preload()
     for part, name, old, new in CAUGHT:
         path = f"src/headroom/{name}"

@@ -1,8 +1,8 @@
 """Show how many changes of the code are caught by the tests of its own part.
 
 `python -m scripts.mutants --part gate --count 20 --seed 1` changes operators, constants, arguments
-and returned values at 20 places of a part, one at a time, and runs the tests beside it and those of
-`tests` that are named for it. Each change that no test notices is printed with its line. Without
+and returned values at 20 places of a part, one at a time, and runs the tests in its folder and those
+of `tests` that are named for it. Each change that no test notices is printed with its line. Without
 `--part` the seed chooses the part; `--part all` prints the whole table.
 """
 
@@ -19,7 +19,7 @@ from scripts.mutants.judging import ROOT, files_for, judge, preload
 
 _SOURCE = "src/headroom"
 _LIMIT_S, _TIMES = 10, 3
-"""A changed module may take so much processor time (s), and so many times that of the other."""
+"""Limit of processor time (s): a constant, and a multiple of the time of the unchanged module."""
 
 
 def parts() -> list[str]:
@@ -69,7 +69,7 @@ def judged(part: str, changes: Sequence[Change]) -> list[Change]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Judge the parts that were asked for, and print the table."""
+    """Judge the requested parts, and print the table."""
     known = {Path(part).name: part for part in parts()}
     parser = argparse.ArgumentParser(prog="python -m scripts.mutants", description=__doc__)
     parser.add_argument("--part", action="append", choices=[*known, "all"])

@@ -155,7 +155,7 @@ def _is_type(node: ast.Assign | ast.AnnAssign) -> bool:
 def _news(  # noqa: C901 - a table
     node: ast.AST, parent: ast.AST, field: str, returned: ast.expr | None
 ) -> Iterator[ast.AST]:
-    """Yield what may stand instead of a node."""
+    """Yield the possible replacements of a node."""
     match node:
         case ast.Compare(ops=[op], left=left, comparators=[right]):
             is_edge = type(op) in _EDGE and (_is_whole(left) or _is_whole(right))

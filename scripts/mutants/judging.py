@@ -1,4 +1,4 @@
-"""One changed module before the tests of its part, in a process of its own.
+"""Run the tests of a part on one changed module, in a separate process.
 
 The process is a fork that has loaded the libraries, but nothing of Headroom: it imports the changed
 module as if the file said so, and so do the programs that its tests start.
@@ -33,7 +33,7 @@ _OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist
             "-m", "not deep", "--hypothesis-seed=0")  # fmt: skip
 _NO_TESTS = 5
 _SLEEPY = 20
-"""Times its limit of processor time that a fork may last: it may wait for ever."""
+"""Times its limit of processor time that a fork may last: it may only wait."""
 _OURS = ("headroom", "tests.", "benches.", "scripts.")
 _REGISTRY = "headroom.experiment.protocol.registry"
 _SYSTEMS = [
@@ -63,7 +63,7 @@ sys.meta_path.insert(0, Changed())
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the tests said.
+    """Verdict of the tests.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _be_judged(folder: Path, module: str, tests: Sequence[str]) -> None:
             "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "examples"),
             "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
         }
-        exec(compile(_HOOK, "hook", "exec"), {})  # noqa: S102 - the text stands above
+        exec(compile(_HOOK, "hook", "exec"), {})  # noqa: S102 - a constant
         status = pytest.main([*_OPTIONS, *tests], plugins=[_Watcher(folder / "by")])
     except BaseException:
         traceback.print_exc()

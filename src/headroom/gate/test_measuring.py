@@ -24,7 +24,7 @@ from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
 
 NOISE = (1.0, 1.02, 0.99, 1.01, 0.98, 1.03, 1.0, 0.97, 1.01)
-"""What the machine does to all runs of a block: it cancels in their ratio."""
+"""Slowdown of all runs of a block by the machine: it cancels in their ratio."""
 OWN = (-0.5, -0.25, 0.0, 0.25, 0.5)
 NOTHING = Outcome(done=0, reused=0, failed=0, interrupted=False, remaining=0)
 STUDY = """

@@ -163,7 +163,7 @@ def test_what_has_no_default_is_set_or_varied(tmp_path: Path) -> None:
 
 
 class Quiet:
-    """A voice that nobody hears."""
+    """A silent voice."""
 
     def note(self, message: str) -> None:
         """Take a message."""
@@ -171,7 +171,7 @@ class Quiet:
     insist = note
 
     def progress(self) -> Progress:
-        """Return a progress that nobody sees."""
+        """Return a silent progress."""
         return Progress(Console(file=io.StringIO()))
 
 
@@ -218,7 +218,7 @@ class Disk:
         self.seen.append(list(words))
 
     def foresight(self, config: Mapping[str, Value]) -> tuple[str, ...]:
-        """Return what is written."""
+        """Return the planned writes."""
         return ("writes 4096 B",) if config["users"] == 1 else ("writes", f"{config['users']}")
 
     def check_point(self, config: Mapping[str, Value]) -> None:

@@ -73,7 +73,7 @@ class Heard:
         self.note, self.insist = self.notes.append, self.insisted.append
 
     def progress(self) -> Progress:
-        """Return a progress that nobody sees."""
+        """Return a silent progress."""
         return Progress(Console(file=io.StringIO()))
 
 
@@ -142,7 +142,7 @@ NOTHING = Outcome(done=0, reused=0, failed=0, interrupted=False, remaining=0)
 
 @pytest.fixture
 def outcomes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[list[str]]]:
-    """Return a function that lets runs end as it is told; its list has what they would run."""
+    """Return a function that sets the ends of runs; its list has the experiments of each."""
 
     def told(*given: Outcome) -> list[list[str]]:
         asked: list[list[str]] = []
@@ -295,7 +295,7 @@ def test_rows_are_surveyed_again_only_after_a_change(
     (first,) = notes(tmp_path, other)
     assert first.startswith("2 replications left out")
     with monkeypatch.context() as patch:
-        patch.setattr(study_session, "survey", None)  # whoever surveys, fails
+        patch.setattr(study_session, "survey", None)  # a survey would fail
         assert notes(tmp_path, other) == [first]
     run(tmp_path, other)
     assert notes(tmp_path, other) == []
@@ -316,7 +316,7 @@ def test_a_result_is_kept_until_its_study_or_journal_changes(
             return analysed(plan, journal, identity=identity_of(plan), jobs=1)
 
     with monkeypatch.context() as patch:
-        patch.setattr("headroom.analysis.analyse.analyse", None)  # whoever analyses, fails
+        patch.setattr("headroom.analysis.analyse.analyse", None)  # an analysis would fail
         assert again() == known
     (tmp_path / "study.toml").write_text(NAPS.replace("A <shop>", "Other"), encoding="utf-8")
     assert again().title == "Other"
