@@ -1,9 +1,9 @@
 """Show how many changes of the code are caught by the tests of its own part.
 
 `python -m scripts.mutants --part gate --count 20 --seed 1` changes operators, constants, arguments
-and returned values at 20 places of a part, one at a time, and runs the tests in its folder and those
-of `tests` that are named for it. Each change that no test notices is printed with its line. Without
-`--part` the seed chooses the part; `--part all` prints the whole table.
+and returned values at 20 places of a part, one at a time. After each it runs the tests in the
+folder of the part and those of `tests` that are named for it, and it prints each change that passes
+all of them. Without `--part` the seed chooses the part; `--part all` prints the whole table.
 """
 
 import argparse
