@@ -58,13 +58,14 @@ def sessions_of(
     marks = [
         number for number, facts in environments.items() if experiment in fresh_experiments(facts)
     ]
-    groups: dict[tuple[int, str, str], list[ReplicationRow]] = {}
+    groups: dict[tuple[int, str, str, str], list[ReplicationRow]] = {}
     for row in known:
+        facts = environments[row.environment]
         generation = sum(mark < row.environment for mark in marks)
-        commit = commit_in(environments[row.environment])
-        groups.setdefault((generation, row.fingerprint, commit), []).append(row)
-    for (_, fingerprint, commit), group in groups.items():
-        if here.difference(Machine.of(environments[group[-1].environment])):
+        gap = here.difference(Machine.of(facts))
+        groups.setdefault((generation, row.fingerprint, commit_in(facts), gap), []).append(row)
+    for (_, fingerprint, commit, gap), group in groups.items():
+        if gap:
             left_out[OTHER_MACHINE] += 1
         else:
             yield Session(fingerprint, commit, group)

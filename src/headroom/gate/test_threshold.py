@@ -69,6 +69,16 @@ def test_one_look_has_to_be_sure_at_the_level_of_the_whole_gate() -> None:
     assert gate_of([weak, SAME], threshold=0.03, again=None, why_not="lost").verdict == "passed"
 
 
+def test_new_runs_have_to_be_sure_at_their_own_level_and_then_nothing_was_left_out() -> None:
+    """At one row that is 2%, one-sided, whatever the threshold is."""
+    for p_value, verdict in ((0.03, "regression"), (0.05, "cleared")):
+        second = again(msgspec.structs.replace(SLOW, p_value=p_value))
+        found = gate_of([SLOW], threshold=0.03, again=second, why_not="it can")
+        assert [one.verdict for one in found.suspicions] == [verdict]
+        assert found.not_repeated == ""
+    assert gate_of([SAME], threshold=0.03, again=None, why_not="lost").not_repeated == ""
+
+
 def test_a_gate_without_rows_does_not_pass() -> None:
     neutral = msgspec.structs.replace(SLOW, better="none")
     assert gate_of([neutral], threshold=0.03, again=None).verdict == "missing"

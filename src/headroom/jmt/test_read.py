@@ -1,6 +1,7 @@
 """Reading JMT files: each becomes the model that its author means, or a message."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,29 @@ def test_preemptive_servers_are_read(
         ways="cpu > cpu",
     )
     assert found.stations["cpu"].discipline == discipline
+
+
+@pytest.mark.parametrize(
+    ("weights", "is_equal"),
+    [({}, True), ({"a": 1}, True), ({"a": 2, "b": 2}, True), ({"a": 2}, False)],
+)
+def test_servers_shared_by_weights_that_are_equal_are_shared_fairly(
+    weights: Mapping[str, int], read: Callable[..., Model], *, is_equal: bool
+) -> None:
+    """A class without a weight has 1."""
+    laws = {"a": ONE, "b": ONE}
+    shares = {one: jmt.sub(f"{jmt.NET}.PSStrategies.DPSStrategy") for one in laws}
+    parts = {one: jmt.sub("java.lang.Double", value=weight) for one, weight in weights.items()}
+    extra = jmt.by_class("PSStrategy", f"{jmt.NET}.PSStrategy", shares)
+    extra += jmt.by_class("serviceWeights", "java.lang.Double", parts)
+    with nullcontext() if is_equal else pytest.raises(SimulationError, match="DPSStrategy"):
+        found = read(
+            jmt.closed("a", 3, "cpu"),
+            jmt.closed("b", 3, "cpu"),
+            jmt.queue("cpu", laws, server="PSServer", extra=extra),
+            ways="cpu > cpu",
+        )
+        assert found.stations["cpu"].discipline == "ps"
 
 
 def test_the_larger_priority_of_jmt_is_the_more_urgent_here(read: Callable[..., Model]) -> None:

@@ -118,7 +118,7 @@ WITHOUT_COUNTERPART: dict[str, tuple[str, str]] = {
         "looks at 3 of 4",
     ),
     "a fork that holds up": (
-        opened(jmt.fork("F", ["jobs"], block=4), jmt.queue("a", LAWS), jmt.join("J"),
+        opened(jmt.fork("F", ["jobs"], block=0), jmt.queue("a", LAWS), jmt.join("J"),
                ways="Source > F > a > J > Sink"),
         "holds up jobs",
     ),

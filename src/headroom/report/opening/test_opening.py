@@ -9,6 +9,7 @@ from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import FigureChoice, Level, Mark
 from headroom.analysis.results import (
     ExperimentResult,
+    PointResult,
     PredictedPair,
     PrintedPoint,
     Resource,
@@ -291,6 +292,24 @@ def test_the_busiest_part_over_time_comes_first() -> None:
     ]
     assert found[1].startswith("The database: 90% busy on average")
     assert found[0].x.high >= 10.0
+
+
+def test_the_last_point_that_recorded_a_change_is_shown_over_its_whole_time() -> None:
+    def at(users: int, *values: float | None) -> PointResult:
+        line = SeriesLine(
+            kind="station", name=f"s{users}", metric="utilization", unit="1", values=list(values)
+        )
+        series = TimeSeries(step_s=2.0, count=len(values), lines=[line]) if values else None
+        return msgspec.structs.replace(whole.points[0], levels={"users": users}, series=series)
+
+    whole = over_time_experiment()
+    points = [at(1, 0.1, 0.2), at(2, 0.3, None, 0.5), at(3, 0.9, 0.9), at(4)]
+    found = busy_of(msgspec.structs.replace(whole, points=points))
+    assert found is not None
+    assert [(row.label, row.shares) for row in found[0].rows] == [("s2", (0.3, None, 0.5))]
+    assert 6.0 <= found[0].x.high < 7.0
+    assert "40% busy on average" in found[1]
+    assert busy_of(msgspec.structs.replace(whole, points=points[2:])) is None
 
 
 def test_programs_that_are_not_part_of_a_study_are_the_rest_of_the_machine() -> None:

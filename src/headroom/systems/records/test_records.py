@@ -1,6 +1,7 @@
 """Tables on this machine, and the same tables on machines whose truth is known."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,22 @@ from headroom.systems.records import native
 from headroom.systems.records import system as system_module
 from headroom.systems.records.fit import MachineOptions, RecordsMachine
 from headroom.systems.records.free_memory import Free, limits
-from headroom.systems.records.machine_file import MACHINES, read_machine
-from headroom.systems.records.model import ModelSetup, RecordsModel, time_of
+from headroom.systems.records.machine_file import (
+    MACHINES,
+    OVERLAPS,
+    WORK,
+    machine_spec,
+    read_machine,
+)
+from headroom.systems.records.model import (
+    WORK_COUNTS,
+    ModelSetup,
+    RecordsModel,
+    completed,
+    memory_lines,
+    time_of,
+    tlb_misses,
+)
 from headroom.systems.records.parameters import (
     CHANGES,
     SCANS,
@@ -27,7 +42,7 @@ from headroom.systems.records.parameters import (
     table_spec,
     used,
 )
-from headroom.systems.records.system import RecordsSetup, RecordsSystem
+from headroom.systems.records.system import RecordsSetup, RecordsSystem, check_table
 
 QUICK = RecordsSetup(rounds=2, round_s=1e-5, updates=50)
 
@@ -63,6 +78,36 @@ def test_every_mode_of_every_layout_has_a_time(mode: str, layout: str) -> None:
     assert set(values) <= {one.name for one in system.metrics(config)}
     assert values["record_s"] > 0.0
     assert values["run_s"] >= values["record_s"]
+
+
+@pytest.mark.parametrize(("index", "is_grown"), [("grown", True), ("full", False)])
+def test_an_index_is_grown_by_insertions_or_built_full(index: str, *, is_grown: bool) -> None:
+    """Nodes that split are half full, so they take more memory, in more levels.
+
+    Cause: no test would have noticed had every measurement exchanged the two.
+    """
+    system, config = records(layout="array", index=index)
+    spec = table_spec(config, 1)
+    assert spec["index_is_grown"] is is_grown
+    height = system.run(config, seed=1).values["index_height"]
+    other = native.Table(msgspec.json.encode({**spec, "index_is_grown": not is_grown})).facts()
+    assert (height > other["index_height"]) is is_grown
+
+
+def test_a_query_is_what_its_parameters_say() -> None:
+    config = {**records()[1], "scan": 0.3, "destination": "all", "start": "first", "mode": SCANS[0]}
+    cell = msgspec.json.decode(cell_json(config))
+    assert (cell["share"], cell["keeps_all"], cell["from_first"]) == (0.3, True, True)
+    at_random = {**config, "mode": "idx_ran", "destination": "one", "start": "random"}
+    cell = msgspec.json.decode(cell_json(at_random))
+    assert (cell["share"], cell["keeps_all"], cell["from_first"]) == (1.0, False, False)
+    table = table_spec(
+        {**config, "records": 7, "placement": "scattered", "occupancy": 3}, 2**64 + 5
+    )
+    table = table["table"]
+    assert (table["capacity"], table["seed"]) == (7, 5)
+    assert table["placement"] == {"scattered": {"k": 3}}
+    assert table_spec({**config, "placement": "arena"}, 1)["table"]["placement"] == "arena"
 
 
 def test_tables_stay_sound_while_they_are_measured() -> None:
@@ -161,6 +206,40 @@ def test_a_table_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPat
         system.check_point(config)
 
 
+@pytest.mark.parametrize(("pages", "page"), [("small", 4096), ("transparent", 2 << 20)])
+def test_a_table_needs_its_pages_its_index_and_12_bytes_a_record(
+    pages: str, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of scattered nodes each touches pages of its own, at most those of the whole area."""
+    _, config = records(records=10_000, node_bytes=256, occupancy=4000, pages=pages)
+    taken = native.footprint(msgspec.json.encode(table_spec(config, 0)))
+    nodes = taken["node_bytes"] // 256
+    needed = min(taken["area_bytes"], nodes * max(page, 256 + page))
+    needed += taken["index_bytes"] + 12 * 10_000
+    for spare, fits in ((20, True), (-20, False)):
+        free = Free(int(needed / 0.9) + spare, "it")
+        monkeypatch.setattr(system_module, "free_memory", lambda free=free: free)
+        with nullcontext() if fits else pytest.raises(EnvironmentUnfitError, match="10,000 rec"):
+            assert check_table(config) == taken
+
+
+def test_upkeep_is_told_per_update() -> None:
+    system, config = records(mode="protect")
+    run = system.run(config, seed=1)
+    assert run.values["run_s"] == pytest.approx(run.values["record_s"] * QUICK.updates)
+    assert run.counters["records"] == QUICK.updates
+    assert run.values["update_bytes"] % 4096 == 0.0
+    assert "update_bytes" in {one.name for one in system.metrics(config)}
+
+
+def test_huge_pages_are_a_share_of_the_nodes() -> None:
+    share = system_module._huge_share
+    facts = {"nodes": 4, "huge_bytes": 512}
+    assert share({"node_bytes": 256}, facts) == 0.5
+    assert share({"node_bytes": 64}, facts) == 1.0
+    assert share({"node_bytes": 64}, {**facts, "huge_bytes": None}) == 0.0
+
+
 def test_pages_that_are_not_set_aside_are_refused_with_the_way_to_get_them() -> None:
     nothing = int(Path("/proc/sys/vm/nr_hugepages").read_text(encoding="ascii")) == 0
     if not nothing:
@@ -236,6 +315,53 @@ def test_causes_add_up_to_the_time() -> None:
     shares = [value for name, value in values.items() if name.endswith("_share")]
     assert sum(shares) == pytest.approx(1.0)
     assert values["dtlb_misses_per_record"] > 0.0
+
+
+def costs(**more: Value) -> dict[str, Value]:
+    """Return a machine whose costs are powers of ten, so that each shows in a sum."""
+    work = {name: 10.0**place for place, name in enumerate(WORK)}
+    steps = {f"cache{number}_step_s": 10.0**number for number in (1, 2, 3)}
+    tlbs = {f"tlb{number}_step_s": float(number) for number in (1, 2)}
+    overlaps = dict(zip(OVERLAPS, (2.0, 4.0, 5.0, 8.0, 10.0, 20.0), strict=True))
+    return {**work, **steps, **tlbs, **overlaps, "batch": 3, "parallel": 2.0, **more}
+
+
+@pytest.mark.parametrize(
+    ("mode", "near", "far"), [("phy_seq", 2, 5), ("idx_seq", 4, 5), ("idx_ran", 16, 16)]
+)
+def test_waits_are_divided_by_how_many_overlap_and_work_is_summed(
+    mode: str, near: float, far: float
+) -> None:
+    """By hand: behind cache n lie the steps of all caches up to it; a batch of two look-ups."""
+    misses = [{"read_misses": 3, "write_misses": 1}, {"read_misses": 1, "write_misses": 0}]
+    found = {"levels": [1, 2], "lone": [9, 1, 2], "second": [9, 3, 0], "streamed": [9, 0, 4],
+             "tlbs": misses, **dict.fromkeys(WORK_COUNTS, 1), "walks": 7}  # fmt: skip
+    parts = time_of(costs(mode=mode), found)
+    assert (parts.work, parts.copies) == (11_111.0, 1_100_000.0)
+    assert parts.caches == pytest.approx(1 * 10 / near + 3 * 10 / 10)
+    assert parts.memory == pytest.approx(2 * 110 / far + 4 * 110 / 20)
+    assert parts.tlbs == pytest.approx(4 * 1.0 / near + 1 * 2.0 / far)
+    assert parts.total == pytest.approx(
+        parts.work + parts.copies + parts.caches + parts.memory + parts.tlbs
+    )
+    assert (memory_lines(found), tlb_misses(found), tlb_misses({})) == (6, 7.0, 0.0)
+    assert completed({"copied_bytes": 128}, {"record_bytes": 64})["copies"] == 2.0
+
+
+def test_a_machine_has_whole_sets_and_only_the_caches_that_it_says() -> None:
+    given = model()[1]
+    odd = {"cache1_bytes": 1000.0, "cache1_ways": 2, "cache1_line_bytes": 32, "cache2_bytes": 0,
+           "cache3_bytes": 10.0, "cache3_ways": 0, "cache3_line_bytes": 64, "page_bytes": 4096,
+           "tlb1_bytes": 4096.0 * 10, "tlb1_ways": 4, "tlb2_bytes": 0.0}  # fmt: skip
+    spec = machine_spec({**given, **odd})
+    assert [(one["name"], one["bytes"], one["ways"]) for one in spec["levels"]] == [
+        ("L1", 16 * 64, 2),
+        ("L3", 64, 0),
+    ]
+    paging = spec["paging"]
+    assert paging["tlbs"] == [{"name": "TLB 1", "entries": 8, "ways": 4}]
+    assert (paging["page_bytes"], paging["walk_levels"]) == (4096, 1)
+    assert machine_spec({**given, **odd, "tlb1_bytes": 0.0})["paging"] is None
 
 
 def test_every_machine_file_is_complete_and_says_its_sources() -> None:

@@ -16,14 +16,15 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.memory import native as memory
 from headroom.systems.records import native
+from headroom.systems.records.advisor import configurations, machine, system
 from headroom.systems.records.advisor import search as searching
-from headroom.systems.records.advisor import system
 from headroom.systems.records.advisor.advice import Advice, checked_space, on_cpu
 from headroom.systems.records.advisor.command import app
 from headroom.systems.records.advisor.configurations import (
     Configuration,
     Space,
     fits,
+    footprint,
     paper_configuration,
     search_space,
     size_text,
@@ -65,6 +66,67 @@ def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) 
     space = search_space(question)
     assert fits(question, space.start(layout))
     assert fits(question, paper_configuration(space, question))
+
+
+def test_sizes_of_nodes_are_those_that_hold_a_record_of_every_layout() -> None:
+    """By hand: 12 B besides a record, and a node of four that is wider than all usual ones."""
+    assert search_space(replace(ASKED, record_bytes=64)).nodes[:2] == [256, 512]
+    found = search_space(replace(ASKED, record_bytes=250))
+    assert found.nodes[0] == 512
+    assert found.left_out[0] == "nodes below 512 B hold no record"
+    assert search_space(replace(ASKED, record_bytes=248)).nodes[0] == 256
+    wide = search_space(replace(ASKED, record_bytes=100_000))
+    assert wide.nodes == [100_096, 400_128]
+    assert wide.left_out[0] == "nodes below 100008 B hold no record"
+    assert paper_configuration(wide, replace(ASKED, record_bytes=100_000)).node_bytes == 100_096
+    assert paper_configuration(search_space(ASKED), ASKED).node_bytes == 8192
+
+
+def test_a_search_steps_to_the_neighbours_that_there_are() -> None:
+    space = Space(layouts=("array",), nodes=(256, 1024, 4096), indexes=(64, 256), pages=("small",))
+    corner = Configuration("array", 256, 64, "small")
+    sizes = {(one.node_bytes, one.index_bytes) for one in space.around(corner)}
+    assert sizes == {(256, 64), (256, 256), (1024, 64), (1024, 256)}
+    middle = Configuration("array", 1024, 64, "small")
+    assert len([*space.around(middle)]) == 6
+    every = space.all(ASKED)
+    assert {one.layout for one in every} == {"array"}
+    assert len(every) == 6
+    assert space.start("array") == Configuration("array", 4096, 256, "small")
+    for factor, count in (("node_bytes", 3), ("index_bytes", 2), ("pages", 1)):
+        found = [*space.along(corner, factor)]
+        assert (len(found), len({replace(one, **{factor: 0}) for one in found})) == (count, 1)
+
+
+def test_huge_pages_are_needed_for_nodes_and_index_of_the_largest_table(tmp_path: Path) -> None:
+    """Oracle: whole pages of 2 MiB for the area, and for twice the index."""
+    question = replace(ASKED, records=500_000)
+    needed = max(
+        -(-taken["area_bytes"] // (2 << 20)) + -(-2 * taken["index_bytes"] // (2 << 20))
+        for layout in ("array", "slotted", "sorted")
+        for node in (256, 65536)
+        for index in (64, 4096)
+        if (taken := footprint(question, Configuration(layout, node, index, "huge")))
+    )
+    assert configurations._set_aside_needed(question, [256, 1024, 65536]) == needed
+    free = tmp_path / "meminfo"
+    free.write_text("HugePages_Total:  9\nHugePages_Free:     7\nHugePages_Rsvd: 0\n")
+    assert configurations.free_huge_pages(free) == 7
+    free.write_text("MemFree: 1 kB\n")
+    assert configurations.free_huge_pages(free) == 0
+
+
+def test_a_machine_is_probed_once_and_its_last_cache_says_how_large_a_table_is() -> None:
+    sizes = {f"cache{number}_bytes": float(size << 20) for number, size in ((1, 1), (2, 9), (3, 0))}
+    assert [machine.sweep_bytes({**sizes, "cache2_bytes": size * 2.0**20}) / 2**20
+            for size in (1, 9, 99)] == [32.0, 36.0, 128.0]  # fmt: skip
+    known: dict[str, Value] = {"page_bytes": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "_PROBED", SimpleNamespace(config=None))
+        patch.setattr(machine, "_fitted", lambda **_: known)
+        assert machine.probed_machine(is_quick=True, say=print) is known
+        patch.setattr(machine, "_fitted", None)  # another probe would fail
+        assert machine.probed_machine(is_quick=True, say=print) is known
 
 
 def test_a_table_beyond_memory_is_refused_before_anything_is_measured() -> None:

@@ -1,0 +1,1 @@
+"""Change operators of the code, and see whether the tests of its own part notice."""
