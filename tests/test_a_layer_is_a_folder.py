@@ -28,14 +28,18 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 import typer
 
+<<<<<<< HEAD
 from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
+=======
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
+>>>>>>> 44112809a97b134df89d29b3314aa1fc4035b4a7
 from headroom.experiment.protocol.finding import Finding
 from headroom.experiment.protocol.reference import Reference
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint, StackedBars
 from headroom.experiment.protocol.starters import Starter
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.simulation import Model, exponential
 from headroom.systems.model import parameter
 
@@ -46,12 +50,20 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cups: int = 1
 
 
-class Toy:
+class Stirring(Declared, frozen=True, kw_only=True):
+    """What is done to a cup."""
+
+    turns: Annotated[int, parameter(low=1, source="ours")] = 1
+    """Turns of the spoon"""
+
+
+class Toy(FromDeclaration):
     """The measured column."""
 
     name: ClassVar[str] = "toy"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = Setup
+    declared: ClassVar[type[Declared]] = Stirring
 
     def __init__(self, cups: int) -> None:
         self.cups = cups
@@ -61,17 +73,11 @@ class Toy:
         assert isinstance(setup, Setup)
         return cls(setup.cups)
 
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(name="turns", type="int", unit="1", source="ours", default=1, low=1),)
-
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         return (Metric(name="stirred", unit="1", better="high", description="Turns."),)
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         return f"{self.cups} {config}"
-
-    def prepare(self) -> Mapping[str, float | str]:
-        return {}
 
     def sections(self, points: Sequence[SectionPoint]) -> Sequence[Section]:
         """Two sections, of which one cannot be drawn."""
@@ -83,7 +89,7 @@ class Toy:
 
     def run(self, config: Mapping[str, Value], *, seed: int) -> Run:
         time.sleep(0.001)
-        return Run(values={"stirred": float(self.cups * config["turns"])})
+        return Run(values={"stirred": float(self.cups * Stirring.of(config).turns)})
 
 
 def cooling(

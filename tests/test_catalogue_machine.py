@@ -21,7 +21,7 @@ SHARED: dict[str, Value] = {**TIMES, "server_cpus": 0, "machine_cpus": 2, "machi
 
 def throughput(completions: Value = 20_000, **config: Value) -> float:
     """Return the completions per second of the last three quarters of a run."""
-    result = simulate(catalogue_model(**config), seed=7, completions=int(completions))  # type: ignore[arg-type]
+    result = simulate(catalogue_model(**config), seed=7, completions=int(completions))
     start = len(result.snapshot_times_s) // 4
     counts = result.classes.columns["completion_count"][:, 0]
     span_s = result.snapshot_times_s[-1] - result.snapshot_times_s[start]
@@ -50,7 +50,7 @@ def test_all_processes_share_the_machine(case: int) -> None:
     config: dict[str, Value] = {**SHARED, "case": case, "clients": 40}
     expected = 2 * 0.6 / WORK_S[case]
     assert throughput(**config) == pytest.approx(expected, rel=TOLERANCE)
-    solution = solve(catalogue_model(**config))  # type: ignore[arg-type]
+    solution = solve(catalogue_model(**config))
     assert solution.throughput_per_s == pytest.approx(expected, rel=0.001)
 
 
@@ -150,7 +150,7 @@ def test_the_stated_bound_holds_on_one_machine(case: int, server_cpus: float) ->
         "clients": 40,
         "switch_s": 1e-8,
     }
-    model = catalogue_model(**config)  # type: ignore[arg-type]
+    model = catalogue_model(**config)
     assert model.counted is not None
     highest = 1e3 * model.counted.highest_throughput
     assert 0.9 * highest < throughput(**config) <= (1 + TOLERANCE) * highest

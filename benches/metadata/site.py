@@ -27,7 +27,7 @@ from headroom.recording.services.service import Service
 from headroom.recording.services.table import ReadyTable, ServiceTable
 from headroom.systems.catalogue.measured.certificates import CLIENT_SUBJECT, make_certificates
 from headroom.systems.catalogue.measured.measuring import Measuring
-from headroom.systems.catalogue.measured.parameters import PARAMETERS
+from headroom.systems.catalogue.measured.parameters import Served
 from headroom.systems.catalogue.measured.services import DATABASE, HOST, fill, service_tables
 
 SERVER = "amga1"
@@ -102,7 +102,7 @@ def no_bouncer() -> str:
 
 def point(**levels: Value) -> dict[str, Value]:
     """Return a point of the system `catalogue`: its defaults, and `levels`."""
-    defaults = {one.name: one.default for one in PARAMETERS if one.default is not None}
+    defaults = msgspec.to_builtins(Served())
     return {**defaults, "pool": POOL, **levels}
 
 

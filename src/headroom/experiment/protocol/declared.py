@@ -14,11 +14,14 @@ import inspect
 import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import ClassVar, Self, get_type_hints
 
 import msgspec
 
+from headroom.errors import StudyError
 from headroom.experiment.protocol.model_parameters import checked_parameter
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, Value
 
 
@@ -45,6 +48,29 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, config: Mapping[str, Value]) -> Self:
         """Return the values of a point, which are checked; those that it lacks are defaults."""
         return cls(**{name: config[name] for name in cls.__struct_fields__ if name in config})
+
+    @classmethod
+    def checked(cls, given: Mapping[str, Value]) -> Self:
+        """Return values of a caller, each checked.
+
+        Raises
+        ------
+        StudyError
+            One is unknown, of the wrong type or out of its range.
+
+        Examples
+        --------
+        >>> Declared.checked({"turn": 2})
+        Traceback (most recent call last):
+        ...
+        headroom.errors.StudyError: there is no parameter 'turn'
+          hint: remove it: there is none here to choose from
+        """
+        known = {one.name: one for one in declared_by(cls)}
+        for name in given:
+            if name not in known:
+                raise StudyError(f"there is no parameter {name!r}", cure=suggestion(name, known))
+        return cls(**{name: known[name].check(value) for name, value in given.items()})
 
 
 @cache
@@ -105,7 +131,13 @@ class FromDeclaration:
     """What a system whose parameters are declared need not write itself."""
 
     __slots__ = ()
+    setup_type: ClassVar[type[msgspec.Struct]]
     declared: ClassVar[type[Declared]]
+
+    @classmethod
+    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
+        """Return the system for a validated `setup`, the only field of a system that loads so."""
+        return cls(setup)  # type: ignore[call-arg]
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the declared parameters."""

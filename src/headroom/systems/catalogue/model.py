@@ -1,10 +1,10 @@
 """A metadata catalogue as a queueing model: clients, a line, servers with workers, databases."""
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.model_parameters import parameter, parameters_of
+from headroom.experiment.protocol.declared import Declared, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import Model, exponential
 from headroom.systems.catalogue.operation import (
@@ -23,119 +23,90 @@ _PAIRS = f"{_PAPER}, section II.3, counts 7 or more for a new connection with TL
 TLS, TCP, LASTING, DIRECT = 1, 2, 3, 4
 """The paper's cases: a new connection with or without TLS, a lasting one, the database itself."""
 
-Operation = Literal["query", "insert"]
+_Time: TypeAlias = Annotated[float, parameter(unit="s", low=0, high=3600, source=_ASSUMED)]
+_Work: TypeAlias = Annotated[float, parameter(unit="s", low=1e-8, high=3600, source=_ASSUMED)]
+_Pairs: TypeAlias = Annotated[int, parameter(low=1, high=10_000, source=_PAIRS)]
 
 
-def _time(description: str, source: str = _ASSUMED, *, low: float = 0) -> object:
-    return parameter(unit="s", low=low, high=3600, source=source, description=description)
+class Catalogue(Declared, frozen=True, kw_only=True):
+    """Clients, line, servers and databases."""
+
+    case: Annotated[int, parameter(choices=(TLS, TCP, LASTING, DIRECT), source=_PAPER)] = TLS
+    """1: new TLS connection for each operation, 2: new TCP connection, 3: lasting connection, 4:
+    lasting connection to the database itself"""
+    clients: Annotated[int, parameter(low=1, high=1_000_000, source=_ASSUMED)] = 16
+    """Clients, closed loop"""
+    think_s: _Time = 0.0
+    """Mean time between operations, without a worker"""
+    pause_s: _Time = 0.0
+    """Pause inside an operation, which keeps its worker"""
+    rtt_s: _Time = 0.0001
+    """Round trip time of the line to the clients"""
+    pairs_tls: _Pairs = 7
+    """Message pairs of an operation, case 1"""
+    pairs_tcp: _Pairs = 6
+    """Message pairs of an operation, case 2"""
+    pairs_lasting: _Pairs = 3
+    """Message pairs of an operation, case 3"""
+    pairs_direct: _Pairs = 4
+    """Message pairs of an operation, case 4"""
+    transaction_pairs: Annotated[int, parameter(low=0, high=10_000, source=_ASSUMED)] = 1
+    """Those of the pairs during which a connection of the pool is held"""
+    servers: Annotated[int, parameter(low=1, high=1000, source=_ASSUMED)] = 1
+    """Catalogue servers behind the balancer"""
+    server_cpus: Annotated[float, parameter(low=0, high=1024, source=_ASSUMED)] = 2
+    """Processors of a catalogue server; a part of one is a limit, 0: those of the common machine"""
+    databases: Annotated[int, parameter(low=1, high=100, source=_ASSUMED)] = 1
+    """Database servers, among which directories are spread evenly"""
+    database_cpus: Annotated[int, parameter(low=1, high=1024, source=_ASSUMED)] = 2
+    """Processors of a database server"""
+    machine_cpus: Annotated[int, parameter(low=0, high=1024, source=_ASSUMED)] = 0
+    """Processors that clients, servers and databases share; 0: machines of their own"""
+    machine_share: Annotated[float, parameter(low=0.001, high=1, source=_ASSUMED)] = 1.0
+    """Share of the common machine that other programs leave"""
+    workers: Annotated[int, parameter(low=0, high=1_000_000, source=_ASSUMED)] = 0
+    """Operations that a server holds at once; 0: all"""
+    pool: Annotated[int, parameter(low=0, high=10_000, source=_ASSUMED)] = 0
+    """Connections of a server to each database; 0: one for each worker"""
+    balancing: Annotated[Balancing, parameter(source=_ASSUMED)] = "shortest_queue"
+    """How the server of an operation is chosen"""
+    tls_s: _Time = 0.001
+    """Processor time of a server for a TLS handshake"""
+    connect_s: _Time = 0.0002
+    """Processor time of a server for a new connection"""
+    service_s: _Work = 0.0002
+    """Processor time of a server for an operation itself"""
+    database_s: _Work = 0.0002
+    """Processor time of the database for an operation"""
+    switch_s: _Time = 0.0
+    """Processor time that a message pair costs more for each worker beyond processors"""
+    operation: Annotated[Literal["query", "insert"], parameter(source=_PAPER)] = "query"
+    """Look up a pair, or insert one"""
+    client_s: _Time = 0.0
+    """Processor time of the client for an operation"""
+    client_connect_s: _Time = 0.0
+    """The same for a new connection"""
+    client_tls_s: _Time = 0.0
+    """The same for a TLS handshake"""
+    login_s: _Time = 0.0
+    """Processor time of the database for a login by certificate, case 1"""
+    direct_s: _Time = 0.0
+    """Processor time of the database that case 4 needs more than case 3"""
+    insert_s: _Time = 0.0
+    """Processor time of the database that an insertion needs more than a query"""
+    log_s: _Time = 0.0
+    """Flush of the database's log, for all insertions that wait; 0: none"""
+    line_s: _Time = 0.0
+    """Processor time that an operation costs a delaying proxy, with a line"""
+
+    @property
+    def pairs(self) -> int:
+        """Message pairs of an operation."""
+        by_case = (self.pairs_tls, self.pairs_tcp, self.pairs_lasting, self.pairs_direct)
+        return by_case[self.case - 1]
 
 
-def _count(description: str, source: str = _ASSUMED, *, low: int = 1, high: int = 10_000) -> object:
-    return parameter(unit="1", low=low, high=high, source=source, description=description)
-
-
-def catalogue_model(
-    *,
-    case: Annotated[
-        int,
-        parameter(
-            unit="1",
-            choices=(TLS, TCP, LASTING, DIRECT),
-            source=_PAPER,
-            description="1: new TLS connection for each operation, 2: new TCP connection, "
-            "3: lasting connection, 4: lasting connection to the database itself",
-        ),
-    ] = TLS,
-    clients: Annotated[int, _count("Clients, closed loop", high=1_000_000)] = 16,
-    think_s: Annotated[float, _time("Mean time between operations, without a worker")] = 0.0,
-    pause_s: Annotated[float, _time("Pause inside an operation, which keeps its worker")] = 0.0,
-    rtt_s: Annotated[float, _time("Round trip time of the line to the clients")] = 0.0001,
-    pairs_tls: Annotated[int, _count("Message pairs of an operation, case 1", _PAIRS)] = 7,
-    pairs_tcp: Annotated[int, _count("Message pairs of an operation, case 2", _PAIRS)] = 6,
-    pairs_lasting: Annotated[int, _count("Message pairs of an operation, case 3", _PAIRS)] = 3,
-    pairs_direct: Annotated[int, _count("Message pairs of an operation, case 4", _PAIRS)] = 4,
-    transaction_pairs: Annotated[
-        int, _count("Those of the pairs during which a connection of the pool is held", low=0)
-    ] = 1,
-    servers: Annotated[int, _count("Catalogue servers behind the balancer", high=1000)] = 1,
-    server_cpus: Annotated[
-        float,
-        parameter(
-            unit="1",
-            low=0,
-            high=1024,
-            source=_ASSUMED,
-            description="Processors of a catalogue server; a part of one is a limit, "
-            "0: those of the common machine",
-        ),
-    ] = 2,
-    databases: Annotated[
-        int, _count("Database servers, among which directories are spread evenly", high=100)
-    ] = 1,
-    database_cpus: Annotated[int, _count("Processors of a database server", high=1024)] = 2,
-    machine_cpus: Annotated[
-        int,
-        _count(
-            "Processors that clients, servers and databases share; 0: machines of their own",
-            low=0,
-            high=1024,
-        ),
-    ] = 0,
-    machine_share: Annotated[
-        float,
-        parameter(
-            unit="1",
-            low=0.001,
-            high=1,
-            source=_ASSUMED,
-            description="Share of the common machine that other programs leave",
-        ),
-    ] = 1.0,
-    workers: Annotated[
-        int, _count("Operations that a server holds at once; 0: all", low=0, high=1_000_000)
-    ] = 0,
-    pool: Annotated[
-        int, _count("Connections of a server to each database; 0: one for each worker", low=0)
-    ] = 0,
-    balancing: Annotated[
-        Balancing,
-        parameter(source=_ASSUMED, description="How the server of an operation is chosen"),
-    ] = "shortest_queue",
-    tls_s: Annotated[float, _time("Processor time of a server for a TLS handshake")] = 0.001,
-    connect_s: Annotated[float, _time("Processor time of a server for a new connection")] = 0.0002,
-    service_s: Annotated[
-        float, _time("Processor time of a server for an operation itself", low=1e-8)
-    ] = 0.0002,
-    database_s: Annotated[
-        float, _time("Processor time of the database for an operation", low=1e-8)
-    ] = 0.0002,
-    switch_s: Annotated[
-        float,
-        _time("Processor time that a message pair costs more for each worker beyond processors"),
-    ] = 0.0,
-    operation: Annotated[
-        Operation,
-        parameter(unit="", source=_PAPER, description="Look up a pair, or insert one"),
-    ] = "query",
-    client_s: Annotated[float, _time("Processor time of the client for an operation")] = 0.0,
-    client_connect_s: Annotated[float, _time("The same for a new connection")] = 0.0,
-    client_tls_s: Annotated[float, _time("The same for a TLS handshake")] = 0.0,
-    login_s: Annotated[
-        float, _time("Processor time of the database for a login by certificate, case 1")
-    ] = 0.0,
-    direct_s: Annotated[
-        float, _time("Processor time of the database that case 4 needs more than case 3")
-    ] = 0.0,
-    insert_s: Annotated[
-        float, _time("Processor time of the database that an insertion needs more than a query")
-    ] = 0.0,
-    log_s: Annotated[
-        float, _time("Flush of the database's log, for all insertions that wait; 0: none")
-    ] = 0.0,
-    line_s: Annotated[
-        float, _time("Processor time that an operation costs a delaying proxy, with a line")
-    ] = 0.0,
-) -> Model:
+def catalogue_model(**given: Value) -> Model:
     """Return clients of a metadata catalogue: a line, balanced servers with workers, databases.
 
     An operation takes a worker of one server and keeps it to the end: for the handshakes
@@ -179,60 +150,66 @@ def catalogue_model(
     >>> round(1 / slow.throughput_per_s, 4), round(1 / fast.throughput_per_s, 4)
     (2.1016, 0.9004)
     """
-    _check(dict(locals()))
-    pairs = {TLS: pairs_tls, TCP: pairs_tcp, LASTING: pairs_lasting, DIRECT: pairs_direct}[case]
-    if not (server_cpus or machine_cpus or case == DIRECT):
+    of = Catalogue.checked(given)
+    if not (of.server_cpus or of.machine_cpus or of.case == DIRECT):
         raise StudyError(
             "server_cpus = 0 means those of a common machine, but there is none",
             cure="give `server_cpus`, or `machine_cpus`",
         )
-    if transaction_pairs > pairs:
+    if of.transaction_pairs > of.pairs:
         raise StudyError(
-            f"a transaction has {transaction_pairs} message pairs, its operation only {pairs}",
+            f"a transaction has {of.transaction_pairs} message pairs, its operation only "
+            f"{of.pairs}",
             cure="lower 'transaction_pairs', or raise the message pairs of the case",
         )
-    is_new, is_tls, is_insertion = case in {TLS, TCP}, case == TLS, operation == "insert"
-    work = Work(
-        client_s=client_s
-        + is_new * client_connect_s
-        + is_tls * client_tls_s
-        + (line_s if rtt_s and machine_cpus else 0.0),
-        opening_s=is_new * connect_s + is_tls * tls_s,
-        travel_s=(pairs - transaction_pairs) * rtt_s + pause_s,
-        service_s=service_s if case != DIRECT else 0.0,
-        switch_s=pairs * switch_s,
-        database_s=database_s
-        + is_tls * login_s
-        + (case == DIRECT) * direct_s
-        + is_insertion * insert_s,
-        commit_s=transaction_pairs * rtt_s,
-        log_s=is_insertion * log_s,
-    )
-    sizes = Sizes(
-        servers=servers if case != DIRECT else 0,
-        server_cpus=server_cpus,
-        databases=databases,
-        database_cpus=database_cpus,
-        machine_cpus=machine_cpus,
-        machine_share=machine_share,
-        # Without any of these no caller asks who holds a worker: the model stays product form.
-        workers=workers or (clients if switch_s or servers > 1 else 0),
-        pool=pool,
-    )
+    work, sizes = _work(of), _sizes(of)
     model = Model("catalogue", time_unit="ms")
     program = model.program("operation")
-    Site.of(model, sizes, has_log=work.log_s > 0).write(model, program, balancing, work)
-    if switch_s and case != DIRECT:
+    Site.of(model, sizes, has_log=work.log_s > 0).write(model, program, of.balancing, work)
+    if of.switch_s and of.case != DIRECT:
         model.counted_by_hand(
-            highest_throughput=highest_per_s(sizes, work, clients, think_s) / MS_PER_S,
+            highest_throughput=highest_per_s(sizes, work, of.clients, of.think_s) / MS_PER_S,
             why="the work takes longer the more workers are held, which formulas do not know",
         )
-    think = exponential(MS_PER_S * think_s) if think_s else None
-    model.closed_class("clients", program, population=clients, think=think)
+    think = exponential(MS_PER_S * of.think_s) if of.think_s else None
+    model.closed_class("clients", program, population=of.clients, think=think)
     return model
 
 
-def _check(config: Mapping[str, Value]) -> None:
-    """Refuse values out of range; studies do it before, direct callers rely on this."""
-    for declared in parameters_of(catalogue_model):
-        declared.check(config[declared.name])
+catalogue_model.parameters = declared_by(Catalogue)  # type: ignore[attr-defined]
+
+
+def _work(of: Catalogue) -> Work:
+    """Return the times of an operation."""
+    is_new, is_tls, is_insertion = of.case in {TLS, TCP}, of.case == TLS, of.operation == "insert"
+    return Work(
+        client_s=of.client_s
+        + is_new * of.client_connect_s
+        + is_tls * of.client_tls_s
+        + (of.line_s if of.rtt_s and of.machine_cpus else 0.0),
+        opening_s=is_new * of.connect_s + is_tls * of.tls_s,
+        travel_s=(of.pairs - of.transaction_pairs) * of.rtt_s + of.pause_s,
+        service_s=of.service_s if of.case != DIRECT else 0.0,
+        switch_s=of.pairs * of.switch_s,
+        database_s=of.database_s
+        + is_tls * of.login_s
+        + (of.case == DIRECT) * of.direct_s
+        + is_insertion * of.insert_s,
+        commit_s=of.transaction_pairs * of.rtt_s,
+        log_s=is_insertion * of.log_s,
+    )
+
+
+def _sizes(of: Catalogue) -> Sizes:
+    """Return how much there is of everything."""
+    return Sizes(
+        servers=of.servers if of.case != DIRECT else 0,
+        server_cpus=of.server_cpus,
+        databases=of.databases,
+        database_cpus=of.database_cpus,
+        machine_cpus=of.machine_cpus,
+        machine_share=of.machine_share,
+        # Without any of these no caller asks who holds a worker: the model stays product form.
+        workers=of.workers or (of.clients if of.switch_s or of.servers > 1 else 0),
+        pool=of.pool,
+    )

@@ -6,15 +6,16 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.machine.machine_watch import SERVICES_BUSY
+from headroom.experiment.protocol.declared import Declared, FromDeclaration
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.section import Section, SectionPoint
-from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
+from headroom.experiment.protocol.system import Column, Metric, Value
 from headroom.experiment.study.seeds import digest
 from headroom.recording.leftovers import POOL, OwnFolder, make_folder
 from headroom.recording.observers.table import ObserveTable
@@ -23,7 +24,7 @@ from headroom.recording.services.kinds import KINDS_VERSION
 from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.certificates import make_certificates
 from headroom.systems.catalogue.measured.faults import (
-    FAULT_PARAMETERS,
+    Faulted,
     check_fault,
     fault_metrics,
 )
@@ -31,7 +32,6 @@ from headroom.systems.catalogue.measured.measuring import Measuring
 from headroom.systems.catalogue.measured.overheads import overheads
 from headroom.systems.catalogue.measured.parameters import (
     DATABASE_ALONE,
-    PARAMETERS,
     PROCESS,
     is_direct,
     metrics_for,
@@ -69,7 +69,7 @@ class _Session:
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogueSystem:
+class CatalogueSystem(FromDeclaration):
     """Clients, catalogue servers and PostgreSQL on this machine, all of them processes of a study.
 
     Examples
@@ -82,18 +82,10 @@ class CatalogueSystem:
     name: ClassVar[str] = "catalogue"
     column: ClassVar[Column] = Column.MEASURE
     setup_type: ClassVar[type[msgspec.Struct]] = CatalogueSetup
+    declared: ClassVar[type[Declared]] = Faulted
 
     setup: CatalogueSetup
     session: _Session = field(default_factory=_Session, compare=False, repr=False)
-
-    @classmethod
-    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
-        """Return the system for a validated `setup`."""
-        return cls(msgspec.convert(msgspec.to_builtins(setup), CatalogueSetup))
-
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Return the paper's cases, the clients, the servers and their faults."""
-        return (*PARAMETERS, *FAULT_PARAMETERS)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of clients, of the services and of the database."""
@@ -132,8 +124,8 @@ class CatalogueSystem:
     def check_point(self, config: Mapping[str, Value]) -> None:
         """Refuse a point whose parameters contradict each other."""
         _programs()
-        case, architecture = config["case"], config["architecture"]
-        servers = int(config["servers"])
+        point = Faulted.of(config)
+        case, architecture, servers = point.case, point.architecture, point.servers
         if is_direct(config) and servers > 1:
             raise StudyError(
                 f"case {case} has no catalogue between clients and database, but servers = "
@@ -153,16 +145,16 @@ class CatalogueSystem:
                 "case 1 of the architecture `direct` needs a database with TLS",
                 cure='set `ssl = "on"` in the table `database` of its system',
             )
-        places = servers * int(config["workers"])
-        if architecture == PROCESS and case == LASTING and int(config["clients"]) > places:
+        places = servers * point.workers
+        if architecture == PROCESS and case == LASTING and point.clients > places:
             raise StudyError(
-                f"{config['clients']} clients keep their connections, but there are {places} "
+                f"{point.clients} clients keep their connections, but there are {places} "
                 "processes, each for one client",
                 cure="raise `workers`",
             )
-        if config["resumes"] and config["case"] != TLS:
+        if point.resumes and case != TLS:
             raise StudyError(
-                f"resumes = true, but case {config['case']} has no TLS", cure="set resumes = false"
+                f"resumes = true, but case {case} has no TLS", cure="set resumes = false"
             )
         check_fault(config, self.setup.seconds)
 

@@ -8,8 +8,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -77,7 +76,7 @@ class MemoryProbe(FromDeclaration):
 
     Examples
     --------
-    >>> probe = MemoryProbe.load(ProbeSetup(rounds=3), base=Path())
+    >>> probe = MemoryProbe(ProbeSetup(rounds=3))
     >>> config = {one.name: one.default for one in probe.parameters()}
     >>> probe.run(config, seed=1).values["load_s"] > 0.0
     True
@@ -89,11 +88,6 @@ class MemoryProbe(FromDeclaration):
     declared: ClassVar[type[Declared]] = Probed
 
     setup: ProbeSetup
-
-    @classmethod
-    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
-        """Return the system for a validated `setup`."""
-        return cls(msgspec.convert(msgspec.to_builtins(setup), ProbeSetup))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a kind."""

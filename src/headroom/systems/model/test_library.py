@@ -9,7 +9,6 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import SimulationError, simulate
 from headroom.systems.model import ModelSystem, library
-from headroom.systems.model.source import model_names
 from headroom.systems.model.system import ModelSetup
 
 TOLERANCE = 0.03
@@ -81,19 +80,6 @@ def test_a_full_database_keeps_to_its_bounds(
     run = run_model("database", think_s=0.0, lock_s=lock_s, flush_s=flush_s)
     throughput, _ = steady(run)
     assert 0.9 * expected <= throughput <= (1.0 + TOLERANCE) * expected
-
-
-@pytest.mark.parametrize("name", ["mm1", "mmc", "central_server", "interactive", "database"])
-def test_every_parameter_has_unit_range_source_and_default(name: str) -> None:
-    assert name in model_names()
-    system = ModelSystem.load(ModelSetup(model=name), base=Path())
-    for parameter in system.parameters():
-        assert parameter.unit
-        assert parameter.source
-        assert parameter.description
-        assert parameter.low is not None
-        assert parameter.high is not None
-        assert parameter.default is not None
 
 
 @pytest.mark.parametrize("servers", [1, 10_000])

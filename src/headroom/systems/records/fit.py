@@ -76,7 +76,7 @@ class RecordsMachine:
             The probe does not show the caches, or there are too few cells.
         """
         wanted = options_as(MachineOptions, options)
-        cells = [point for point in points if "record_bytes" in point.config]
+        cells = [point for point in points if "records" in point.config]
         if len(cells) < wanted.cells or not isinstance(target.system, RecordsModel):
             raise FitError(
                 f"{len(cells)} timed cells do not show the costs of work, "
@@ -84,7 +84,7 @@ class RecordsMachine:
                 cure="name an experiment of the system records in `from`, and let the system of "
                 "this one be records_model",
             )
-        probed = [point for point in points if "record_bytes" not in point.config]
+        probed = [point for point in points if "records" not in point.config]
         memory = machine_of_probe(probed, target)
         values = {one.name: one.value for one in memory}
         config = {**target.config, **values}

@@ -8,8 +8,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -80,7 +79,7 @@ class RecordsSystem(FromDeclaration):
 
     Examples
     --------
-    >>> system = RecordsSystem.load(RecordsSetup(), base=Path())
+    >>> system = RecordsSystem(RecordsSetup())
     >>> config = {one.name: one.default for one in system.parameters()} | {"records": 1000}
     >>> system.run(config, seed=1).values["record_s"] > 0.0
     True
@@ -92,11 +91,6 @@ class RecordsSystem(FromDeclaration):
     declared: ClassVar[type[Declared]] = MeasuredQuery
 
     setup: RecordsSetup
-
-    @classmethod
-    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
-        """Return the system for a validated `setup`."""
-        return cls(msgspec.convert(msgspec.to_builtins(setup), RecordsSetup))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of a mode."""

@@ -144,22 +144,9 @@ def test_points_of_a_table_share_a_process_and_no_others() -> None:
     assert system_module._MADE.key == table_key({**config, "records": 1000})
 
 
-def test_parameters_without_effect_do_not_count() -> None:
-    system, config = records(mode="idx_ran")
-    assert system.fingerprint(config) == system.fingerprint({**config, "scan": 0.8})
-    assert system.fingerprint(config) != system.fingerprint({**config, "batch": 8})
+def test_nodes_side_by_side_have_no_heap() -> None:
+    _, config = records(mode="idx_ran")
     assert "occupancy" not in used({**config, "placement": "arena"})
-
-
-def test_other_compiled_code_is_another_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cause: a journal mixed rows of two builds, since a version was written by hand."""
-    system, config = records()
-    assert native.MODELLED_CODE != native.MEASURED_CODE
-    known = system.fingerprint(config)
-    monkeypatch.setattr(native, "MODELLED_CODE", "other")
-    assert system.fingerprint(config) == known
-    monkeypatch.setattr(native, "MEASURED_CODE", "other")
-    assert system.fingerprint(config) != known
 
 
 def test_the_tightest_limit_of_memory_counts(tmp_path: Path) -> None:
@@ -176,27 +163,6 @@ def test_the_tightest_limit_of_memory_counts(tmp_path: Path) -> None:
     assert min(limits(tmp_path)) == (3_000_000, "the control group of this process")
     (group / "memory.max").write_text("max\n")
     assert len(list(limits(tmp_path))) == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"node_bytes": 64, "record_bytes": 128}, "give nodes of 128 B or more"),
-        ({"node_bytes": 64, "layout": "sorted"}, "give nodes of 72 B or more"),
-        ({"index_bytes": 100}, "whole lines"),
-        ({"placement": "malloc", "pages": "transparent"}, "allocator"),
-        ({"records": 4_000_000_000, "record_bytes": 256}, "MiB left"),
-        ({"mode": "protect", "placement": "malloc"}, "whole pages"),
-        ({"cpu": 4000}, "processor 4000"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_measured(
-    more: dict[str, Value], why: str
-) -> None:
-    system, config = records(**more)
-    with pytest.raises((StudyError, EnvironmentUnfitError), match=why) as caught:
-        system.check_point(config)
-    assert caught.value.cure
 
 
 def test_a_table_larger_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from headroom.errors import EnvironmentUnfitError
 from headroom.experiment.protocol.run import Run, TimeSamples
 from headroom.experiment.protocol.system import Value
 from headroom.recording.observations import histogram_of, series_of, table_of
+from headroom.systems.catalogue.measured.parameters import Served
 
 _BUSY = 0.8
 """Share of its processors from which a load may limit a result."""
@@ -53,7 +54,7 @@ def run_of(
         reasons = [result["problem"] or "", *_failures(result)]
         said = "; ".join(one for one in reasons if one) or "the run ended before the first one did"
         raise EnvironmentUnfitError(f"no operation succeeded: {said}", cure="look at the logs")
-    operation = str(config["operation"])
+    operation = Served.of(config).operation
     values = {**_values(result, done), "database_kills": float(kill_count)}
     if commit_count is not None:
         values["commits_per_op"] = commit_count / max(done, 1)

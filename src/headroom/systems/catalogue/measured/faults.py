@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Annotated
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.system import Metric, Parameter, Value
+from headroom.experiment.protocol.model_parameters import parameter
+from headroom.experiment.protocol.system import Metric, Value
 from headroom.recording.observers.postgres import Connection, ServerError
 from headroom.recording.services.table import FaultTable
-from headroom.systems.catalogue.measured.parameters import server_names
+from headroom.systems.catalogue.measured.parameters import Served, server_names
 from headroom.systems.catalogue.measured.services import HOST
 
 NONE = "none"
@@ -28,22 +30,19 @@ _NS_PER_S = 1e9
 _LOOK_S = 0.02
 _SAMPLE_S = 0.1
 
-FAULT_PARAMETERS = (
-    Parameter(
-        name="fault", type="str", default=NONE, unit="", choices=_FAULTS, source="assumed",
-        description="What happens after a quarter of the load: SIGKILL or SIGTERM to the last "
-        "server, SIGHUP to all of them, or SIGKILL to all processes of the database",
-    ),
-    Parameter(
-        name="down_s", type="float", unit="s", default=1.0, low=0.0, high=3600.0, source="assumed",
-        description="Time after which what has ended is started again",
-    ),
-    Parameter(
-        name="reopens", type="bool", unit="", default=False, source="assumed",
-        description="Whether clients begin an operation again, once, if their connection was "
-        "closed before its first reply",
-    ),
-)  # fmt: skip
+
+class Faulted(Served, frozen=True, kw_only=True):
+    """A measurement during which something may fail."""
+
+    fault: Annotated[str, parameter(choices=_FAULTS, source="assumed")] = NONE
+    """What happens after a quarter of the load: SIGKILL or SIGTERM to the last server, SIGHUP to
+    all of them, or SIGKILL to all processes of the database"""
+    down_s: Annotated[float, parameter(unit="s", low=0.0, high=3600.0, source="assumed")] = 1.0
+    """Time after which what has ended is started again"""
+    reopens: Annotated[bool, parameter(source="assumed")] = False
+    """Whether clients begin an operation again, once, if their connection was closed before its
+    first reply"""
+
 
 _METRICS = (
     Metric(name="errors_s", unit="s", better="low",
@@ -65,14 +64,14 @@ _METRICS = (
 
 def fault_metrics(config: Mapping[str, Value]) -> Sequence[Metric]:
     """Return the metrics of a run with a fault; none without."""
-    if config["fault"] == NONE:
+    if Faulted.of(config).fault == NONE:
         return ()
     return [one for one in _METRICS if one.name != "recovery_s" or hits_database(config)]
 
 
 def hits_database(config: Mapping[str, Value]) -> bool:
     """Return whether the fault ends the database."""
-    return config["fault"] == "database_killed"
+    return Faulted.of(config).fault == "database_killed"
 
 
 def faults_of(config: Mapping[str, Value], seconds: float) -> dict[str, FaultTable]:
@@ -84,10 +83,11 @@ def faults_of(config: Mapping[str, Value], seconds: float) -> dict[str, FaultTab
     >>> [(name, fault.signal) for name, fault in faults_of(config, 8.0).items()]
     [('amga4', 'TERM')]
     """
+    point = Faulted.of(config)
     after_s = AFTER * seconds
-    ended = partial(FaultTable, after_s=after_s, starts_again_after_s=float(config["down_s"]))
+    ended = partial(FaultTable, after_s=after_s, starts_again_after_s=point.down_s)
     *_, last = names = server_names(config)
-    match config["fault"]:
+    match point.fault:
         case "server_killed":
             return {last: ended(signal="KILL")}
         case "server_stopped":
@@ -101,15 +101,16 @@ def faults_of(config: Mapping[str, Value], seconds: float) -> dict[str, FaultTab
 
 def check_fault(config: Mapping[str, Value], seconds: float) -> None:
     """Refuse a fault that is not over, or not begun, when the load ends."""
-    if config["fault"] == NONE:
+    point = Faulted.of(config)
+    if point.fault == NONE:
         return
-    if config["operation"] != "insert":
+    if point.operation != "insert":
         raise StudyError(
-            f"fault = {config['fault']!r}, but operation = {config['operation']!r}: only "
+            f"fault = {point.fault!r}, but operation = {point.operation!r}: only "
             "insertions can be lost",
             cure='set operation = "insert"',
         )
-    down_s = 0.0 if config["fault"] == "servers_reload" else float(config["down_s"])
+    down_s = 0.0 if point.fault == "servers_reload" else point.down_s
     if AFTER * seconds + down_s >= seconds:
         raise StudyError(
             f"down_s = {down_s:g} s lasts beyond the end of a load of {seconds:g} s",
@@ -221,7 +222,7 @@ def journaled(
 ) -> Iterator[dict[str, object]]:
     """Yield jobs that keep journals, show throughput over time, and outlast a row of failures."""
     for number, job in enumerate(jobs):
-        own = {"journal": str(folder / str(number)), "reopens": config["reopens"]}
+        own = {"journal": str(folder / str(number)), "reopens": Faulted.of(config).reopens}
         yield {**job, **own, "failure_limit": 1_000_000_000, "sample_every_s": _SAMPLE_S}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from headroom.experiment.protocol.system import Value
 from headroom.systems.catalogue.measured.certificates import SERVER_NAME
-from headroom.systems.catalogue.measured.parameters import PROCESS, is_direct
+from headroom.systems.catalogue.measured.parameters import PROCESS, Served, is_direct
 from headroom.systems.catalogue.measured.services import DATABASE, USER
 from headroom.systems.catalogue.model import LASTING, TLS
 
@@ -46,17 +46,18 @@ def load_jobs(
     new_prefix
         Beginning of the names of inserted entries; no other run on the same database has it.
     """
+    point = Served.of(config)
     first = 0
-    for number, clients in enumerate(_shares(int(config["clients"]), int(config["processes"]))):
+    for number, clients in enumerate(_shares(point.clients, point.processes)):
         yield {
             "seed": (seed + number * _SEED_STEP) % (1 << 63),
             "target": _target(config, addresses[number % len(addresses)], certificates, statements),
-            "connections": "per_client" if int(config["case"]) >= LASTING else "per_operation",
-            "pause_s": config["pause_s"],
-            "form": config["form"],
+            "connections": "per_client" if point.case >= LASTING else "per_operation",
+            "pause_s": point.pause_s,
+            "form": point.form,
             "load": _arrivals(config, clients),
             "entries": {
-                "insert_share": 1.0 if config["operation"] == "insert" else 0.0,
+                "insert_share": 1.0 if point.operation == "insert" else 0.0,
                 "known": known,
                 "known_prefix": KNOWN_PREFIX,
                 "new_prefix": new_prefix,
@@ -71,7 +72,8 @@ def load_jobs(
 
 def fill_job(config: Mapping[str, Value], *, address: str, known: int) -> dict[str, Any]:
     """Return the job that inserts all known entries."""
-    workers = int(config["workers"]) if config["architecture"] == PROCESS else _FILL_CONNECTIONS
+    point = Served.of(config)
+    workers = point.workers if point.architecture == PROCESS else _FILL_CONNECTIONS
     return {
         "seed": 1,
         "target": {"kind": "amga", "address": address, "login": USER},
@@ -115,29 +117,32 @@ def _target(
     certificates: Path,
     statements: Mapping[str, list[str]],
 ) -> dict[str, Any]:
+    point = Served.of(config)
     target: dict[str, Any] = {"kind": "amga", "address": address, "login": USER}
     if is_direct(config):
         user = {"user": "headroom", "database": DATABASE}
         target = {"kind": "postgres", "address": address, **user, **statements}
-    if config["case"] == TLS:
+    if point.case == TLS:
         target["tls"] = {
             "ca": str(certificates / "ca.pem"),
             "name": SERVER_NAME,
             "certificate": str(certificates / "client.pem"),
             "key": str(certificates / "client.key"),
-            "resumes": config["resumes"],
+            "resumes": point.resumes,
         }
     return target
 
 
 def _drain_s(config: Mapping[str, Value]) -> float:
-    if pause_s := float(config["pause_s"]):
+    point = Served.of(config)
+    if pause_s := point.pause_s:
         return _PAUSES_AT_END * pause_s
-    return max(_DRAIN_S, int(config["clients"]) / _SLOWEST_PER_S)
+    return max(_DRAIN_S, point.clients / _SLOWEST_PER_S)
 
 
 def _arrivals(config: Mapping[str, Value], clients: int) -> dict[str, Any]:
-    rate_per_s = float(config["rate_per_s"]) * clients / int(config["clients"])
+    point = Served.of(config)
+    rate_per_s = point.rate_per_s * clients / point.clients
     if rate_per_s:
         return {"kind": "open", "rate_per_s": rate_per_s, "connections": clients}
     return {"kind": "closed", "clients": clients}

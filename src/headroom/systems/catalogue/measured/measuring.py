@@ -36,7 +36,7 @@ from headroom.systems.catalogue.measured.faults import (
     read_journal,
 )
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs, probe_job
-from headroom.systems.catalogue.measured.parameters import groups_for, line_names
+from headroom.systems.catalogue.measured.parameters import Served, groups_for, line_names
 from headroom.systems.catalogue.measured.services import (
     DATABASE,
     HOST,
@@ -78,7 +78,7 @@ class Measuring:
         tables = [*service_tables(config, certificates=self.certificates, database=self.database)]
         database, *_ = tables
         words = self.keeper.ensure([database], fill)
-        if config["database_memory_mb"] and "memory" not in self._service("db").groups:
+        if Served.of(config).database_memory_mb and "memory" not in self._service("db").groups:
             raise EnvironmentUnfitError(
                 "this machine has no control group in which the database's memory can be limited",
                 cure="run it where control groups can be made, or leave this experiment out",

@@ -1,9 +1,12 @@
 """Parameters and metrics of the measured catalogue."""
 
 from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
 
+from headroom.experiment.protocol.declared import Declared
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.observed_metrics import observed_metrics
-from headroom.experiment.protocol.system import Metric, Parameter, Value
+from headroom.experiment.protocol.system import Metric, Value
 from headroom.recording.observers.observed import metrics_of
 from headroom.recording.observers.observing import PROGRAM
 from headroom.recording.observers.postgres import postgres_metrics
@@ -13,78 +16,57 @@ MOST_SERVERS = 16
 _MOST_OF_A_LINE = 8000
 POOL, PROCESS, DATABASE_ALONE = "pool", "process", "direct"
 """Architectures."""
+_PAUSE = "paper, section II.3: sleep(2) stands for a line of 0.3 s"
 
-PARAMETERS = (
-    Parameter(
-        name="case", type="int", unit="1", default=TLS, choices=(1, 2, 3, 4),
-        source="paper, table 1",
-        description="1: a new TLS connection for each operation, 2: a new plain one, 3: a lasting "
-        "plain one, 4: a lasting one directly to the database",
-    ),
-    Parameter(
-        name="architecture", type="str", unit="", default=POOL,
-        choices=(POOL, PROCESS, DATABASE_ALONE), source="paper, section II.3",
-        description="pool: servers whose clients share database connections; process: as AMGA, a "
-        "process with a database connection of its own for each client; direct: no servers, so "
-        "that clients of cases 1 and 2 open connections to the database",
-    ),
-    Parameter(
-        name="workers", type="int", unit="1", default=130, low=1, high=10_000,
-        source="paper, section II.1: MaxProcesses",
-        description="Processes of each server in the architecture `process`; other clients wait",
-    ),
-    Parameter(
-        name="operation", type="str", unit="", default="query", choices=("query", "insert"),
-        source="paper, section II.1", description="Look up the GUID of a name, or insert a pair",
-    ),
-    Parameter(
-        name="form", type="str", unit="", default="transaction", choices=("transaction", "single"),
-        source="paper, section II.1",
-        description="Begin, one command, commit as in the paper; or the command alone",
-    ),
-    Parameter(
-        name="clients", type="int", unit="1", default=8, low=1, high=100_000,
-        source="paper, figure 1", description="Clients, each of which waits for its answer",
-    ),
-    Parameter(
-        name="rate_per_s", type="float", unit="1/s", default=0.0, low=0.0, source="assumed",
-        description="Operations due per second over `clients` connections; 0: clients ask again "
-        "at once",
-    ),
-    Parameter(
-        name="processes", type="int", unit="1", default=1, low=1, high=64, source="assumed",
-        description="Processes of the load",
-    ),
-    Parameter(
-        name="servers", type="int", unit="1", default=1, low=1, high=MOST_SERVERS,
-        source="paper, figure 3", description="Catalogue servers; behind HAProxy if several",
-    ),
-    Parameter(
-        name="server_cpus", type="float", unit="1", default=0.0, low=0.0, high=1024.0,
-        source="assumed", description="Processors that each catalogue server may use; 0: all",
-    ),
-    Parameter(
-        name="pool", type="int", unit="1", default=16, low=1, high=1000, source="assumed",
-        description="Connections of each catalogue server to the database",
-    ),
-    Parameter(
-        name="rtt_s", type="float", unit="s", default=0.0, low=0.0, high=60.0,
-        source="paper, section II.3: 0.3 s", description="Round trip time of the clients' line",
-    ),
-    Parameter(
-        name="pause_s", type="float", unit="s", default=0.0, low=0.0, high=60.0,
-        source="paper, section II.3: sleep(2) stands for a line of 0.3 s",
-        description="Time that a client waits once it has connected; the server holds its worker",
-    ),
-    Parameter(
-        name="database_memory_mb", type="float", unit="1", default=0.0, low=0.0, high=1e9,
-        source="assumed", description="Limit (MB) of the database's memory; 0: none",
-    ),
-    Parameter(
-        name="resumes", type="bool", unit="", default=False, source="assumed",
-        description="Whether clients shorten TLS handshakes by tickets",
-    ),
-)  # fmt: skip
+
+class Served(Declared, frozen=True, kw_only=True):
+    """The paper's cases, the clients and the servers."""
+
+    case: Annotated[int, parameter(choices=(1, 2, 3, 4), source="paper, table 1")] = TLS
+    """1: a new TLS connection for each operation, 2: a new plain one, 3: a lasting plain one, 4: a
+    lasting one directly to the database"""
+    architecture: Annotated[
+        str,
+        parameter(choices=(POOL, PROCESS, DATABASE_ALONE), source="paper, section II.3"),
+    ] = POOL
+    """pool: servers whose clients share database connections; process: as AMGA, a process with a
+    database connection of its own for each client; direct: no servers, so that clients of cases 1
+    and 2 open connections to the database"""
+    workers: Annotated[
+        int, parameter(low=1, high=10_000, source="paper, section II.1: MaxProcesses")
+    ] = 130
+    """Processes of each server in the architecture `process`; other clients wait"""
+    operation: Annotated[Literal["query", "insert"], parameter(source="paper, section II.1")] = (
+        "query"
+    )
+    """Look up the GUID of a name, or insert a pair"""
+    form: Annotated[Literal["transaction", "single"], parameter(source="paper, section II.1")] = (
+        "transaction"
+    )
+    """Begin, one command, commit as in the paper; or the command alone"""
+    clients: Annotated[int, parameter(low=1, high=100_000, source="paper, figure 1")] = 8
+    """Clients, each of which waits for its answer"""
+    rate_per_s: Annotated[float, parameter(unit="1/s", low=0.0, source="assumed")] = 0.0
+    """Operations due per second over `clients` connections; 0: clients ask again at once"""
+    processes: Annotated[int, parameter(low=1, high=64, source="assumed")] = 1
+    """Processes of the load"""
+    servers: Annotated[int, parameter(low=1, high=MOST_SERVERS, source="paper, figure 3")] = 1
+    """Catalogue servers; behind HAProxy if several"""
+    server_cpus: Annotated[float, parameter(low=0.0, high=1024.0, source="assumed")] = 0.0
+    """Processors that each catalogue server may use; 0: all"""
+    pool: Annotated[int, parameter(low=1, high=1000, source="assumed")] = 16
+    """Connections of each catalogue server to the database"""
+    rtt_s: Annotated[
+        float, parameter(unit="s", low=0.0, high=60.0, source="paper, section II.3: 0.3 s")
+    ] = 0.0
+    """Round trip time of the clients' line"""
+    pause_s: Annotated[float, parameter(unit="s", low=0.0, high=60.0, source=_PAUSE)] = 0.0
+    """Time that a client waits once it has connected; the server holds its worker"""
+    database_memory_mb: Annotated[float, parameter(low=0.0, high=1e9, source="assumed")] = 0.0
+    """Limit (MB) of the database's memory; 0: none"""
+    resumes: Annotated[bool, parameter(source="assumed")] = False
+    """Whether clients shorten TLS handshakes by tickets"""
+
 
 _OWN = (
     Metric(name="throughput", unit="1/s", better="high", description="Operations per second"),
@@ -133,13 +115,13 @@ def groups_for(config: Mapping[str, Value]) -> tuple[list[str], list[str]]:
     servers = [f"service.{name}" for name in server_names(config)]
     balancer = ["balancer"] if has_balancer(config) else []
     others = [f"service.{name}" for name in (*balancer, *line_names(config))]
-    limited = servers if config["server_cpus"] else []
+    limited = servers if Served.of(config).server_cpus else []
     return [PROGRAM, "service.db", *servers, *others], limited
 
 
 def server_names(config: Mapping[str, Value]) -> list[str]:
     """Return the names of the catalogue servers."""
-    return [f"amga{number}" for number in range(1, int(config["servers"]) + 1)]
+    return [f"amga{number}" for number in range(1, Served.of(config).servers + 1)]
 
 
 def line_names(config: Mapping[str, Value]) -> list[str]:
@@ -147,17 +129,19 @@ def line_names(config: Mapping[str, Value]) -> list[str]:
 
     Processes of the load share them, so there are no more lines than processes.
     """
-    if not config["rtt_s"]:
+    point = Served.of(config)
+    if not point.rtt_s:
         return []
-    count = min(-(-int(config["clients"]) // _MOST_OF_A_LINE), int(config["processes"]))
+    count = min(-(-point.clients // _MOST_OF_A_LINE), point.processes)
     return [f"line{number or ''}" for number in range(count)]
 
 
 def has_balancer(config: Mapping[str, Value]) -> bool:
     """Return whether connections are spread over several servers."""
-    return int(config["servers"]) > 1 and not is_direct(config)
+    return Served.of(config).servers > 1 and not is_direct(config)
 
 
 def is_direct(config: Mapping[str, Value]) -> bool:
     """Return whether clients connect to the database itself."""
-    return config["case"] == DIRECT or config["architecture"] == DATABASE_ALONE
+    point = Served.of(config)
+    return point.case == DIRECT or point.architecture == DATABASE_ALONE

@@ -10,6 +10,7 @@ from headroom.recording.services.table import LimitsTable, ReadyTable, ServiceTa
 from headroom.systems.catalogue.command import companion, program
 from headroom.systems.catalogue.measured.parameters import (
     PROCESS,
+    Served,
     has_balancer,
     is_direct,
     line_names,
@@ -105,7 +106,7 @@ def service_tables(
             "ssl_key_file": f"{certificates}/server.key",
             "ssl_ca_file": f"{certificates}/ca.pem",
         }
-    memory_mb = float(config["database_memory_mb"]) or None
+    memory_mb = Served.of(config).database_memory_mb or None
     limits = LimitsTable(memory_mb=memory_mb)
     yield ServiceTable(name="db", kind="postgres", settings=settings, limits=limits)
     for name in server_names(config):
@@ -117,17 +118,18 @@ def service_tables(
 
 
 def _server(name: str, config: Mapping[str, Value], certificates: Path) -> ServiceTable:
+    point = Served.of(config)
     settings = _SERVER.format(
         name=name,
         most=_MOST_CLIENTS,
-        pool=config["pool"],
-        processes=config["workers"] if config["architecture"] == PROCESS else 0,
+        pool=point.pool,
+        processes=point.workers if point.architecture == PROCESS else 0,
         at_start=_at_start(config),
         user=USER,
         database=DATABASE,
         certificates=certificates,
     )
-    cpus = float(config["server_cpus"])
+    cpus = point.server_cpus
     return ServiceTable(
         name=name,
         argv=[str(program()), "serve", "--config", f"{{{name}.folder}}/catalogue.toml"],
@@ -142,10 +144,11 @@ def _at_start(config: Mapping[str, Value]) -> int:
 
     Where memory is limited they come with the clients: it has to suffice for a start.
     """
-    if config["database_memory_mb"]:
+    point = Served.of(config)
+    if point.database_memory_mb:
         return 1
-    clients = -(-int(config["clients"]) // int(config["servers"]))
-    return min(clients, int(config["workers"]))
+    clients = -(-point.clients // point.servers)
+    return min(clients, point.workers)
 
 
 def _balancer(config: Mapping[str, Value]) -> ServiceTable:
@@ -165,12 +168,13 @@ def _most_balanced() -> int:
 
 
 def _line(name: str, config: Mapping[str, Value]) -> ServiceTable:
-    share = -(-int(config["clients"]) // len(line_names(config)))
+    point = Served.of(config)
+    share = -(-point.clients // len(line_names(config)))
     argv = [
         str(companion(LINE)), "--listen", f"127.0.0.1:{{{name}.port}}",
         "--to", f"127.0.0.1:{{{entrance(config)}.port}}",
-        "--one-way-ms", f"{500.0 * float(config['rtt_s']):g}",
-        "--connections", str(share + int(config["processes"])),
+        "--one-way-ms", f"{500.0 * point.rtt_s:g}",
+        "--connections", str(share + point.processes),
     ]  # fmt: skip
     return ServiceTable(name=name, argv=argv, ready=ReadyTable(port="port"))
 

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from itertools import cycle
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from headroom.errors import EnvironmentUnfitError
@@ -12,9 +13,9 @@ from headroom.recording.observers.postgres import Connection
 from headroom.systems.catalogue.measured import direct
 from headroom.systems.catalogue.measured.direct import general, logged, statements_of
 from headroom.systems.catalogue.measured.jobs import fill_job, load_jobs
-from headroom.systems.catalogue.measured.parameters import PARAMETERS, line_names
+from headroom.systems.catalogue.measured.parameters import Served, line_names
 
-CONFIG: dict[str, Value] = {one.name: one.default for one in PARAMETERS if one.default is not None}
+CONFIG: dict[str, Value] = msgspec.to_builtins(Served())
 SQL = {"insert": ["insert"], "query": ["select"]}
 
 

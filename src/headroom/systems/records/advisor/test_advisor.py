@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +14,12 @@ from typer.testing import CliRunner
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
+<<<<<<< HEAD
 from headroom.memory import native as memory
 from headroom.systems.records import native
 from headroom.systems.records.advisor import configurations, machine, system
+=======
+>>>>>>> 44112809a97b134df89d29b3314aa1fc4035b4a7
 from headroom.systems.records.advisor import search as searching
 from headroom.systems.records.advisor.advice import Advice, checked_space, on_cpu
 from headroom.systems.records.advisor.command import app
@@ -378,29 +381,3 @@ def test_a_search_notes_its_choice_as_a_user_sets_it() -> None:
     assert f" nodes of {size}, index nodes of " in chose
     assert "an operation" not in chose
     assert set(found.values) <= {metric.name for metric in advisor.metrics(config)}
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        (native, "MEASURED_CODE"),
-        (native, "MODELLED_CODE"),
-        (memory, "PROBE_CODE"),
-        (system, "_code"),
-    ],
-)
-def test_other_code_is_another_advisor(
-    module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cause: a version was written by hand, so rows of two searches could meet in a journal."""
-    advisor, config = loaded()
-    known = advisor.fingerprint(config)
-    assert known == loaded()[0].fingerprint(config)
-    monkeypatch.setattr(module, name, lambda: "other")
-    assert advisor.fingerprint(config) != known
-
-
-def test_a_point_of_a_study_is_checked_before_it_runs() -> None:
-    advisor, config = loaded()
-    with pytest.raises(StudyError, match="no operation `look`"):
-        advisor.check_point({**config, "mix": "look=1"})

@@ -7,8 +7,7 @@ check by other means has a fault.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -85,7 +84,7 @@ class SharedThreads(FromDeclaration):
 
     Examples
     --------
-    >>> system = SharedThreads.load(ThreadsSetup(), base=Path())
+    >>> system = SharedThreads(ThreadsSetup())
     >>> config = {one.name: one.default for one in system.parameters()} | {"program": "fft"}
     >>> system.run(config, seed=1).values["run_s"] > 0.0
     True
@@ -97,11 +96,6 @@ class SharedThreads(FromDeclaration):
     declared: ClassVar[type[Declared]] = Threads
 
     setup: ThreadsSetup
-
-    @classmethod
-    def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
-        """Return the system for a validated `setup`."""
-        return cls(msgspec.convert(msgspec.to_builtins(setup), ThreadsSetup))
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the program, its sizes, and its threads."""
