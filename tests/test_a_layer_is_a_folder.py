@@ -28,12 +28,9 @@ from typing import Annotated, ClassVar, Self
 import msgspec
 import typer
 
-<<<<<<< HEAD
 from headroom.audit.readers.format import Format
 from headroom.audit.result import Result, Stated
-=======
 from headroom.experiment.protocol.declared import Declared, FromDeclaration
->>>>>>> 44112809a97b134df89d29b3314aa1fc4035b4a7
 from headroom.experiment.protocol.finding import Finding
 from headroom.experiment.protocol.reference import Reference
 from headroom.experiment.protocol.run import Run

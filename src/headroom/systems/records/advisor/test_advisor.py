@@ -14,12 +14,7 @@ from typer.testing import CliRunner
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
-<<<<<<< HEAD
-from headroom.memory import native as memory
-from headroom.systems.records import native
 from headroom.systems.records.advisor import configurations, machine, system
-=======
->>>>>>> 44112809a97b134df89d29b3314aa1fc4035b4a7
 from headroom.systems.records.advisor import search as searching
 from headroom.systems.records.advisor.advice import Advice, checked_space, on_cpu
 from headroom.systems.records.advisor.command import app
