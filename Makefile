@@ -14,7 +14,7 @@ build: ## build Headroom into .venv/ (the other commands do it by themselves)
 demo: build ## simulate a web shop and measure SQLite; ends with two report pages
 	@scripts/demo
 
-wheel: ## build the wheel and the source distribution into dist/ (Linux: for old systems, by zig)
+wheel: ## build the wheels and the source distribution into dist/ (Linux: for old systems, by zig)
 	@scripts/wheel
 
 check: ## layout, lint, types and tests of what you changed, in a minute

@@ -9,7 +9,12 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMED_IN = {"CITATION.cff": r"^version: (\S+)$", "recipe/recipe.yaml": r'^  version: "(\S+)"$'}
+NAMED_IN = {
+    "CITATION.cff": r"^version: (\S+)$",
+    "recipe/recipe.yaml": r'^  version: "(\S+)"$',
+    "pyproject.toml": r'^catalogue = \["headroom-catalogue==(\S+)"\]$',
+    "src/headroom/systems/catalogue/service/Cargo.toml": r'^version = "(\S+)"$',
+}
 
 
 def version() -> str:

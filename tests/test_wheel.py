@@ -4,6 +4,7 @@ The environment holds the wheel and links to exactly what it declares as depende
 nothing is downloaded and a forgotten dependency is found.
 """
 
+import http.client
 import json
 import os
 import re
@@ -15,9 +16,11 @@ import tomllib
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headroom.errors import ExitCode
 from headroom.experiment.study.file.shipped import shipped_names
 from headroom.version import DISTRIBUTION
 from tests.test_tidy import installed_with
@@ -25,8 +28,18 @@ from tests.test_tidy import installed_with
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ("rm", "true")
 """All that the demo may find on the PATH, apart from Headroom itself."""
-NOT_SHIPPED = re.compile(r"(^|/)(test_[^/]*|conftest\.py|results/.*|pictures/.*|.*\.rs|tests/.*)$")
+NOT_SHIPPED = re.compile(
+    r"(^|/)(test_[^/]*|conftest\.py|results/.*|pictures/.*|.*\.rs|Cargo\.toml|tests/.*)$"
+)
 LARGEST_WHEEL_BYTES = 6_000_000
+SERVICE = ROOT / "src" / "headroom" / "systems" / "catalogue" / "service"
+CATALOGUE = """
+[server]
+listen = "127.0.0.1:0"
+[http]
+listen = "127.0.0.1:0"
+allows_plain = true
+"""
 
 
 def maturin(*words: str) -> None:
@@ -50,7 +63,7 @@ pytestmark = pytest.mark.deep
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel; after `make build` this packs and compiles nothing."""
     folder = tmp_path_factory.mktemp("dist")
-    maturin("build", "--locked", "--out", str(folder))
+    maturin("build", "--locked", "--profile", "editable", "--out", str(folder))
     (built,) = folder.glob("*.whl")
     return built
 
@@ -76,16 +89,36 @@ def machine(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="module")
+def with_catalogue(wheel: Path, machine: Path) -> Path:
+    """Return the machine with the extra `catalogue`, installed from a folder of wheels alone.
+
+    The programs are those of the service's own tests, so that little is compiled here.
+    """
+    options = ["--locked", "--profile", "dev", "--all-features", "--out", str(wheel.parent)]
+    options += ["--target-dir", str(ROOT / "target" / "catalogue")]
+    maturin("build", *options, "--manifest-path", str(SERVICE / "Cargo.toml"))
+    python = str(machine / "venv" / "bin" / "python")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--quiet"]
+    subprocess.run(
+        [*pip, "--find-links", str(wheel.parent), f"{DISTRIBUTION}[catalogue]"], check=True
+    )
+    return machine
+
+
+def as_user(machine: Path, *words: str) -> dict[str, Any]:
+    """Return the arguments of a process that runs the command as a user of that machine."""
+    return {
+        "args": [str(machine / "venv" / "bin" / "headroom"), *words],
+        "cwd": machine / "here",
+        "env": {"PATH": str(machine / "bin"), "HOME": str(machine / "home"), "COLUMNS": "80"},
+        "text": True,
+    }
+
+
 def headroom(machine: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command as a user of that machine."""
-    return subprocess.run(
-        [str(machine / "venv" / "bin" / "headroom"), *words],
-        cwd=machine / "here",
-        env={"PATH": str(machine / "bin"), "HOME": str(machine / "home"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return subprocess.run(**as_user(machine, *words), capture_output=True, check=False)
 
 
 def test_the_wheel_fits_every_python_and_old_systems(wheel: Path) -> None:
@@ -115,7 +148,9 @@ def test_the_source_distribution_has_what_a_build_needs_and_no_results(tmp_path:
     with tarfile.open(built) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     needed = {"Cargo.lock", "pyproject.toml", "src/headroom/lib.rs", "README.md", "LICENSE-MIT"}
-    assert needed <= set(names)
+    folders = (ROOT / "src" / "headroom").rglob("Cargo.toml")
+    members = {path.relative_to(ROOT).as_posix() for path in folders if path.parent != SERVICE}
+    assert needed | members <= set(names)
     assert "src/headroom/studies/quickstart/study.toml" in names
     assert [name for name in names if re.search(r"/(results/|test_)", name)] == []
 
@@ -163,6 +198,29 @@ def test_a_shipped_study_is_copied_and_runs(machine: Path) -> None:
     planned = headroom(machine, "run", "mine", "--dry-run")
     assert planned.returncode == 0, planned.stderr
     assert re.search(r"\d+ points", planned.stdout)
+
+
+def test_without_its_wheel_the_catalogue_says_how_to_get_it(machine: Path) -> None:
+    refused = headroom(machine, "catalogue", "show-config")
+    assert refused.returncode == ExitCode.ENVIRONMENT
+    assert "hint: install it: `pip install headroom-lab[catalogue]`" in refused.stderr
+
+
+def test_the_catalogue_of_the_extra_serves_a_request(with_catalogue: Path) -> None:
+    """Its programs are not in the PATH: the environment need not be activated."""
+    (with_catalogue / "here" / "catalogue.toml").write_text(CATALOGUE, encoding="utf-8")
+    words = ("catalogue", "serve", "--config", "catalogue.toml")
+    with subprocess.Popen(**as_user(with_catalogue, *words), stdout=subprocess.PIPE) as service:
+        try:
+            assert service.stdout is not None
+            addresses = [service.stdout.readline().split()[-1] for _ in range(2)]
+            connection = http.client.HTTPConnection(addresses[1], timeout=60)
+            connection.request("GET", "/ready")
+            assert connection.getresponse().status == http.HTTPStatus.OK
+            connection.close()
+        finally:
+            service.terminate()
+    assert os.access(with_catalogue / "venv" / "bin" / "headroom-catalogue-load", os.X_OK)
 
 
 def test_the_machine_of_this_test_has_no_rust_and_keeps_its_home_empty(machine: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,8 @@ Settings = Annotated[
 def program() -> Path:
     """Return the program of the service.
 
-    It is searched in `HEADROOM_CATALOGUE`, in the build folder of the repository, and in `PATH`.
+    It is searched in `HEADROOM_CATALOGUE`, in the build folder of the repository, in the wheel
+    `headroom-catalogue`, and in `PATH`.
 
     Raises
     ------
@@ -39,7 +41,8 @@ def program() -> Path:
     named = os.environ.get("HEADROOM_CATALOGUE")
     built = [_REPOSITORY / "target" / "catalogue" / kind / PROGRAM for kind in ("release", "debug")]
     found = shutil.which(PROGRAM)
-    places = [Path(named)] if named else [*built, *([Path(found)] if found else [])]
+    others = [*built, *_installed(), *([Path(found)] if found else [])]
+    places = [Path(named)] if named else others
     for place in places:
         if os.access(place, os.X_OK) and place.is_file():
             return place
@@ -48,7 +51,16 @@ def program() -> Path:
             f"HEADROOM_CATALOGUE names {named}, and no program is there",
             cure="name the program, or unset the variable",
         )
-    raise EnvironmentUnfitError(f"the program {PROGRAM} is not built", cure=_how_to_build())
+    raise EnvironmentUnfitError(f"the program {PROGRAM} is not here", cure=_how_to_build())
+
+
+def _installed() -> list[Path]:
+    """Return the program of the wheel, wherever pip puts scripts: that may not be in `PATH`."""
+    try:
+        files = distribution(PROGRAM).files or ()
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())).resolve() for file in files if file.name == PROGRAM]
 
 
 def companion(name: str) -> Path:
@@ -75,7 +87,7 @@ def _how_to_build(*options: str) -> str:
         build = " ".join(["cargo build --release", *options])
         command = f"{build} --manifest-path {manifest} --target-dir {target}"
         return f"build it: `{command}`"
-    return f"build it from a copy of Headroom's sources, and put {PROGRAM} into PATH"
+    return "install it: `pip install headroom-lab[catalogue]`"
 
 
 def _become(command: str, config: Path | None, *arguments: str) -> None:
