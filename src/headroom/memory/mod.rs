@@ -6,6 +6,9 @@ pub mod caches;
 pub mod probe;
 #[cfg(feature = "python")]
 mod python;
+#[cfg(test)]
+#[path = "../../../tests/support/skip.rs"]
+mod skip;
 pub mod stack_distance;
 pub mod streams;
 pub mod sweep;

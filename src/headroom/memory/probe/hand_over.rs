@@ -147,11 +147,12 @@ fn answer(words: &[Alone], is_over: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::skip::skip;
 
     #[test]
     fn two_processors_exchange_lines() {
         if thread::available_parallelism().is_ok_and(|count| count.get() < 2) {
-            return;
+            return skip("fewer than two processors");
         }
         for lines in [1, 8] {
             let taken_s = hand_over((0, 1), lines, 3, 1e-3).expect("measured");

@@ -293,6 +293,14 @@ mod tests {
         check::<u32, 64>(moves, used);
     }
 
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[test]
+    fn wide_lists_are_tried_where_the_processor_has_them() {
+        if Wide::detected().is_none() {
+            crate::memory::skip::skip("no wide instructions");
+        }
+    }
+
     proptest! {
         /// Oracle: a vector, in which a slot may be twice, as after a push.
         #[test]

@@ -229,6 +229,34 @@ mod tests {
     }
 
     #[test]
+    fn equal_gaps_start_spread_over_one_gap_and_do_not_drift() {
+        let mut third = Due::constant(2.0, (2, 4));
+        assert_eq!(
+            [third.tick(), third.tick(), third.tick()],
+            [250, 750, 1250].map(|ms| Some(ms * 1_000_000))
+        );
+        let dues = dues(r#""constant""#, 3.0, 3001);
+        assert_eq!((dues[0], dues[3], dues[3000]), (0.0, 1.0, 1000.0));
+        assert_eq!(Due::Closed.tick(), None);
+    }
+
+    /// Oracle: exponential gaps have the mean 1 / rate, and a standard deviation as large.
+    #[test]
+    fn poisson_arrivals_have_the_rate_and_the_spread_of_independent_users() {
+        let dues = dues(r#""poisson""#, 50.0, 100_000);
+        let gaps: Vec<f64> = dues
+            .windows(2)
+            .map(|two| 50.0 * (two[1] - two[0]))
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let square = gaps.iter().map(|gap| (gap - 1.0).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!(
+            (mean - 1.0).abs() < 0.02 && (square - 1.0).abs() < 0.05,
+            "{mean} {square}"
+        );
+    }
+
+    #[test]
     fn gaps_by_a_law_have_its_mean_and_its_spread() {
         let law = r#"{"gaps": {"kind": "gamma", "mean": 1, "c2": 4}}"#;
         let dues = dues(law, 100.0, 100_000);

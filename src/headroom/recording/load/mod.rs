@@ -21,7 +21,7 @@ mod place;
 pub mod record;
 mod stop;
 #[cfg(test)]
-mod think_tests;
+mod tests;
 pub mod workers;
 
 use std::cmp::Reverse;

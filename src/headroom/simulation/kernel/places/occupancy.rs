@@ -199,6 +199,38 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_twice_as_wide_once_there_are_too_many() {
+        let mut segments = Segments::new(3);
+        for end in 1..=16 {
+            assert_eq!(segments.next(), 96 * end);
+            segments.close(SimTime::from_ticks(end), 96 * end, Times::default());
+        }
+        assert_eq!(segments.next(), 96 * 16 + 192);
+        let ends = segments.ends().map(SimTime::ticks);
+        assert!(ends.eq([2, 4, 6, 8, 10, 12, 14, 16]));
+    }
+
+    #[test]
+    fn only_bins_in_use_are_reported_each_with_its_numbers_of_jobs() {
+        let mut segments = Segments::new(1);
+        for (end, near, far) in [
+            (1, [0, 4], vec![]),
+            (2, [0; 2], vec![]),
+            (3, [7, 0], vec![5]),
+        ] {
+            let mut times = Times::default();
+            let mut all = [0; EXACT as usize];
+            all[2..4].copy_from_slice(&near);
+            times.add(&all, &far);
+            times.end_row();
+            segments.close(SimTime::from_ticks(end), 0, times);
+        }
+        let bins = segments.bins(0);
+        assert_eq!((bins.low, bins.high), (vec![2, 3, 128], vec![3, 4, 130]));
+        assert_eq!(bins.ticks, [[0, 4, 0], [0; 3], [7, 0, 5]]);
+    }
+
+    #[test]
     fn joined_segments_keep_the_time() {
         let mut segments = Segments::new(1);
         let mut completion_count = 0;

@@ -114,3 +114,49 @@ fn starts_of(files: &[FilePlan]) -> Vec<u64> {
     }
     starts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: Kind = Kind::Read;
+
+    /// Return file, offset, length and place in the buffer of the part that follows `done`.
+    fn part(layout: &Layout, kind: Kind, offset: u64, length: u32, done: u32) -> [u64; 4] {
+        let request = Request {
+            kind,
+            offset,
+            length,
+            due_ns: None,
+        };
+        let part = layout.operation(&request, done);
+        let [file, length, at] = [part.file, part.length, part.at].map(u64::from);
+        [file, part.offset, length, at]
+    }
+
+    /// Files of 100, 50 and 200 bytes, and operations of at most 64 bytes.
+    #[test]
+    fn a_request_is_split_at_the_ends_of_files_and_of_buffers() {
+        let files = [100, 50, 200].map(|bytes| FilePlan { fd: 0, bytes });
+        let mut layout = Layout {
+            starts: starts_of(&files),
+            piece_bytes: 64,
+        };
+        assert_eq!((layout.bytes(), layout.file_count()), (350, 3));
+        assert_eq!(part(&layout, READ, 90, 40, 0), [0, 90, 10, 0]);
+        assert_eq!(part(&layout, READ, 90, 40, 10), [1, 0, 30, 10]);
+        assert_eq!(part(&layout, READ, 100, 200, 0), [1, 0, 50, 0]);
+        // What is longer than a buffer uses each part of it from its start.
+        assert_eq!(part(&layout, READ, 100, 200, 50), [2, 0, 64, 0]);
+        assert_eq!(part(&layout, Kind::Trim, 100, 200, 50), [2, 0, 150, 0]);
+        // The file itself answers what lies beyond the end of the target.
+        assert_eq!(part(&layout, READ, 340, 20, 0), [2, 190, 10, 0]);
+        assert_eq!(part(&layout, READ, 340, 20, 10), [2, 200, 10, 10]);
+        assert_eq!(part(&layout, Kind::Sync, 0, 0, 2), [2, 0, 0, 0]);
+        layout.starts = vec![0, 100];
+        assert_eq!(part(&layout, READ, 36, 64, 0), [0, 36, 64, 0]);
+        assert_eq!(part(&layout, READ, 37, 64, 0), [0, 37, 63, 0]);
+        assert_eq!(part(&layout, READ, 36, 64, 60), [0, 96, 4, 60]);
+        assert_eq!(part(&layout, READ, 0, 80, 0), [0, 0, 64, 0]);
+    }
+}

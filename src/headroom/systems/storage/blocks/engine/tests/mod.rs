@@ -6,3 +6,5 @@ mod native;
 mod scripted;
 mod soft;
 mod stuck;
+#[path = "../../../../../../../tests/support/skip.rs"]
+mod skip;
