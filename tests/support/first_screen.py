@@ -26,17 +26,17 @@ TALLEST_PX = {WIDE_PX: 3_500, PHONE_PX: 7_000, NARROW_PX: 7_000}
 MOST_WORDS = 1_200
 MOST_FIGURES = 9
 UNFOLD_ALL = """
-for (const chart of document.querySelectorAll(".chart")) chart.remove();
 for (const fold of document.querySelectorAll("details")) fold.open = true;
 """
-"""Interactive figures are drawn to the width that they have, which takes their library a while."""
 _MEASURE = """
 const box = (element) => element.getBoundingClientRect();
 const bottom = (selector) => {
   const found = document.querySelector(selector);
   return found ? box(found).bottom + scrollY : 0;
 };
-const pictures = [...document.querySelectorAll("svg.figure")].filter((one) => box(one).width > 0);
+/* What is folded has a box all the same. */
+const isSeen = (one) => box(one).width > 0 && !one.closest("details:not([open])");
+const pictures = [...document.querySelectorAll("svg.figure")].filter(isSeen);
 const labels = pictures.flatMap((picture) => {
   const frame = box(picture);
   const texts = [...picture.querySelectorAll("text")].map((one) => [one.textContent, box(one)]);
@@ -65,7 +65,7 @@ const ground = (element) => {
   return 1;
 };
 const pale = [...document.querySelectorAll("main :is(h1, h2, h3, p, li, text), .chip")]
-  .filter((one) => one.textContent.trim() && box(one).width > 0)
+  .filter((one) => one.textContent.trim() && isSeen(one))
   .map((one) => {
     const style = getComputedStyle(one);
     const pair = [light(one.closest("svg") ? style.fill : style.color).y, ground(one)];
@@ -91,8 +91,8 @@ document.documentElement.dataset.measured = JSON.stringify({
 def first_screen_problems(browser: Browser, page: Path) -> dict[str, list[str]]:
     """Return everything in which a page breaks the rules, by screen; nothing of one that does not.
 
-    The page is measured at each of `SCREENS`. At last all folds are opened, without interactive
-    figures, on a screen of 320 px, on which nothing may be too wide.
+    The page is measured at each of `SCREENS`. At last all folds are opened on a screen of 320 px,
+    on which nothing may be too wide.
     """
     visits = browser.visit_screens(page, SCREENS, height=FOLD_PX, action=f"{{{_MEASURE}}}")
     found = {

@@ -87,7 +87,7 @@ _MOST_FOLDS = 6
 _PACKED_FROM = 2_000
 """Letters of JSON from which on a page carries it packed."""
 _WITH_RESULTS_UP_TO = 250_000
-"""Size (B) up to which a page carries the raw results too, which lie beside it in any case."""
+"""Size (B) up to which a page carries the raw results too, which are always in results.json."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 

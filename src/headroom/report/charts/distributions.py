@@ -98,7 +98,7 @@ class _Shown:
 
     @classmethod
     def of(cls, found: Distribution, point: PointResult) -> "_Shown":
-        """Return what is drawn of a distribution."""
+        """Return the drawn part of a distribution."""
         scale = _scale_of(found, point)
         bins = sorted(
             (low * scale.factor, high * scale.factor, count)

@@ -105,7 +105,7 @@ class _Map:
     up: Dimension
 
     def cells(self, points: Sequence[PointResult]) -> Cells:
-        """Return a cell for each point, None where there is none."""
+        """Return a cell for each point, None for a pair without a point."""
         found = {(self.up.label_of(p), self.across.label_of(p)): self._cell(p) for p in points}
         return Cells(
             columns=tuple(self.across.labels),

@@ -1,7 +1,7 @@
 """Limits, knees, saturated and published points in the figures of their metric.
 
 Invariant: restates `LimitCrossing`, `Knee`, `Saturation` and claims; a limit that would squeeze the
-curve is told and not drawn.
+curve is named and not drawn.
 """
 
 from collections.abc import Sequence
@@ -119,7 +119,7 @@ def _break(
 
 
 def saturated_hint(point: PointResult, experiment: ExperimentResult) -> str:
-    """Return what a pointer over the mark of a saturated point shows."""
+    """Return the hint of a saturated point."""
     words = saturation_words(point.saturation) if point.saturation else ""
     return f"{label_point(point, experiment.factors)}\nsaturated: {words}"
 

@@ -302,7 +302,7 @@ def _dots(sweep: _Sweep, pairs: Sequence[tuple[PointResult, Estimate]]) -> tuple
 
 
 def _theory(sweep: _Sweep, pairs: Sequence[tuple[PointResult, Estimate]]) -> Line | None:
-    """Return what formulas say of a series, as a line without a name; None if nothing."""
+    """Return the theory of a series, as a line without a name; None if there is none."""
     dots = [
         Dot(x=sweep.axis.number_of(point), y=point.solver.values[sweep.metric] * sweep.scale.factor)
         for point, _ in pairs
@@ -313,7 +313,7 @@ def _theory(sweep: _Sweep, pairs: Sequence[tuple[PointResult, Estimate]]) -> Lin
 
 
 def _printed_of(sweep: _Sweep, point: PointResult) -> tuple[float, str] | None:
-    """Return what was published for a point, in the unit of the axis, and the words of it."""
+    """Return the published number of a point, in the unit of the axis, and its words."""
     for claim in sweep.printed:
         if claim.printed is not None and claim.printed.levels == point.levels:
             shown = format_quantity(claim.printed.value, claim.unit, metric=sweep.metric)

@@ -56,7 +56,7 @@ def panels(*limits: LimitCrossing) -> dict[str, Panel]:
 
 
 def breaks(panel: Panel) -> set[str]:
-    """Return what the uprights of broken limits say."""
+    """Return the words of the uprights of broken limits."""
     return {" ".join(one.lines) for one in curve_of(panel).breaks if "breaks" in one.lines[0]}
 
 

@@ -45,7 +45,7 @@ class Canvas:
 
     @contextmanager
     def series(self, place: int | None, *, is_key: bool = False) -> Iterator[None]:
-        """Draw what follows as a part of a series, or as its name, which singles it out."""
+        """Group the next marks as a series, or as its name, which singles it out."""
         if place is not None:
             self.parts.append(f'<g data-{"key" if is_key else "series"}="{place}">')
         yield

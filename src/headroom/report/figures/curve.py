@@ -21,7 +21,7 @@ from headroom.report.figures.row_figures import draw_key, key_height
 from headroom.report.model_picture.letters import text_width
 
 MOST_NAMED = 4
-"""Lines that have their names at their ends; the names of more stand above the figure."""
+"""Lines that have their names at their ends; the names of more are above the figure."""
 _MOST_CROSSED = 60
 """Points of a line to which labels pay heed."""
 _NAME_SHARE = 0.34

@@ -176,7 +176,7 @@ class Bars:
 class Setting:
     """A setting of a trade-off, with intervals in both directions and its words.
 
-    `series` is its place in the key of the figure, None without one.
+    `series` is its place in the key of the figure, None if there is no key.
     """
 
     x: Dot
@@ -212,8 +212,8 @@ class Row:
     """A row of values along one axis: its runs as strokes, its centre as point.
 
     `printed` is a number that was published for it; `role` colours the centre; `series` is its
-    place in the key of the figure, None without one. A value that has no bound is an arrow at the
-    right edge.
+    place in the key of the figure, None if there is no key. A value that has no bound is an arrow
+    at the right edge.
     """
 
     label: str

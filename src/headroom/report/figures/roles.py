@@ -49,7 +49,7 @@ GROUNDS: dict[Role, tuple[str, str]] = {
     "published": ("#e6e9ec", "#2b3138"),
 }
 SERIES: tuple[Role, ...] = ("data", "limit", "better", "third", "context", "differs", "published")
-"""Colours of series in their order; marks and dashes tell further ones apart."""
+"""Colours of series in their order; marks and dashes distinguish further ones."""
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 SHAPES = """

@@ -137,14 +137,14 @@ def draw_bars(bars: Bars, canvas: Canvas) -> None:
     if end_title:
         canvas.write(end_title, canvas.width, 12.0, "end")
     heights = _bar_heights(bars, canvas.width)
-    for bar, y in zip(bars.bars, _middles(plot, heights), strict=True):
+    for bar, y, height in zip(bars.bars, _middles(plot, heights), heights, strict=True):
         is_plain = bar.role == "context"
         label = Words(text=bar.label, tone="muted" if is_plain else "ink", is_bold=not is_plain)
         _write_label(canvas, label, y)
         _draw_bar(bar, canvas, bars.x, plot, y)
         if bar.end and end_room:
             words = Words(text=bar.end, tone="limit")
-            lines = broken_anywhere(bar.end, end_room, most=_MOST_LINES)
+            lines = broken_anywhere(bar.end, end_room, most=int(height // _LINE_PX))
             write_lines(canvas, words, lines, (canvas.width, y), "end")
     if bars.today is not None:
         x = plot.left + bars.x.share(bars.today) * (plot.right - plot.left)

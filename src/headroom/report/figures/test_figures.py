@@ -286,7 +286,7 @@ def test_a_knee_is_drawn_where_it_is_and_what_is_saturated_has_no_number() -> No
     )
     svg = draw(curve, HALF_PX, "x").svg
     marks = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg)]
-    knee = re.search(r'M([\d.]+) [\d.]+L[\d.]+ [\d.]+" class="s-limit thin"', svg)
+    knee = re.search(r'M([\d.]+) [\d.]+V[\d.]+" class="s-limit thin"', svg)
     assert knee is not None
     assert float(knee[1]) == pytest.approx((marks[1] + marks[2]) / 2.0, abs=0.2)
     assert ">saturated</text>" in svg
