@@ -27,6 +27,7 @@ from headroom.systems.records.advisor.configurations import (
     paper_configuration,
     search_space,
     size_text,
+    table_config,
 )
 from headroom.systems.records.advisor.question import Question, parse_mix
 from headroom.systems.records.advisor.reason import CAUSES, Reason, explain, fitted_machine
@@ -244,6 +245,23 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     assert (found.lines, found.tlb_misses) == (0.0, 0.0)
     large = replace(small, record_bytes=256, records=200_000)
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
+    allocated, slabs = (
+        explain(replace(large, placement=name), one, machine, batch=1, ahead=0, seed=1)
+        for name in ("malloc", "size_classes")
+    )
+    assert allocated == slabs
+
+
+@pytest.mark.parametrize(
+    ("mix", "index"),
+    [({"lookup": 0.9, "insert": 0.1}, "grown"), ({"delete": 1.0}, "grown"),
+     ({"lookup": 0.5, "update": 0.5}, "full"), ({"scan": 1.0, "insert": 0.0}, "full")],
+)  # fmt: skip
+def test_an_index_is_as_insertions_leave_it_if_records_come_and_go(
+    mix: dict[str, float], index: str
+) -> None:
+    asked = replace(ASKED, mix=mix)
+    assert table_config(asked, Configuration("array", 1024, 64, "small"))["index"] == index
 
 
 def test_costs_of_a_search_are_found_again_and_predict_the_choice(
