@@ -95,7 +95,8 @@ def test_a_search_steps_to_the_neighbours_that_there_are() -> None:
     assert space.start("array") == Configuration("array", 4096, 256, "small")
     for factor, count in (("node_bytes", 3), ("index_bytes", 2), ("pages", 1)):
         found = [*space.along(corner, factor)]
-        assert (len(found), len({replace(one, **{factor: 0}) for one in found})) == (count, 1)
+        fixed: dict[str, Any] = {factor: 0}
+        assert (len(found), len({replace(one, **fixed) for one in found})) == (count, 1)
 
 
 def test_huge_pages_are_needed_for_nodes_and_index_of_the_largest_table(tmp_path: Path) -> None:
