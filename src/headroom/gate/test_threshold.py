@@ -120,6 +120,10 @@ def test_noise_hides_a_row_until_its_interval_is_narrow_or_excludes_the_threshol
         False,
     ]
     assert not is_hidden(msgspec.structs.replace(wide, better="none"), 0.03)
+    # Slower, but not surely so at the level of a first look.
+    unsure = msgspec.structs.replace(wide, ratio=1.04, high=1.09, p_value=4.0 * FIRST_LEVEL)
+    assert is_hidden(unsure, 0.03)
+    assert not is_hidden(msgspec.structs.replace(unsure, p_value=1.6 * FIRST_LEVEL), 0.03)
 
 
 def test_noise_asks_for_more_new_blocks_and_a_large_slowdown_for_fewer() -> None:
