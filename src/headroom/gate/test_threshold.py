@@ -15,6 +15,7 @@ from headroom.gate.threshold import (
     gate_of,
     is_hidden,
     is_slower,
+    one_sided,
 )
 
 ROW = Row(arm="B", base="A", metric="wall_s", unit="s", better="low")
@@ -83,6 +84,11 @@ def test_a_gate_without_rows_does_not_pass() -> None:
     neutral = msgspec.structs.replace(SLOW, better="none")
     assert gate_of([neutral], threshold=0.03, again=None).verdict == "missing"
     assert gate_of([SAME], threshold=0.03, again=None, missing=["x"]).verdict == "missing"
+
+
+def test_the_p_value_of_not_worse_is_half_of_the_two_sided_one_or_the_rest() -> None:
+    pair = [one_sided(msgspec.structs.replace(row, p_value=0.04)) for row in (SLOW, FAST)]
+    assert pair == pytest.approx([0.02, 0.98])
 
 
 def test_a_metric_that_may_be_zero_regresses_by_its_direction() -> None:

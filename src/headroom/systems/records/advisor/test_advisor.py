@@ -69,7 +69,7 @@ def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) 
 
 
 def test_sizes_of_nodes_are_those_that_hold_a_record_of_every_layout() -> None:
-    """By hand: 8 B in addition to a record, and a node of four that is wider than all usual ones."""
+    """By hand: 8 B more than a record, and a node of four that is wider than all usual ones."""
     assert search_space(replace(ASKED, record_bytes=64)).nodes[:2] == [256, 512]
     found = search_space(replace(ASKED, record_bytes=250))
     assert found.nodes[0] == 512
