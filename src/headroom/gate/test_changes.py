@@ -99,6 +99,13 @@ def test_a_pulse_is_no_change_and_lies_outside() -> None:
         assert any(one.first <= start < one.first + one.count for one in found)
 
 
+@pytest.mark.parametrize("last", [2, 3, 4])
+def test_last_results_beyond_all_others_lie_outside_up_to_half_of_a_series(last: int) -> None:
+    series = [*[10.1, 10.0, 9.9, 10.2, 10.05, 10.15][: 8 - last], 10.5, 10.6, 10.7, 10.8]
+    found = outside_of(series[:8], [], 6)
+    assert [(one.first, one.count) for one in found] == [(8 - last, last)]
+
+
 def test_a_level_below_what_permutations_resolve_counts_as_the_finest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -178,6 +178,15 @@ def test_it_measures_until_every_ratio_is_sure_or_the_limit_is_reached(
     assert found.cautions == ["round 1"]
 
 
+def test_more_blocks_are_not_run_for_a_metric_that_may_be_zero(
+    bench: Callable[..., Bench], tmp_path: Path
+) -> None:
+    bench(0.0, 1.0, own=0.2)
+    found = compared(tmp_path, runs=None)
+    assert (found.stopped, found.blocks) == ("sure", 8)
+    assert found.rows[0].doubt in {"", "not_positive"}
+
+
 def test_a_large_difference_is_sure_with_a_wider_interval(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:

@@ -84,6 +84,15 @@ def test_points_are_matched_by_their_levels_and_those_of_one_side_are_named() ->
     assert noise.scatter == pytest.approx(0.05, rel=0.01)
 
 
+@pytest.mark.parametrize(("count", "is_known"), [(1, False), (2, True)])
+def test_two_runs_have_a_scatter(count: int, *, is_known: bool) -> None:
+    base = point(1.0)
+    estimates = {"wall_s": replace(base.estimates["wall_s"], count=count)}
+    few = result(experiment(replace(base, estimates=estimates)))
+    (noise,) = compared(few, result(experiment(point(2.0)))).noise
+    assert (noise.scatter is not None) is is_known
+
+
 def test_without_responses_three_metrics_are_compared_and_with_names_those() -> None:
     bare = result(experiment(point(1.0), responses=[]))
     assert [row.metric for row in compared(bare, bare).rows] == ["wall_s", "size_bytes", "a"]
@@ -133,6 +142,9 @@ def test_imported_results_have_no_identity_and_simulations_no_machine() -> None:
     one = result(experiment(point(1.0), system="imported"))
     (named,) = compared(one, replace(one, **other)).differences
     assert (named.what, named.forbids) == ("study", False)
+    newer = replace(ONE, environments=[FACTS | {"host": {"kernel": "7"}}])
+    (kernel,) = compared(ONE, newer).differences
+    assert (kernel.base, kernel.other) == ("", "7")
     drift = compared(one, one).cautions
     assert [text.partition(" ")[0] for text in drift] == ["The", "How"]
     one = result(experiment(point(1.0), column="model"), is_complete=False)

@@ -15,6 +15,7 @@ from headroom.gate.threshold import (
     gate_of,
     is_hidden,
     is_slower,
+    one_sided,
 )
 
 ROW = Row(arm="B", base="A", metric="wall_s", unit="s", better="low")
@@ -85,6 +86,11 @@ def test_a_gate_without_rows_does_not_pass() -> None:
     assert gate_of([SAME], threshold=0.03, again=None, missing=["x"]).verdict == "missing"
 
 
+def test_the_p_value_of_not_worse_is_half_of_the_two_sided_one_or_the_rest() -> None:
+    pair = [one_sided(msgspec.structs.replace(row, p_value=0.04)) for row in (SLOW, FAST)]
+    assert pair == pytest.approx([0.02, 0.98])
+
+
 def test_a_metric_that_may_be_zero_regresses_by_its_direction() -> None:
     errors = msgspec.structs.replace(ROW, value=3.0, base_value=0.0, p_value=0.001)
     assert is_slower(errors, 0.01, 0.03)
@@ -120,6 +126,10 @@ def test_noise_hides_a_row_until_its_interval_is_narrow_or_excludes_the_threshol
         False,
     ]
     assert not is_hidden(msgspec.structs.replace(wide, better="none"), 0.03)
+    # Slower, but not surely so at the level of a first look.
+    unsure = msgspec.structs.replace(wide, ratio=1.04, high=1.09, p_value=4.0 * FIRST_LEVEL)
+    assert is_hidden(unsure, 0.03)
+    assert not is_hidden(msgspec.structs.replace(unsure, p_value=1.6 * FIRST_LEVEL), 0.03)
 
 
 def test_noise_asks_for_more_new_blocks_and_a_large_slowdown_for_fewer() -> None:

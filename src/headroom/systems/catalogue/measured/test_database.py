@@ -1,4 +1,4 @@
-"""What is asked of the database: commits are counted once no connection hides any."""
+"""Statements for the database: commits are counted once no connection hides any."""
 
 import pytest
 

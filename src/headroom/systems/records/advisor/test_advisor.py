@@ -26,6 +26,7 @@ from headroom.systems.records.advisor.configurations import (
     paper_configuration,
     search_space,
     size_text,
+    table_config,
 )
 from headroom.systems.records.advisor.question import Question, parse_mix
 from headroom.systems.records.advisor.reason import CAUSES, Reason, explain, fitted_machine
@@ -67,7 +68,7 @@ def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) 
 
 
 def test_sizes_of_nodes_are_those_that_hold_a_record_of_every_layout() -> None:
-    """By hand: 12 B besides a record, and a node of four that is wider than all usual ones."""
+    """By hand: 8 B more than a record, and a node of four that is wider than all usual ones."""
     assert search_space(replace(ASKED, record_bytes=64)).nodes[:2] == [256, 512]
     found = search_space(replace(ASKED, record_bytes=250))
     assert found.nodes[0] == 512
@@ -93,7 +94,8 @@ def test_a_search_steps_to_the_neighbours_that_there_are() -> None:
     assert space.start("array") == Configuration("array", 4096, 256, "small")
     for factor, count in (("node_bytes", 3), ("index_bytes", 2), ("pages", 1)):
         found = [*space.along(corner, factor)]
-        assert (len(found), len({replace(one, **{factor: 0}) for one in found})) == (count, 1)
+        fixed: dict[str, Any] = {factor: 0}
+        assert (len(found), len({replace(one, **fixed) for one in found})) == (count, 1)
 
 
 def test_huge_pages_are_needed_for_nodes_and_index_of_the_largest_table(tmp_path: Path) -> None:
@@ -243,6 +245,23 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     assert (found.lines, found.tlb_misses) == (0.0, 0.0)
     large = asked(small, record_bytes=256, records=200_000)
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
+    allocated, slabs = (
+        explain(replace(large, placement=name), one, machine, batch=1, ahead=0, seed=1)
+        for name in ("malloc", "size_classes")
+    )
+    assert allocated == slabs
+
+
+@pytest.mark.parametrize(
+    ("mix", "index"),
+    [({"lookup": 0.9, "insert": 0.1}, "grown"), ({"delete": 1.0}, "grown"),
+     ({"lookup": 0.5, "update": 0.5}, "full"), ({"scan": 1.0, "insert": 0.0}, "full")],
+)  # fmt: skip
+def test_an_index_is_as_insertions_leave_it_if_records_come_and_go(
+    mix: dict[str, float], index: str
+) -> None:
+    asked = replace(ASKED, mix=mix)
+    assert table_config(asked, Configuration("array", 1024, 64, "small"))["index"] == index
 
 
 def test_costs_of_a_search_are_found_again_and_predict_the_choice(
