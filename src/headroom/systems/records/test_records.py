@@ -37,6 +37,7 @@ from headroom.systems.records.parameters import (
     CHANGES,
     SCANS,
     UPKEEP,
+    Query,
     cell_json,
     table_key,
     table_spec,
@@ -201,9 +202,9 @@ def test_upkeep_is_told_per_update() -> None:
 def test_huge_pages_are_a_share_of_the_nodes() -> None:
     share = system_module._huge_share
     facts = {"nodes": 4, "huge_bytes": 512}
-    assert share({"node_bytes": 256}, facts) == 0.5
-    assert share({"node_bytes": 64}, facts) == 1.0
-    assert share({"node_bytes": 64}, {**facts, "huge_bytes": None}) == 0.0
+    assert share(Query(node_bytes=256), facts) == 0.5
+    assert share(Query(node_bytes=64), facts) == 1.0
+    assert share(Query(node_bytes=64), {**facts, "huge_bytes": None}) == 0.0
 
 
 def test_pages_that_are_not_set_aside_are_refused_with_the_way_to_get_them() -> None:
