@@ -86,8 +86,6 @@ _MOST_FOLDS = 6
 """Experiments that have a folded line each; more of them are folded together."""
 _PACKED_FROM = 2_000
 """Letters of JSON from which on a page carries it packed."""
-_WITH_RESULTS_UP_TO = 250_000
-"""Size (B) up to which a page carries the raw results too, which are always in results.json."""
 _COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 
 
@@ -206,7 +204,7 @@ def _page(
     if is_whole:
         results = {"results": embedded(embed_json(stored_form(result)))}
         page = template.render(**facts, data=data | results, has_results=True)
-        if len(page.encode()) <= _WITH_RESULTS_UP_TO:
+        if len(page.encode()) <= PAGE_BYTES_AT_MOST:
             return page
     return template.render(**facts, data=data, has_results=False)
 
