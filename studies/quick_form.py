@@ -115,8 +115,8 @@ class QuickForm:
         assert failed == []
 
     def test_the_exit_code_says_whether_every_claim_holds(self, quick: QuickRun) -> None:
-        """The machine may be too busy for a steady state somewhere: that is told first."""
-        if not all(point["estimates"] for point in quick.points()):
+        """A point without figures is told first, unless a busy machine is the reason."""
+        if not all(point["estimates"] or point["disturbances"] for point in quick.points()):
             assert quick.code == ExitCode.POINTS_FAILED
             return
         does_hold = set(quick.verdicts().values()) == {"holds"}

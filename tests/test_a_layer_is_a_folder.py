@@ -198,6 +198,7 @@ def _headroom(site: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     return answer
 
 
+@pytest.mark.deep
 def test_its_starter_runs_in_both_columns(installed: Path) -> None:
     assert "toy" in _headroom(installed, "init", "--help").stdout
     _headroom(installed, "init", "mine", "--system", "toy")
@@ -210,6 +211,7 @@ def test_its_starter_runs_in_both_columns(installed: Path) -> None:
     assert len(modelled["points"]) == 2
 
 
+@pytest.mark.deep
 def test_its_check_is_one_of_the_doctor(installed: Path) -> None:
     said = _headroom(installed, "doctor").stdout
     assert "  kettle: cold\n    Tea.\n    hint: boil it\n" in said
@@ -226,17 +228,20 @@ def test_its_section_is_in_the_results_and_one_that_cannot_be_drawn_says_why(
     assert "of 0 parts" in left_out["problem"]
 
 
+@pytest.mark.deep
 def test_its_system_and_its_model_are_listed(installed: Path) -> None:
     listed = _headroom(installed, "list").stdout
     assert "toy" in listed
     assert "cooling" in _headroom(installed, "model", "list").stdout
 
 
+@pytest.mark.deep
 def test_its_command_stands_in_the_help_and_runs(installed: Path) -> None:
     assert "Stir the toy." in _headroom(installed, "--help").stdout
     assert _headroom(installed, "stir", "--times", "2").stdout == "stir stir \n"
 
 
+@pytest.mark.deep
 def test_its_reader_is_used_by_audit_and_import(installed: Path) -> None:
     """Oracle: of 10 cups on the table for 0.2 s each, 50 leave a second; 100 cannot."""
     for name, rate in (("sound", 50), ("spoilt", 100)):
@@ -250,6 +255,7 @@ def test_its_reader_is_used_by_audit_and_import(installed: Path) -> None:
     assert 'name = "cups"' in (installed / "cups" / "study.toml").read_text("utf-8")
 
 
+@pytest.mark.deep
 def test_a_broken_reader_is_named_and_leaves_the_others_alone(installed: Path) -> None:
     shutil.copy(SAMPLES / "wrk.txt", installed)
     said = _headroom(installed, "audit", "wrk.txt").stderr
@@ -272,7 +278,7 @@ def test_the_help_names_its_reader_without_loading_it(installed: Path) -> None:
 def test_the_reference_shows_it(installed: Path) -> None:
     root = Path(__file__).resolve().parent.parent
     code = f"import sys; sys.path.insert(0, {str(root)!r})\n"
-    code += "from scripts.reference.systems import systems; print(systems())"
+    code += "from headroom.reference.systems import systems; print(systems())"
     answer = _python(installed, "-c", code)
     assert answer.returncode == 0, answer.stderr
     assert "## `toy` (column: measure)" in answer.stdout

@@ -87,6 +87,7 @@ def shop(
     return model
 
 
+@pytest.mark.deep
 def test_the_95_percent_interval_of_a_simulated_queue_covers_its_mean_about_as_often() -> None:
     """Coverage of 60 experiments of M/M/1 at load 0.8: W = 1 / (1 - 0.8) = 5 s.
 

@@ -31,6 +31,7 @@ def case_with(headroom: Work, peer: Work, *, measure: str = "cpu_rate") -> Case:
     )
 
 
+@pytest.mark.deep
 def test_a_row_has_exactly_the_promised_keys_and_the_file_is_a_list(tmp_path: Path) -> None:
     rows = measure_case(case_with(sum_to(20_000), sum_to(20_000)))
     write_rows(rows, tmp_path / "results" / "part.json")
@@ -39,6 +40,7 @@ def test_a_row_has_exactly_the_promised_keys_and_the_file_is_a_list(tmp_path: Pa
     assert promised <= set(row)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("measure", "ours", "theirs", "ratio"),
     [("returned", 6.0, 3.0, 2.0), ("returned", 3.0, 6.0, 0.5)],
@@ -50,6 +52,7 @@ def test_a_ratio_above_one_means_that_headroom_is_better(
     assert measure_case(case)[0].ratio == ratio
 
 
+@pytest.mark.deep
 def test_a_hundred_times_the_work_costs_more_processor_time() -> None:
     light = case_with(sum_to(30_000), sum_to(3_000_000), measure="cpu_s")
     (row,) = measure_case(light)
@@ -59,6 +62,7 @@ def test_a_hundred_times_the_work_costs_more_processor_time() -> None:
     assert row.ratio > 1
 
 
+@pytest.mark.deep
 def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_machines_moods() -> None:
     """A machine that slows down by half in the middle slows both alike."""
     ours, theirs = iter([9.0, 8.0, 4.0, 4.0]), iter([9.0, 4.0, 2.0, 1.0])
@@ -67,6 +71,7 @@ def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_machines_moods() -
     assert row.ratio_range == (2.0, 4.0)
 
 
+@pytest.mark.deep
 def test_a_round_whose_cost_was_too_small_to_be_counted_has_no_ratio() -> None:
     """Cause: processor time is counted in ticks; a program that met none ended a benchmark."""
     theirs = iter([1.0, 2.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0])
@@ -79,6 +84,7 @@ def test_a_round_whose_cost_was_too_small_to_be_counted_has_no_ratio() -> None:
     assert "cannot" not in table([row])
 
 
+@pytest.mark.deep
 def test_what_was_measured_before_a_failure_is_shown_and_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +101,7 @@ def test_what_was_measured_before_a_failure_is_shown_and_no_result(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_a_peer_that_cannot_do_the_work_has_a_row_with_the_reason() -> None:
     able = case_with(lambda: 1.0, lambda: 1.0, measure="returned")
     rows = measure_case(replace(able, cannot={"other": "it knows no queues"}))
@@ -103,6 +110,7 @@ def test_a_peer_that_cannot_do_the_work_has_a_row_with_the_reason() -> None:
     assert "cannot: it knows no queues" in table(rows)
 
 
+@pytest.mark.deep
 def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
     able = case_with(lambda: 2.0, lambda: 1.0, measure="returned")
     rows = measure_case(replace(able, cannot={"other": "why"}))
@@ -121,6 +129,7 @@ def test_long_cases_run_only_where_they_are_asked_for() -> None:
     assert cases_of(plain, with_long=True) == [quick]
 
 
+@pytest.mark.deep
 def test_contenders_take_turns_after_one_unmeasured_round() -> None:
     order: list[str] = []
 
@@ -152,6 +161,7 @@ def test_only_modules_with_cases_are_parts() -> None:
     assert not {"harness", "run", "coverage", "comparisons"} & set(part_names())
 
 
+@pytest.mark.deep
 def test_a_part_that_shows_its_rows_itself_is_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ from benches.harness import Case, Row, measure_case, read_rows
 from benches.peers import bare_io, fio
 from headroom.systems.storage import measure
 
+pytestmark = pytest.mark.deep
+
 SMALL_BYTES = 1 << 20
 
 
@@ -178,8 +180,6 @@ _HOLD = """
 import signal, sys
 from pathlib import Path
 from benches.folders import new_folder
-
-pytestmark = pytest.mark.deep
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it (nohup)
 folder = new_folder(Path(sys.argv[1]))

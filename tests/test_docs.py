@@ -34,9 +34,9 @@ MEASURED = re.compile(r"(?!1/s`)\d\s?(ns|µs|us|ms|s|min|B|kB|MB|GB|KiB|MiB|%|/s
 CHEAP = {
     *("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/README.md"),
     *("docs/guides/add-detail-to-a-model.md", "docs/guides/can-i-trust-this-number.md"),
-    *("docs/guides/derive-quantities.md", "docs/guides/modelling-patterns.md"),
+    "docs/guides/modelling-patterns.md",
     *(name for name in NAMES if name.startswith(("docs/background/", "docs/reference/"))),
-} - {"docs/background/spax-calibration.md"}
+} - {"docs/background/spax-calibration.md", "docs/reference/solvers.md"}
 """Pages whose examples take moments; the quick tier runs them, the deep tier all others."""
 WITH_TIERS = [
     pytest.param(page, id=name, marks=() if name in CHEAP else pytest.mark.deep)

@@ -69,6 +69,7 @@ ANALYSIS = "headroom.analysis."
 REPORT = "headroom.report."
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "place",
     [

@@ -16,6 +16,8 @@ from headroom.experiment.protocol.fit_method import Load
 from headroom.report.findings.fits import candidates_table, fit_sentences, prediction_sentences
 from headroom.report.findings.profiles import profile_pictures, profiles_of
 
+pytestmark = pytest.mark.deep
+
 MEASURED = """
 schema = 1
 name = "database"
@@ -44,8 +46,6 @@ replications.count = 2
 what_if.parts = "none"
 [experiment.fit]
 from = "low"
-
-pytestmark = pytest.mark.deep
 method = "least-squares"
 options = {{ parameters = {{ service_s = [1e-5, 1e-1]{fitted} }}, metrics = ["throughput"] }}
 """

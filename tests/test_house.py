@@ -184,6 +184,7 @@ def test_b() -> None:
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("setting", "code"), [("true", 1), ("", 0)])
 def test_a_skipped_test_fails_in_continuous_integration_only(
     tmp_path: Path, setting: str, code: int

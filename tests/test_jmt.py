@@ -158,6 +158,7 @@ def product_form_models(draw: st.DrawFn) -> Model:
     return model
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(product_form_models())
 def test_random_product_form_networks_keep_their_solution(model: Model) -> None:

@@ -102,6 +102,7 @@ def test_the_gap_of_n_and_x_times_r_is_what_the_edges_account_for() -> None:
     assert worst.passed
 
 
+@pytest.mark.deep
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(models(), st.integers(0, 2**64 - 1), st.floats(0, 0.9))
 def test_no_run_of_a_random_model_breaks_a_law(model: Model, seed: int, share: float) -> None:
@@ -167,6 +168,7 @@ def spread(values: np.ndarray) -> np.ndarray:
     return half
 
 
+@pytest.mark.deep
 @settings(max_examples=40, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(product_form_networks())
 def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model: Model) -> None:
@@ -184,6 +186,7 @@ def test_random_closed_networks_agree_with_the_solver_and_keep_its_bounds(model:
         assert bounds.throughput_per_s_high >= found[:, place].mean() - half[place]
 
 
+@pytest.mark.deep
 @settings(max_examples=25, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(product_form_networks(), st.floats(1.0, 1.5), st.data())
 def test_no_class_alone_gets_faster_by_a_slower_station(

@@ -9,6 +9,7 @@ from headroom.report.model_picture.routes import graph_of
 from headroom.systems.transactions import machine_model
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("clusters", [1, 16])
 def test_a_machine_of_hundreds_of_stations_is_a_picture_of_its_elements(clusters: int) -> None:
     data: Any = machine_model("spax")(clusters=clusters).to_data()

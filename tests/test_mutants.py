@@ -70,6 +70,7 @@ def test_what_no_user_can_see_is_left_as_it_is(text: str) -> None:
     assert written(text) == []
 
 
+@pytest.mark.deep
 def test_a_seed_chooses_the_same_changes_again_and_every_layer_is_a_part() -> None:
     part = "src/headroom/forecasts"
     first, again, other = (

@@ -64,6 +64,7 @@ def called(script: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("text", [FITTED, STUDY.format(word='"one"')])
 def test_a_result_that_a_run_kept_is_shown_without_analysing_again(
     text: str, tmp_path: Path

@@ -27,6 +27,7 @@ def outcome(folder: Path, reason: str, *, is_module: bool) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("is_module", [True, False])
 def test_a_skip_without_a_reason_that_is_allowed_fails(tmp_path: Path, *, is_module: bool) -> None:
     status, output = outcome(tmp_path, "no browser", is_module=is_module)
@@ -34,6 +35,7 @@ def test_a_skip_without_a_reason_that_is_allowed_fails(tmp_path: Path, *, is_mod
     assert "CI=true does not allow: no browser" in output
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("is_module", [True, False])
 def test_the_optional_oracle_may_be_missing(tmp_path: Path, *, is_module: bool) -> None:
     _, output = outcome(tmp_path, "LINE is not installed: get it", is_module=is_module)

@@ -109,6 +109,7 @@ def test_every_study_and_every_system_says_what_it_is(parent: Path) -> None:
     assert not [path.name for path in folders if not (path / "README.md").exists()]
 
 
+@pytest.mark.deep
 def test_only_the_two_columns_and_the_kernels_front_import_the_core() -> None:
     users = [
         path.relative_to(PACKAGE).as_posix()
@@ -119,6 +120,7 @@ def test_only_the_two_columns_and_the_kernels_front_import_the_core() -> None:
     assert not [user for user in users if not CORE_USERS.fullmatch(user)]
 
 
+@pytest.mark.deep
 def test_the_package_imports_only_what_an_installation_brings() -> None:
     """A tool of the tests may bring a library along that a user does not have."""
     imported = {

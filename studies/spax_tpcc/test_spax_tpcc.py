@@ -55,6 +55,7 @@ def test_the_exit_code_tells_that_not_every_claim_holds(quick: QuickRun) -> None
     assert quick.code == ExitCode.CLAIMS_DIFFER
 
 
+@pytest.mark.deep
 def test_the_claimed_theory_is_what_the_formulas_give(study: dict[str, Any]) -> None:
     """`python studies/spax_tpcc/formulas.py` prints the values after a new calibration."""
     claimed = {claim["name"]: claim["value"] for claim in study["claim"]

@@ -15,6 +15,7 @@ from tests.support.simulated_benchmarks import FORMATS, SPOILT, audited, simulat
 SEEDS = range(60)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_sound_benchmark_raises_no_alarm(name: str, tmp_path: Path) -> None:
     alarms = [s for s in SEEDS if audited(FORMATS[name](simulated(s)), tmp_path).findings]

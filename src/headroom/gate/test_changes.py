@@ -52,6 +52,7 @@ def test_units_do_not_matter(factor: float) -> None:
     assert places
 
 
+@pytest.mark.deep
 def test_a_series_that_wanders_ends_too() -> None:
     """Two neighbouring changes once moved each other to and fro for ever."""
     for seed in range(60):
@@ -60,6 +61,7 @@ def test_a_series_that_wanders_ends_too() -> None:
         assert places == sorted(set(places))
 
 
+@pytest.mark.deep
 def test_a_machine_that_drifts_shows_no_steps_and_a_step_on_it_is_found() -> None:
     """Random walks without noise of their own: the level moves, and nothing is abrupt."""
     false = found = 0

@@ -112,6 +112,7 @@ def test_what_was_published_has_a_column_where_something_was(published: str) -> 
     assert (">Published</th>" in page) == bool(published)
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(NASTY)
 def test_text_of_a_study_never_becomes_markup(words: str) -> None:
@@ -121,6 +122,7 @@ def test_text_of_a_study_never_becomes_markup(words: str) -> None:
     assert page.tags == harmless.tags
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(NASTY)
 def test_the_embedded_results_are_the_results(words: str) -> None:
@@ -269,6 +271,7 @@ def test_a_study_without_results_says_how_to_get_them() -> None:
     assert "headroom run studies/web-shop" in page
 
 
+@pytest.mark.deep
 def test_a_page_does_not_grow_with_the_points_of_alarge_study() -> None:
     """Less than 1 MB, whether a study has two thousand points or ten."""
     sizes = [len(render_page(large_study(count)).encode()) for count in (2_000, 10_000)]
@@ -276,9 +279,13 @@ def test_a_page_does_not_grow_with_the_points_of_alarge_study() -> None:
     assert sizes[1] < 1.05 * sizes[0]
 
 
-def test_a_page_carries_its_results_while_both_are_small() -> None:
-    assert "results" in data_of(render_page(SHAPES["measured"]))
-    large = render_page(large_study(WHOLE_UP_TO))
+@pytest.mark.deep
+def test_a_page_carries_its_results_while_both_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = large_study(WHOLE_UP_TO)
+    both = render_page(study)
+    assert "results" in data_of(both)
+    monkeypatch.setattr("headroom.report.page.PAGE_BYTES_AT_MOST", len(both.encode()) - 1)
+    large = render_page(study)
     assert "results" not in data_of(large)
     assert "results.json beside this page holds all results" in large
 
@@ -292,6 +299,7 @@ def test_a_large_page_says_what_it_leaves_out_and_where_that_is() -> None:
     assert 'id="download"' not in page
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("count", [100, WHOLE_UP_TO])
 def test_a_small_page_leaves_nothing_out(count: int) -> None:
     """Up to a hundred points can be looked at one by one, too."""

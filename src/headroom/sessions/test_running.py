@@ -119,6 +119,7 @@ def test_measurements_are_repeated_if_they_shall_be_fresh(tmp_path: Path) -> Non
     assert len(heard.notes) == 2
 
 
+@pytest.mark.deep
 def test_limits_add_levels_and_bottlenecks_are_doubled_once_all_is_there(tmp_path: Path) -> None:
     found, heard = run(tmp_path, LIMITED)
     levels = [point.levels["users"] for point in found.result.experiments[0].points]

@@ -167,6 +167,7 @@ def build(*, lines: Annotated[int, parameter(unit="1", low=1, source="assumed")]
 """
 
 
+@pytest.mark.deep
 def test_a_metric_that_no_formula_gives_is_bisected(tmp_path: Path) -> None:
     """Cause: a target without a forecast was expected to be met everywhere, one size after another.
 
@@ -233,6 +234,7 @@ def test_two_factors_and_their_costs_decide_together(tmp_path: Path) -> None:
     assert fewer[-1].verdict == "fails"
 
 
+@pytest.mark.deep
 def test_a_search_gives_the_same_answer_twice_and_reuses_every_replication(
     queue: Subject, tmp_path: Path
 ) -> None:
@@ -249,6 +251,7 @@ def test_a_search_gives_the_same_answer_twice_and_reuses_every_replication(
     assert other.best.levels == first.best.levels
 
 
+@pytest.mark.deep
 def test_all_configurations_share_their_seeds(queue: Subject, tmp_path: Path) -> None:
     sizing = size(queue, ["servers=9..12"], ["response_s_mean<=1.2s"], folder=tmp_path)
     simulated = [step for step in sizing.trail if step.how == "simulation"]

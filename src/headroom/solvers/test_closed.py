@@ -44,6 +44,7 @@ def throughput(answer: ClosedAnswer) -> float:
     return float(answer.throughput_per_s[0])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("jobs", [1, 2, 16, 64, 128, 256])
 def test_the_central_server_agrees_with_rational_arithmetic(jobs: int) -> None:
     constants = rational(CPU_AND_DISKS, [4] + [1] * 16, jobs)
@@ -190,6 +191,7 @@ def small_networks(draw: st.DrawFn) -> Closed:
     )
 
 
+@pytest.mark.deep
 @settings(max_examples=60, deadline=None)
 @given(small_networks())
 def test_convolution_agrees_with_the_sum_over_all_states(network: Closed) -> None:
@@ -222,6 +224,7 @@ def test_mean_value_analysis_agrees_with_convolution(network: Closed) -> None:
     assert found.jobs == pytest.approx(expected.jobs, rel=1e-8)
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(networks(most_servers=5))
 def test_nobody_is_lost(network: Closed) -> None:
@@ -232,6 +235,7 @@ def test_nobody_is_lost(network: Closed) -> None:
         assert present == pytest.approx(network.population, rel=1e-6)
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(networks(most_servers=4))
 def test_no_station_does_more_than_it_can(network: Closed) -> None:
@@ -250,6 +254,7 @@ def random_network(rng: np.random.Generator, most_servers: int) -> Closed:
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("most_servers", "typical", "rare"), [(1, 0.003, 0.015), (4, 0.005, 0.03), (8, 0.006, 0.06)]
 )

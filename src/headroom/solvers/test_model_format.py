@@ -213,6 +213,7 @@ def test_steps_outside_product_form_are_reasons_with_their_line(steps: Steps, re
     assert np.isnan(solution.throughput_per_s)
 
 
+@pytest.mark.deep
 def test_blocks_nested_deeper_than_the_stack_of_python_have_an_answer() -> None:
     def steps(model: Model, main: Program) -> None:
         with ExitStack() as stack:

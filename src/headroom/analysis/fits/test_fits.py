@@ -308,6 +308,7 @@ def test_unchanged_measurements_reuse_predictions_and_new_ones_make_new(tmp_path
     assert after != before
 
 
+@pytest.mark.deep
 def test_a_queue_is_recognised_from_its_sweep_and_predicts_a_load_not_seen(tmp_path: Path) -> None:
     """Truth: three servers of 13 ms, of which the fit knows neither number."""
     plan = planned(tmp_path, QUEUE)

@@ -110,6 +110,7 @@ def test_a_load_that_moves_with_another_factor_is_refused(tmp_path: Path) -> Non
         make_plan(load_study(tmp_path), quick=False)
 
 
+@pytest.mark.deep
 @settings(max_examples=12, deadline=None)
 @given(
     truth=st.floats(1.5, 990.0),

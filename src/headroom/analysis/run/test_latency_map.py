@@ -89,6 +89,7 @@ def test_too_little_makes_no_map(runs: list[Run]) -> None:
     assert latency_map(runs) is None
 
 
+@pytest.mark.deep
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=8, max_size=16),

@@ -42,6 +42,7 @@ def test_mser_finds_the_minimum_of_its_definition(values: FloatArray) -> None:
     assert spread == pytest.approx(least, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.deep
 @given(values_of_a_series, st.sampled_from([2.0**-20, 0.5, 4.0, 2.0**30]), st.booleans())
 def test_mser_does_not_depend_on_unit_or_sign(
     values: FloatArray,

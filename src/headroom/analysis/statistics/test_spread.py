@@ -67,6 +67,7 @@ def test_one_batch_a_replication_is_the_interval_over_replications() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("replications", [1, 5])
 def test_skewed_values_are_covered_as_often_as_promised(replications: int) -> None:
     """3,000 means of 60 exponential values (skewness 2): 95%, and no more on one side.

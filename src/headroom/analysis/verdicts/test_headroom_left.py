@@ -128,6 +128,7 @@ def test_the_headroom_is_counted_from_the_load_of_today() -> None:
     assert crossing.headroom_low <= 3.0 <= crossing.headroom_high
 
 
+@pytest.mark.deep
 @given(
     rises=st.lists(st.floats(0.01, 5.0), min_size=2, max_size=8),
     share=st.floats(0.01, 0.99),

@@ -104,7 +104,7 @@ def test_a_folder_of_results_is_ordered_by_date_and_drawn_on_a_page(folder: Path
     assert max(map(len, answer.stdout.splitlines())) <= 80
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Naps &lt;i&gt;" in page
-    assert page.count("step at 10") == 2  # wide, and for phones
+    assert page.count(">step at 10</text>") == 2  # wide, and for phones
 
 
 def test_last_results_that_are_too_few_for_a_change_are_not_denied(folder: Path) -> None:

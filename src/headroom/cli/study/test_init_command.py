@@ -22,6 +22,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["server", "spax"])
 def test_a_machine_that_is_like_another_says_only_what_differs(name: str) -> None:
     answer = CliRunner().invoke(app, ["init", "mine", "--like", name])
@@ -33,6 +34,7 @@ def test_a_machine_that_is_like_another_says_only_what_differs(name: str) -> Non
     assert planned.exit_code == 0, planned.stderr
 
 
+@pytest.mark.deep
 def test_the_machine_of_the_starter_is_spax_by_both_ways() -> None:
     """So what a test of its answer shows is true of the variant as well."""
     models = []

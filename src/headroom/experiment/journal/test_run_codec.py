@@ -156,6 +156,7 @@ def test_a_run_survives_encoding_bit_by_bit(run: Run) -> None:
         assert same_bits(longest, expected)
 
 
+@pytest.mark.deep
 @given(runs())
 def test_equal_runs_have_equal_bytes(run: Run) -> None:
     assert encode_run(run) == encode_run(decode_run(encode_run(run)))

@@ -199,6 +199,7 @@ def test_workers_end_with_a_driver_that_was_killed(tmp_path: Path) -> None:
         driver.communicate()
 
 
+@pytest.mark.deep
 def test_a_driver_killed_within_a_measurement_runs_it_again(tmp_path: Path) -> None:
     folder = logged(tmp_path / "study", "hangs", "fake-measure")
     driver = start(folder, 1)

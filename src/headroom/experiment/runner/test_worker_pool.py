@@ -131,6 +131,7 @@ def test_only_the_task_that_is_past_its_time_limit_fails(recipe: Recipe) -> None
     assert results[0].wall_s >= 0.5
 
 
+@pytest.mark.deep
 def test_workers_that_do_not_start_are_an_unfit_environment(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

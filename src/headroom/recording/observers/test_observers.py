@@ -71,6 +71,7 @@ def told(process: "subprocess.Popen[str]") -> dict[str, float]:
     return numbers
 
 
+@pytest.mark.deep
 def test_share_burned_and_bytes_written_are_observed_within_two_percent(
     worker: "subprocess.Popen[str]",
 ) -> None:
@@ -90,6 +91,7 @@ def test_share_burned_and_bytes_written_are_observed_within_two_percent(
     assert {*values} == {metric.name for metric in metrics_of(["worker"], [], per_op=False)}
 
 
+@pytest.mark.deep
 def test_a_child_that_came_and_went_between_two_looks_is_counted(
     worker: "subprocess.Popen[str]",
 ) -> None:

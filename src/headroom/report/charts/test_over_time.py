@@ -110,6 +110,7 @@ def test_the_page_holds_figure_choices_and_table() -> None:
     assert "The first replication over time" in page
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("column", "is_simulated"), [("model", True), ("measure", False)])
 def test_only_a_simulation_has_simulated_time(column: str, *, is_simulated: bool) -> None:
     experiment = msgspec.structs.replace(over_time_experiment(), column=column)

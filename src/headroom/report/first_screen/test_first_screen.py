@@ -143,6 +143,7 @@ def test_every_shape_of_a_result_fits(shape: str, width: int) -> None:
     check(SHAPES[shape], width=width)
 
 
+@pytest.mark.deep
 def test_ten_thousand_points_fit() -> None:
     result = large_study(10_000)
     check(result)
@@ -180,6 +181,7 @@ def results(draw: st.DrawFn) -> StudyResult:
     return plain(result, is_quick=draw(st.booleans()), **text)
 
 
+@pytest.mark.deep
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(results(), st.sampled_from([60, 80, 120]))
 def test_a_random_result_fits_and_claims_no_more_than_its_intervals(

@@ -267,6 +267,7 @@ def test_the_data_of_a_real_model_are_understood() -> None:
     )
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(models())
 def test_no_symbol_or_word_overlaps_another(model: Data) -> None:
@@ -277,6 +278,7 @@ def test_no_symbol_or_word_overlaps_another(model: Data) -> None:
     assert overlaps(layout.text_boxes()) == []
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(models())
 def test_no_route_crosses_a_symbol_or_the_words_of_another(model: Data) -> None:
@@ -292,6 +294,7 @@ def test_no_route_crosses_a_symbol_or_the_words_of_another(model: Data) -> None:
                 assert not any(room.grown(-1.0).overlaps(piece.grown(0.1)) for room in rooms)
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(models())
 def test_every_part_is_drawn_once_and_inside(model: Data) -> None:
@@ -312,6 +315,7 @@ def test_every_part_is_drawn_once_and_inside(model: Data) -> None:
         assert box.bottom <= view.bottom
 
 
+@pytest.mark.deep
 @settings(max_examples=40, deadline=None)
 @given(models())
 def test_the_listing_has_a_line_for_every_step(model: Data) -> None:

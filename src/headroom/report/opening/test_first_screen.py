@@ -36,6 +36,7 @@ def test_a_page_opens_with_its_answer_and_every_label_can_be_read(
     assert found == {}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sound", "broken", "complaint"),
     [

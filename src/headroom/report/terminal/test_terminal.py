@@ -77,6 +77,7 @@ def test_an_unknown_point_is_refused_with_a_key_that_exists() -> None:
     assert "users=10,servers=2" in caught.value.cure
 
 
+@pytest.mark.deep
 @given(st.text(alphabet="[]/boldred#link=", min_size=1, max_size=20))
 def test_words_of_a_study_are_never_read_as_markup(words: str) -> None:
     """Rich would swallow ``[bold]`` or raise at ``[/]`` if titles were read as its markup."""

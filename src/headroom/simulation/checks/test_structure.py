@@ -136,6 +136,7 @@ def test_nodes_know_what_was_written_and_where() -> None:
     assert [type(node) for node in walk(parse(other))] == [Reply]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("depth", [1, 5000])
 def test_a_tree_may_be_deeper_than_the_stack(depth: int) -> None:
     model = Model("deep")

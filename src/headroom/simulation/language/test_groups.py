@@ -60,6 +60,7 @@ def rows_of(parts: Iterable[object], classes: Iterable[str] = ("",)) -> dict[str
     }
 
 
+@pytest.mark.deep
 @given(models())
 @settings(max_examples=150, deadline=None)
 def test_a_group_is_the_sum_of_its_members_in_every_column(model: Model) -> None:

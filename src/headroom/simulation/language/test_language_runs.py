@@ -343,6 +343,7 @@ def test_placed_jobs_are_at_their_station_at_the_start() -> None:
     assert simulate(model, seed=1, completions=2).snapshot_times_s[-1] == pytest.approx(4.0)
 
 
+@pytest.mark.deep
 @settings(deadline=None)
 @given(outlines(), st.sampled_from(["open", "closed"]))
 def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
@@ -357,6 +358,7 @@ def test_random_programs_run_to_their_end(outline: Outline, kind: str) -> None:
     assert outcome(built.model) in {"ended", "deadlock"}
 
 
+@pytest.mark.deep
 @settings(deadline=None, max_examples=300)
 @given(outlines(), outlines(), st.integers(1, 5))
 def test_a_model_that_passes_the_checks_never_deadlocks(

@@ -111,6 +111,7 @@ def test_the_reference_law_is_a_density_with_the_promised_mean(law: Distribution
     np.testing.assert_allclose(np.exp(known.logcdf(known.ppf(shares))), shares, rtol=1e-8)
 
 
+@pytest.mark.deep
 def test_the_p_values_of_true_laws_are_spread_out() -> None:
     """Property: with the right family a bootstrapped p-value is uniform (here 40 of them)."""
     fits = [
@@ -190,6 +191,7 @@ def test_an_unknown_family_is_refused_with_the_known_ones() -> None:
     assert {*FAMILIES, "empirical"} == set(get_args(Family))
 
 
+@pytest.mark.deep
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=60, unique=True), st.floats(1e-3, 1e3))
 def test_any_sample_gets_a_law_and_units_do_not_matter(values: list[float], unit: float) -> None:

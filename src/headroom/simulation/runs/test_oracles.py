@@ -30,6 +30,7 @@ SENSITIVE = (
 )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)
 def test_every_interval_contains_its_answer(subject: Subject) -> None:
     for row in measured(subject, share=SHARE):

@@ -106,6 +106,7 @@ def test_what_arrives_at_a_station_leaves_it_or_is_there(model: Model, seed: int
         assert used.max() <= max(member.capacity for member in rows[occupancy.name])
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_what_enters_the_system_leaves_it_or_is_there(model: Model, seed: int) -> None:
@@ -118,6 +119,7 @@ def test_what_enters_the_system_leaves_it_or_is_there(model: Model, seed: int) -
     assert (result.classes.maxima["jobs"] <= np.array(closed)).all()
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_littles_law_is_an_identity_at_every_snapshot(model: Model, seed: int) -> None:
@@ -134,6 +136,7 @@ def test_littles_law_is_an_identity_at_every_snapshot(model: Model, seed: int) -
         assert is_close(columns["queue_s"], waited, scale), name
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_the_classes_of_a_station_add_up_to_it(model: Model, seed: int) -> None:
@@ -151,6 +154,7 @@ def test_the_classes_of_a_station_add_up_to_it(model: Model, seed: int) -> None:
                 assert is_close(whole.columns[column][:, place], total, 1.0), (name, column)
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_servers_are_busy_blocked_or_broken_and_never_more_than_there_are(
@@ -168,6 +172,7 @@ def test_servers_are_busy_blocked_or_broken_and_never_more_than_there_are(
         assert (growth >= -1e-12).all()
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_the_histogram_of_jobs_present_has_the_mean_of_the_area(model: Model, seed: int) -> None:
@@ -185,6 +190,7 @@ def test_the_histogram_of_jobs_present_has_the_mean_of_the_area(model: Model, se
         assert float(shares @ occupancy.bin_low) == pytest.approx(area / size, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_the_trace_tells_the_same_counts_as_the_tables(model: Model, seed: int) -> None:
@@ -205,6 +211,7 @@ def test_the_trace_tells_the_same_counts_as_the_tables(model: Model, seed: int) 
         assert told.tolist() == table.columns[column][-1].tolist(), column
 
 
+@pytest.mark.deep
 @slow
 @given(models(), seeds)
 def test_a_run_repeats_bit_for_bit_whatever_runs_beside_it(model: Model, seed: int) -> None:
@@ -236,6 +243,7 @@ def digest_of_data(data: Mapping[str, object], seed: int) -> str:
     return state.hexdigest()
 
 
+@pytest.mark.deep
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(models(), seeds), min_size=10, max_size=10))
 def test_runs_have_the_same_bits_in_another_process(runs: list[tuple[Model, int]]) -> None:
@@ -272,6 +280,7 @@ def test_what_has_nothing_to_do_with_a_class_does_not_change_it(model: Model, se
 LONGER = 20
 
 
+@pytest.mark.deep
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(models(is_open=False), seeds)
 def test_what_a_run_keeps_does_not_grow_with_its_length(model: Model, seed: int) -> None:

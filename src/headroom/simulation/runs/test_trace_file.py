@@ -238,6 +238,7 @@ def served_s(events: list[dict[str, Any]]) -> dict[str, float]:
     return served
 
 
+@pytest.mark.deep
 def test_the_trace_of_a_run_is_valid_and_tells_the_times_of_its_tables(tmp_path: Path) -> None:
     """Strictly: all names are declared, all slices end, no time falls, all numbers are numbers."""
     model = shop()

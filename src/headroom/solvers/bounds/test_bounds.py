@@ -230,6 +230,7 @@ def test_a_lowest_throughput_counts_the_slowest_server() -> None:
     assert bounds.throughput_per_s_low == pytest.approx(0.5)
 
 
+@pytest.mark.deep
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(languages())
 def test_no_run_leaves_the_bounds_whatever_the_model_says(model: Model) -> None:

@@ -58,6 +58,7 @@ def test_a_response_is_longer_than_its_wait(servers: int, load: float, time_s: f
     assert 0.0 <= response <= 1.0 + 1e-12
 
 
+@pytest.mark.deep
 @given(servers_of, loads)
 def test_the_mean_response_is_the_area_under_its_tail(servers: int, load: float) -> None:
     """Oracle: E[T] is the integral of P(T > t), here by the trapezoidal rule."""

@@ -39,6 +39,7 @@ regex = 'rate (\\d+)'
 """
 
 
+@pytest.mark.deep
 def test_the_busiest_thread_or_processor_is_the_bottleneck_of_a_measured_point(
     tmp_path: Path,
 ) -> None:
@@ -78,6 +79,7 @@ def test_results_depend_on_what_is_observed_but_not_on_the_key_itself(tmp_path: 
     assert fingerprint() != fingerprint(observe={}) != fingerprint(observe={"interval_s": 1.0})
 
 
+@pytest.mark.deep
 def test_the_logs_of_a_failed_run_are_kept_shown_and_exported(tmp_path: Path) -> None:
     """Fault: the program fails; its messages and the log of its service are what explains it."""
     study, service = STUDY.split("[experiment.system.observe]", maxsplit=1)[0], "service.py"

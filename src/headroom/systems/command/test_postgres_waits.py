@@ -79,6 +79,7 @@ def test_clients_of_one_row_wait_for_a_lock(database: CommandSystem) -> None:
     assert 0.3 < seen["waits.other_mean"] < 1.5  # the sleep of the one that has it
 
 
+@pytest.mark.deep
 @needs_postgres
 def test_writers_flush_the_log_and_readers_do_not(database: CommandSystem) -> None:
     writes = run(database, "-c 4 -b simple-update")
@@ -113,6 +114,7 @@ def test_a_server_that_is_no_postgres_leaves_a_gap() -> None:
     assert watch.values(skip_s=0.0, throughput=1.0) == {}
 
 
+@pytest.mark.deep
 def test_nobody_there_leaves_a_gap() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -431,6 +431,7 @@ def test_limits_of_the_unified_hierarchy_are_written_as_it_reads_them(tmp_path: 
     assert groups["cpu"].parent == own
 
 
+@pytest.mark.deep
 def test_the_processor_time_of_a_service_is_that_of_the_measured_system(make: Make) -> None:
     """Otherwise the report would call the work of the server a disturbance by other programs."""
     burn = [sys.executable, "-c", "while True: pass"]

@@ -32,6 +32,7 @@ def test_levels_without_noise_are_exact() -> None:
     assert curve.first == pytest.approx(1.2e-9, rel=0.01)
 
 
+@pytest.mark.deep
 def test_levels_are_found_in_noise() -> None:
     """3% of noise: the number of levels and the capacities are right in nine of ten machines."""
     right = 0

@@ -191,6 +191,7 @@ def test_a_busy_machine_is_marked() -> None:
     assert Passes([1.0, 1.0, 1.6], is_rate=True).is_disturbed
 
 
+@pytest.mark.deep
 def test_the_map_of_this_machine() -> None:
     """The command itself, in 80 columns; nothing but the map on standard output."""
     done = headroom("memory", "probe", "--quick", "--color", "never")
@@ -200,6 +201,7 @@ def test_the_map_of_this_machine() -> None:
         assert wanted in done.stdout
 
 
+@pytest.mark.deep
 def test_the_map_as_data(monkeypatch: pytest.MonkeyPatch) -> None:
     """With little memory few sizes fit: levels are undetermined, without an error."""
     monkeypatch.setattr(survey_module, "memory_bytes", lambda: 2**16)

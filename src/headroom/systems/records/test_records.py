@@ -405,6 +405,7 @@ def timed_cells() -> list[SourcePoint]:
     return found
 
 
+@pytest.mark.deep
 def test_a_known_machine_is_found_and_predicts_other_cells() -> None:
     system, config = model("fitted")
     target = Target(system=system, config=config)

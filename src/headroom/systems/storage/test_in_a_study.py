@@ -85,6 +85,7 @@ def _left(places: Sequence[Path]) -> list[Path]:
     return [left for place in places for left in place.glob(f"{PREFIX}*")]
 
 
+@pytest.mark.deep
 def test_a_study_of_two_real_targets_runs_to_its_claims_and_leaves_nothing(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_dry_run_says_what_postmark_makes(study: Callable[..., Path], tmp_path
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.deep
 def test_a_setting_is_another_target_with_rows_of_its_own(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_setting_is_another_target_with_rows_of_its_own(
     assert "4 replications of earlier runs reused" in again.stderr
 
 
+@pytest.mark.deep
 def test_a_file_of_the_user_is_written_only_with_the_words_that_the_refusal_prints(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -181,6 +184,7 @@ def test_words_that_nothing_needs_are_refused(study: Callable[..., Path]) -> Non
     assert "names nothing that this run would overwrite" in answer.stderr
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGTERM, 130), (signal.SIGHUP, 130), (signal.SIGINT, 130), (signal.SIGKILL, -9)],
@@ -225,6 +229,7 @@ def test_an_interrupt_removes_all_and_a_kill_is_cleaned_up_by_the_next_run(
     assert set(_left([place, memory])) - before == set()
 
 
+@pytest.mark.deep
 def test_leftovers_are_removed_and_said_also_where_every_replication_is_reused(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -242,6 +247,7 @@ def test_leftovers_are_removed_and_said_also_where_every_replication_is_reused(
     assert not left.exists()
 
 
+@pytest.mark.deep
 def test_a_target_that_is_too_large_is_refused_before_anything_is_measured(
     study: Callable[..., Path], tmp_path: Path
 ) -> None:

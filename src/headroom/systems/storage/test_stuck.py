@@ -305,6 +305,7 @@ targets.one = {{ kind = "folder", path = "{place}" }}
 """
 
 
+@pytest.mark.deep
 def test_a_study_ends_on_a_file_system_that_is_frozen_and_the_next_run_cleans_up(
     attach: Callable[[Path], Path], mount: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ def test_only_the_four_throughputs_of_the_paper_are_used() -> None:
     assert [point.tps for point in PUBLISHED] == [204.1, 148.6, 107.417, 204.122]
 
 
+@pytest.mark.deep
 def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
     machine = small()
     truth = {"path_length_factor": 4.0, "handling_us": 14.0, "elevator_factor": 0.5}
@@ -52,11 +53,13 @@ def test_numbers_are_found_again_from_the_throughputs_that_they_gave() -> None:
         assert numbers[name] == pytest.approx(value, rel=within[name]), name
 
 
+@pytest.mark.deep
 def test_the_machine_file_meets_the_paper_within_five_percent() -> None:
     for point in PUBLISHED:
         assert throughput(point.changed, (1,)) == pytest.approx(point.tps, rel=0.05), point.place
 
 
+@pytest.mark.deep
 def test_what_is_printed_has_the_numbers_and_the_throughputs() -> None:
     lines = told(held(), held(), (1,)).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == list(CALIBRATED)

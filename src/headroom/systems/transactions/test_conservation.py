@@ -162,6 +162,7 @@ def test_each_warehouse_has_its_own_terminals() -> None:
     assert result.stations.columns["busy_s"][-1, processor] == pytest.approx(everybody_s)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("machine", "changed"),
     [

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 STUDY = """
 schema = 1
 name = "limits"
@@ -40,6 +42,7 @@ def headroom(folder: Path, factors: str, *, completions: int = 800) -> tuple[int
     return ended.returncode, ended.stdout, ended.stderr
 
 
+@pytest.mark.deep
 def test_a_saturated_machine_is_reported_as_one(tmp_path: Path) -> None:
     code, told, _ = headroom(tmp_path, "{ disks = [1] }")
     assert code == 0

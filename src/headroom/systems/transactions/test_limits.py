@@ -110,6 +110,7 @@ def test_a_buffer_of_the_receiver_that_is_never_full_holds_nobody_up() -> None:
     assert outcome.gain(outcome.result.stations, "node switch port out", "blocked_s") == 0
 
 
+@pytest.mark.deep
 def test_a_saturated_machine_passes_the_same_whatever_the_length_of_the_run() -> None:
     changed = {**ENDLESS, "io_probability": 1.0, "processing_nodes": 2}
     outcomes = [tail(**changed, transactions_per_terminal=count) for count in (40, 80)]
@@ -140,6 +141,7 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     assert not np.array_equal(*columns)
 
 
+@pytest.mark.deep
 def test_sixteen_clusters_run_and_each_does_as_much_as_one() -> None:
     alone = [tail(transactions_per_terminal=8, seed=seed).throughput for seed in range(8)]
     all_of_them = tail(transactions_per_terminal=8, clusters=16)

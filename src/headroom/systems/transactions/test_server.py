@@ -88,12 +88,14 @@ def test_another_bottleneck_appears_where_one_expects_it(
     assert 0.9 * highest < outcome.throughput < 1.02 * highest
 
 
+@pytest.mark.deep
 def test_racks_are_joined_by_a_level_of_switches() -> None:
     outcome = tail(clusters=2)
     assert outcome.throughput == pytest.approx(2 * tail().throughput, rel=0.04)
     assert outcome.gain(outcome.result.stations, "switch up", "completion_count") > 0
 
 
+@pytest.mark.deep
 def test_every_report_of_the_server_says_how_far_off_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

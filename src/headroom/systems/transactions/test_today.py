@@ -54,6 +54,7 @@ def test_with_many_warehouses_locks_do_not_matter() -> None:
     assert held(many) / 400 < 0.1
 
 
+@pytest.mark.deep
 def test_one_ready_queue_answers_sooner_than_a_queue_for_each_core() -> None:
     config: dict[str, Any] = {
         **LOCAL, "processing_nodes": 1, "processors": 8, "warehouses": 400,
@@ -96,6 +97,7 @@ def test_a_planners_question_has_an_answer() -> None:
     assert outcome.gain(classes, "New-Order", "response_s_sum") / ended < 5e-3
 
 
+@pytest.mark.deep
 def test_hundreds_of_warehouses_are_built_in_no_time_that_one_notices() -> None:
     """Rows are pools, and the checks of a model must not grow with their square."""
     calls = [_checks(count) for count in (250, 1000)]

@@ -57,6 +57,7 @@ HEAVY: Mapping[str, Any] = {
 TIMES = ["throughput", "response", "New-Order response"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("changed", "pairs", "names"),
     [

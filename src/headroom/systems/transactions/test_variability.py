@@ -17,6 +17,7 @@ def _drawn(self: Processes) -> Program:
     return run
 
 
+@pytest.mark.deep
 def test_exponential_bursts_would_change_the_published_throughputs_by_less_than_three_percent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

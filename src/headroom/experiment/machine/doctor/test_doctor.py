@@ -185,6 +185,7 @@ def doctor(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.deep
 def test_the_command_answers_first_and_in_80_columns() -> None:
     done = doctor()
     assert done.returncode in {0, 5}, done.stderr
@@ -196,6 +197,7 @@ def test_the_command_answers_first_and_in_80_columns() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.deep
 def test_the_document_has_every_check_with_its_verdict(tmp_path: Path) -> None:
     document = json.loads(doctor(str(tmp_path), "--json").stdout)
     assert document["kind"] == "examination"

@@ -26,6 +26,8 @@ from headroom.experiment.study.file.study_file import load_study
 from tests.support.dask_processes import DaskProcesses
 from tests.support.study_sessions import after_commits, run_study
 
+pytestmark = pytest.mark.deep
+
 ROOT = Path(__file__).resolve().parents[5]
 SERVER = """\
 import os, socket, sys, time
@@ -48,8 +50,6 @@ with socket.create_server((host, int(port))) as server:
 """
 CLIENT = """\
 import socket, sys, time
-
-pytestmark = pytest.mark.deep
 host, port, length_s = sys.argv[1:4]
 with socket.create_connection((host, int(port))) as server:
     print(server.recv(200).decode())

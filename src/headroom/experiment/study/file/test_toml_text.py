@@ -20,6 +20,7 @@ _values = st.recursive(
 _keys = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
 
 
+@pytest.mark.deep
 @given(st.dictionaries(_keys, _values, max_size=4), st.lists(st.dictionaries(_keys, _values)))
 def test_reading_gives_the_content_back(content: dict[str, Any], tables: list[Any]) -> None:
     study = {**content, "experiment": tables}

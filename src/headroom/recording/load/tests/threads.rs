@@ -11,8 +11,10 @@ struct Calls;
 
 impl Caller<Op> for Calls {
     fn call(&self, _place: u32, step: Op) -> i32 {
-        while step.takes_ms == NEVER {
-            thread::park();
+        if step.takes_ms == NEVER {
+            loop {
+                thread::park();
+            }
         }
         step.result
     }
@@ -40,7 +42,7 @@ fn threads_carry_out_every_step_of_every_operation_once() {
         let bad = takes(0).fails(5);
         let mut plan = plan(script([
             (2, vec![takes(0); 40]),
-            (2, vec![takes(0), bad].repeat(20)),
+            (2, [takes(0), bad].repeat(20)),
         ]));
         plan.places = places;
         plan.carrier = Steps {

@@ -31,6 +31,7 @@ def measured(system: CatalogueSystem, **levels: Value) -> Run:
     return run
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("operation", ["insert", "query"])
 @pytest.mark.parametrize(("case", "pairs"), [(1, 7), (2, 6), (3, 3), (4, 4)])
 def test_pairs_connections_and_commits_are_those_of_the_case(
@@ -50,6 +51,7 @@ def test_pairs_connections_and_commits_are_those_of_the_case(
     assert 0 <= further <= 4 * (1 if case == 4 else 4)
 
 
+@pytest.mark.deep
 def test_the_processes_of_all_services_are_observed(system: CatalogueSystem) -> None:
     values = measured(system, servers=2, server_cpus=1.0, clients=4).values
     for name in ("program", "service.db", "service.amga1", "service.amga2", "service.balancer"):
@@ -64,6 +66,7 @@ def test_processes_answer_as_a_pool_does(system: CatalogueSystem, case: int, pai
     assert values["service.amga1.switches_per_op"] > 0.0
 
 
+@pytest.mark.deep
 def test_a_process_is_held_during_the_pause(system: CatalogueSystem) -> None:
     run = measured(system, architecture="process", workers=2, clients=6, pause_s=0.1)
     assert run.counters["connection_count"] <= 2 * (0.6 / 0.1 + 2) + 6
@@ -75,6 +78,7 @@ def test_new_connections_to_the_database_itself(system: CatalogueSystem) -> None
     assert values["message_pairs_per_op"] == 6.0
 
 
+@pytest.mark.deep
 def test_a_limit_of_memory_ends_processes_of_the_database(system: CatalogueSystem) -> None:
     levels: dict[str, Value] = {"architecture": "process", "workers": 60, "clients": 60}
     try:
@@ -87,6 +91,7 @@ def test_a_limit_of_memory_ends_processes_of_the_database(system: CatalogueSyste
     assert any("limit of memory" in remark for remark in run.remarks)
 
 
+@pytest.mark.deep
 def test_a_delayed_line_delays_every_pair(system: CatalogueSystem) -> None:
     run = measured(system, case=2, clients=4, rtt_s=0.04)
     (histogram,) = run.histograms
@@ -101,11 +106,13 @@ def test_an_open_load_has_its_rate(system: CatalogueSystem) -> None:
     assert run.offered == {}
 
 
+@pytest.mark.deep
 def test_an_open_load_above_the_capacity_tells_what_was_offered(system: CatalogueSystem) -> None:
     run = measured(system, case=3, rate_per_s=50_000.0, clients=4)
     assert run.offered["throughput"] > 2.0 * run.values["throughput"] > 0.0
 
 
+@pytest.mark.deep
 def test_tickets_shorten_handshakes(system: CatalogueSystem) -> None:
     run = measured(system, case=1, resumes=True, clients=2)
     assert run.counters["resumed_handshake_count"] > run.counters["full_handshake_count"]
@@ -128,6 +135,7 @@ def test_contradictions_are_refused(
         system.check_point(point(system, **levels))
 
 
+@pytest.mark.deep
 def test_openssl_that_is_missing_is_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

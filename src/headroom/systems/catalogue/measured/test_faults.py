@@ -67,11 +67,13 @@ def test_clients_that_reopen_see_no_end_of_a_server(system: CatalogueSystem) -> 
     assert run.values["error_count"] == 0.0
 
 
+@pytest.mark.deep
 def test_certificates_are_read_again_without_an_error(system: CatalogueSystem) -> None:
     run = disturbed(system, fault="servers_reload", case=1, clients=4, rate_per_s=40.0)
     assert run.values["error_count"] == 0.0
 
 
+@pytest.mark.deep
 def test_a_killed_database_loses_nothing_and_clients_go_on(system: CatalogueSystem) -> None:
     run = disturbed(system, fault="database_killed")
     assert run.values["error_count"] > 0.0

@@ -69,15 +69,15 @@ def test_every_record_has_nodes_in_every_layout(record_bytes: int, layout: str) 
 
 def test_sizes_of_nodes_are_those_that_hold_a_record_of_every_layout() -> None:
     """By hand: 8 B more than a record, and a node of four that is wider than all usual ones."""
-    assert search_space(replace(ASKED, record_bytes=64)).nodes[:2] == [256, 512]
-    found = search_space(replace(ASKED, record_bytes=250))
+    assert search_space(asked(ASKED, record_bytes=64)).nodes[:2] == [256, 512]
+    found = search_space(asked(ASKED, record_bytes=250))
     assert found.nodes[0] == 512
     assert found.left_out[0] == "nodes below 512 B hold no record"
-    assert search_space(replace(ASKED, record_bytes=248)).nodes[0] == 256
-    wide = search_space(replace(ASKED, record_bytes=100_000))
+    assert search_space(asked(ASKED, record_bytes=248)).nodes[0] == 256
+    wide = search_space(asked(ASKED, record_bytes=100_000))
     assert wide.nodes == [100_096, 400_128]
     assert wide.left_out[0] == "nodes below 100008 B hold no record"
-    assert paper_configuration(wide, replace(ASKED, record_bytes=100_000)).node_bytes == 100_096
+    assert paper_configuration(wide, asked(ASKED, record_bytes=100_000)).node_bytes == 100_096
     assert paper_configuration(search_space(ASKED), ASKED).node_bytes == 8192
 
 
@@ -100,7 +100,7 @@ def test_a_search_steps_to_the_neighbours_that_there_are() -> None:
 
 def test_huge_pages_are_needed_for_nodes_and_index_of_the_largest_table(tmp_path: Path) -> None:
     """Oracle: whole pages of 2 MiB for the area, and for twice the index."""
-    question = replace(ASKED, records=500_000)
+    question = asked(ASKED, records=500_000)
     needed = max(
         -(-taken["area_bytes"] // (2 << 20)) + -(-2 * taken["index_bytes"] // (2 << 20))
         for layout in ("array", "slotted", "sorted")
@@ -246,7 +246,7 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
     large = asked(small, record_bytes=256, records=200_000)
     assert explain(large, one, machine, batch=1, ahead=0, seed=1).largest != "copies"
     allocated, slabs = (
-        explain(replace(large, placement=name), one, machine, batch=1, ahead=0, seed=1)
+        explain(asked(large, placement=name), one, machine, batch=1, ahead=0, seed=1)
         for name in ("malloc", "size_classes")
     )
     assert allocated == slabs
@@ -258,8 +258,8 @@ def test_the_causes_of_a_small_table_are_not_its_memory() -> None:
      ("lookup=0.5,update=0.5", "full"), ("scan=1,insert=0", "full")],
 )  # fmt: skip
 def test_an_index_is_as_insertions_leave_it_if_records_come_and_go(mix: str, index: str) -> None:
-    asked = replace(ASKED, mix=mix)
-    assert table_config(asked, Configuration("array", 1024, 64, "small"))["index"] == index
+    question = asked(ASKED, mix=mix)
+    assert table_config(question, Configuration("array", 1024, 64, "small"))["index"] == index
 
 
 def test_costs_of_a_search_are_found_again_and_predict_the_choice(
@@ -340,6 +340,7 @@ def test_a_processor_that_is_not_ours_is_refused() -> None:
         pass
 
 
+@pytest.mark.deep
 def test_the_command_prints_its_answer_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     arguments = ["advise", "--records", "3000", "--time", "2", "--quick", "--quiet"]
@@ -385,6 +386,7 @@ def loaded(**setup: Any) -> tuple[system.RecordsAdvisor, dict[str, Value]]:
     return advisor, {p.name: p.default for p in advisor.parameters() if p.default is not None}
 
 
+@pytest.mark.deep
 def test_a_search_notes_its_choice_as_a_user_sets_it() -> None:
     advisor, config = loaded(seconds=1.0, quick=True)
     found = advisor.run({**config, "records": 2000}, seed=1)

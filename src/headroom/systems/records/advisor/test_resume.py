@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 STUDY = """
 schema = 1
 name = "advice"
@@ -44,6 +46,7 @@ def rows(folder: Path) -> list[Row]:
         return file.execute("SELECT * FROM replication ORDER BY id").fetchall()
 
 
+@pytest.mark.deep
 def test_searches_that_were_kept_are_not_repeated_after_a_kill(tmp_path: Path) -> None:
     """Fault: SIGKILL of the driver between the second search and its row."""
     (tmp_path / "study.toml").write_text(STUDY)

@@ -110,6 +110,7 @@ def run_of(system: FarMemoryEmulated, **config: Value) -> Run:
     return system.run(point, seed=1)
 
 
+@pytest.mark.deep
 def test_a_third_level_answers_what_has_left_the_second(folder: Path) -> None:
     """It has room for all lines: each comes back from it in the second turn."""
     system = system_of(folder)
@@ -232,6 +233,7 @@ def test_programs_that_fail_or_have_no_hooks_are_refused(folder: Path) -> None:
         run_of(FarMemoryEmulated.load(setup, base=folder))
 
 
+@pytest.mark.deep
 def test_a_static_program_is_delayed_too(folder: Path) -> None:
     try:
         compile_hooked(

@@ -110,6 +110,7 @@ def run_of(system: FarMemoryOnline | FarMemoryEmulated | FarMemory, **config: Va
     return system.run(point, seed=1)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("config", [{}, {"cache": False}, {"line_bytes": 256}, {"line_bytes": 32}])
 def test_clocks_advance_by_what_threads_would_wait(folder: Path, config: dict[str, Value]) -> None:
     """The same program with real delays: the same counts, and the same time but for their noise."""

@@ -177,6 +177,7 @@ def large(*, cache: bool) -> SectionPoint:
     return point(run, cache=cache, nodes=NODES)
 
 
+@pytest.mark.deep
 def test_a_large_program_on_64_nodes_has_small_sections() -> None:
     """Nothing is lost but its name: the sums are those of all lines and of all nodes."""
     points = [large(cache=False), large(cache=True)]
@@ -213,6 +214,7 @@ def test_points_without_tables_have_their_times_alone() -> None:
     assert _any_system().sections([]) == []
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("is_large", [False, True])
 def test_the_page_shows_all_sections(
     tmp_path: Path, walked: tuple[FarMemory, list[SectionPoint]], *, is_large: bool

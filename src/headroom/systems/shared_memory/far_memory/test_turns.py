@@ -151,6 +151,7 @@ def turns(kind: Kind, folder: Path, way: int) -> Run:
     return run_of(kind, folder, str(way), program="turns")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", [FarMemory, FarMemoryOnline])
 def test_two_threads_that_take_turns_are_no_faster_than_one(kind: Kind, folder: Path) -> None:
     """Bounds: the work of one thread alone, and twice the time with a mutex and a condition.

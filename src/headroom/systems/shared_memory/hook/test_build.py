@@ -89,6 +89,7 @@ def test_a_program_that_was_compiled_without_hooks_is_refused(
         compile_hooked([tmp_path / "plain"], output=tmp_path / "program", compiler=compiler)
 
 
+@pytest.mark.deep
 def test_an_object_that_was_compiled_by_hand_is_linked_by_hand(
     compiler: str, tmp_path: Path
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_trace_is_never_overwritten(compiler: str, tmp_path: Path) -> None:
         record([program], trace=tmp_path / "no" / "trace")
 
 
+@pytest.mark.deep
 def test_the_runtime_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
     strict = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-fno-builtin"]
     machine = ["-mcx16"] if "x86_64" in _machine(compiler) else []

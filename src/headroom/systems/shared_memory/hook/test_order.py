@@ -70,6 +70,7 @@ def of_locks(rows: list[Row]) -> set[tuple[int, int]]:
     return set(guarded)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("threads", [2, 4])
 def test_locks_and_barriers_keep_their_order(build: Build, tmp_path: Path, threads: int) -> None:
     """Only the holder of the lock uses the counter; all enter the barrier before one leaves."""

@@ -48,6 +48,7 @@ def line_of(text: str, words: str) -> int:
     return 1 + [words in line for line in text.splitlines()].index(True)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flags", [[], ["-static"], ["-no-pie"], ["-O2"]], ids="".join)
 def test_a_product_of_matrices_has_two_reads_for_each_product(
     build: Build, flags: list[str]
@@ -297,6 +298,7 @@ int main() {
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flags", [[], ["-static"], ["-O0"], ["-O3"]], ids="".join)
 def test_a_cpp_program_with_threads_and_exceptions_is_recorded(
     build: Build, flags: list[str]

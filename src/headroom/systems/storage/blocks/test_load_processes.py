@@ -89,6 +89,7 @@ def test_one_process_leaves_fingerprints_as_they_were() -> None:
     assert one.fingerprint(config(one)) != other.fingerprint(config(other))
 
 
+@pytest.mark.deep
 def test_a_killed_process_fails_the_replication_and_none_is_left() -> None:
     """Fault: one of two load processes is killed in the middle of the load."""
     with session_of(setup(2)) as system:

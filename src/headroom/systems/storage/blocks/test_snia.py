@@ -43,6 +43,7 @@ def test_the_matrix_is_that_of_the_specification() -> None:
     assert len(set(cells)) == len({cell.name for cell in cells}) == 56
 
 
+@pytest.mark.deep
 def test_all_cells_are_run_in_every_round_and_reported_each_as_a_class() -> None:
     """Oracle: a soft device that serves one at a time, reads in 1 ms and writes in 3 ms."""
     script = SoftScript(servers=1, read_s=[1e-3], write_s=[3e-3])

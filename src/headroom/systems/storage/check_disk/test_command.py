@@ -82,6 +82,7 @@ def test_wrong_words_write_nothing(image: Path) -> None:
     assert image.stat().st_mtime_ns == before
 
 
+@pytest.mark.deep
 def test_two_disks_are_compared_on_one_page_and_a_second_call_reuses(
     tmp_path: Path, disk: Path
 ) -> None:

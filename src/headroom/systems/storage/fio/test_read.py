@@ -164,6 +164,7 @@ def test_a_job_without_a_size_is_refused(tmp_path: Path) -> None:
         experiments(tmp_path, "[a]\nrw=read\n")
 
 
+@pytest.mark.deep
 @needs_fio
 @pytest.mark.parametrize("base", [1024, 1000])
 def test_sizes_mean_what_fio_takes_them_for(tmp_path: Path, base: int) -> None:
@@ -180,6 +181,7 @@ def test_sizes_mean_what_fio_takes_them_for(tmp_path: Path, base: int) -> None:
         assert size_of(text, base) == int(match[1]), text
 
 
+@pytest.mark.deep
 @needs_fio
 def test_times_mean_what_fio_takes_them_for(tmp_path: Path) -> None:
     """Oracle: fio's own interpretation of the input, in microseconds."""

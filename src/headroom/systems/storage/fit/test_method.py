@@ -59,6 +59,7 @@ def values_of(fit: Found) -> dict[str, Value]:
     return {parameter.name: parameter.value for parameter in fit.parameters}
 
 
+@pytest.mark.deep
 def test_a_known_device_is_recognised_from_its_sweep(fitted: Found) -> None:
     """The parameters that a sweep determines well come back within a few per cent."""
     values = values_of(fitted)
@@ -100,6 +101,7 @@ def stalling() -> Found:
     return DeviceFit().fit(sweep_of(STALLING), target(), OPTIONS)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
 def test_the_ramp_of_a_device_with_stalls_is_foreseen_within_15_percent(
     share: float, stalling: Found
@@ -150,6 +152,7 @@ def test_what_the_sweep_never_reaches_is_reported_and_not_run_to_a_bound() -> No
     assert throughput_of(foreseen) == pytest.approx(throughput_of(seen), rel=0.1)
 
 
+@pytest.mark.deep
 def test_without_lone_requests_waking_up_is_said_to_be_unknown(sweep: list[SourcePoint]) -> None:
     closed = [point for point in sweep if point.config["load"] == "closed"]
     fit = DeviceFit().fit(closed, target(), OPTIONS)
@@ -157,6 +160,7 @@ def test_without_lone_requests_waking_up_is_said_to_be_unknown(sweep: list[Sourc
     assert any("waking up takes is not known" in note for note in fit.notes)
 
 
+@pytest.mark.deep
 def test_one_bad_point_does_not_move_the_device(sweep: list[SourcePoint]) -> None:
     """A neighbour that takes two thirds of the device for one point out of many."""
     spoilt = list(sweep)
@@ -181,6 +185,7 @@ def slowed(point: SourcePoint, factor: float) -> SourcePoint:
     return replace(point, distributions=bins, observed=seen)
 
 
+@pytest.mark.deep
 def test_replications_that_differ_by_ten_times_give_the_one_in_the_middle() -> None:
     """Fast replications have most of the requests of a loop; the median is printed."""
     tenfold = {f"read_s_p{p}": 10.0 * float(TRUTH[f"read_s_p{p}"]) for p in (10, 50, 90)}
@@ -234,6 +239,7 @@ def test_a_sweep_that_does_not_determine_the_device_is_refused(
     assert cure in error.value.cure
 
 
+@pytest.mark.deep
 def test_reads_alone_and_flushes_are_fitted_where_they_are_asked_for(
     sweep: list[SourcePoint],
 ) -> None:
@@ -286,6 +292,7 @@ def test_the_network_is_what_the_kernel_simulates(servers: int, population: int)
     assert seen == pytest.approx(throughput, rel=0.03)
 
 
+@pytest.mark.deep
 def test_what_a_batch_takes_once_is_told_from_what_each_request_takes() -> None:
     """Cause: a disk that did more the more waited was mistaken for one with a fast shared part."""
     truth = {**TRUTH, "units": 64, "read_batch_s": 40e-6, "write_batch_s": 100e-6}

@@ -59,6 +59,7 @@ def carried_at_most(device: Mapping[str, Value]) -> float:
     return throughput_of(simulate(model, seed=5, time=0.3 * US_PER_S))
 
 
+@pytest.mark.deep
 def test_shares_of_what_is_carried_at_most_are_foreseen_within_15_percent(crowded: Found) -> None:
     """The aim of the method, on a truth that is known: errors at 30 to 80%, in the median."""
     values = values_of(crowded)
@@ -86,6 +87,7 @@ def test_what_loops_lose_beyond_lone_requests_is_lost_by_who_computes(crowded: F
     assert any(note.startswith("threads that compute all the time") for note in crowded.notes)
 
 
+@pytest.mark.deep
 def test_nothing_is_said_of_who_computes_where_loops_lose_no_more_than_others() -> None:
     fit = fitted_to({**FAST, "stalls_per_s": 20.0, "stall_s": 2e-3})
     assert values_of(fit)["busy_stalls_per_s"] == 0.0

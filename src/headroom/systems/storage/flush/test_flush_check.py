@@ -213,6 +213,7 @@ def test_writes_that_a_device_treats_wrongly_are_found_in_the_cells_that_they_le
     assert fault in {finding["fault"] for finding in first}
 
 
+@pytest.mark.deep
 def test_a_log_may_leave_through_a_pipe(tmp_path: Path, log: Path) -> None:
     target = tmp_path / "target"
     argv = [*MODULE, "write", str(target), "--log", "-", "--bytes", "1 MiB", "--seconds", "0.2"]
@@ -251,6 +252,7 @@ def test_what_the_user_has_is_never_touched_without_the_words(tmp_path: Path, lo
     assert precious.read_bytes() != bytes(MIB)
 
 
+@pytest.mark.deep
 def test_refusals_make_nothing(tmp_path: Path, log: Path) -> None:
     target = tmp_path / "target"
     cases: list[tuple[list[str | Path], int, str]] = [
@@ -277,6 +279,7 @@ def test_a_log_is_never_written_over(tmp_path: Path, log: Path) -> None:
     assert not (tmp_path / "target").exists()
 
 
+@pytest.mark.deep
 def test_a_log_that_is_none_or_promises_nothing_is_no_success(tmp_path: Path, log: Path) -> None:
     target = tmp_path / "target"
     words = ["--flush-every", "1000000000", "--bytes", "1 MiB", "--seconds", "0.1"]

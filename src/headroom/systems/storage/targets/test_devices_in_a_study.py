@@ -53,6 +53,7 @@ def study(device: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.deep
 def test_a_new_disk_is_named_confirmed_and_written_twice(device: Path, study: Path) -> None:
     words = f"{device} {8 * MIB}"
     planned = _headroom("run", study, "--dry-run")
@@ -89,6 +90,7 @@ main()
 """
 
 
+@pytest.mark.deep
 def test_a_disk_that_is_exchanged_during_a_run_is_not_written(
     device: Path, study: Path, tmp_path: Path
 ) -> None:
@@ -102,6 +104,7 @@ def test_a_disk_that_is_exchanged_during_a_run_is_not_written(
     assert other.read_bytes() == bytes(8 * MIB)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["block_device", "file"])
 def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -124,6 +127,7 @@ def test_reads_of_what_was_never_written_are_told_on_the_first_screen(
     assert "nothing but zeros" not in again.stdout
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["block_device", "file"])
 def test_reads_of_a_drive_that_holds_nothing_are_told_on_the_first_screen(
     kind: str, image: Path, tmp_path: Path, request: pytest.FixtureRequest

@@ -88,6 +88,7 @@ def test_a_pipe_ends_the_command_at_once(kind: str, tmp_path: Path) -> None:
     assert str(pipe) in said
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["two  spaces", "a\nline", "it's $HOME"])
 def test_any_name_is_confirmed_by_what_the_refusal_prints(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -124,6 +125,7 @@ main()
 """
 
 
+@pytest.mark.deep
 def test_a_file_of_ours_that_becomes_a_link_during_a_study_is_not_written_through(
     tmp_path: Path,
 ) -> None:

@@ -97,6 +97,7 @@ def _results(tmp_path: Path) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.deep
 def test_the_figures_of_a_study_on_a_soft_device_are_those_of_its_script(tmp_path: Path) -> None:
     """Of a hundred reads, 90 take 0.1 ms, 8 take 1 ms and 2 take 20 ms, one after the other."""
     reads, writes = _results(tmp_path)["experiments"]
@@ -230,6 +231,7 @@ def test_a_script_is_checked_when_the_study_is_read() -> None:
         pass
 
 
+@pytest.mark.deep
 def test_blocks_that_are_smaller_than_a_cell_verify_nothing_and_that_is_a_fault(
     tmp_path: Path,
 ) -> None:

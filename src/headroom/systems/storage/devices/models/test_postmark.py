@@ -91,6 +91,7 @@ def test_table_1_of_the_paper_has_the_ratios_that_its_text_claims() -> None:
     assert eva.absolute_deviation > 16 * ngs.absolute_deviation
 
 
+@pytest.mark.deep
 def test_the_models_meet_table_1_in_means_and_dispersion() -> None:
     """Few runs settle the means alone; how runs scatter is for the study and its intervals."""
     late: dict[str, Value] = {"earlier_runs_low": 4}
