@@ -217,6 +217,7 @@ def test_its_check_is_one_of_the_doctor(installed: Path) -> None:
     assert "  kettle: cold\n    Tea.\n    hint: boil it\n" in said
 
 
+@pytest.mark.deep
 def test_its_section_is_in_the_results_and_one_that_cannot_be_drawn_says_why(
     installed: Path,
 ) -> None:
@@ -267,6 +268,7 @@ def test_a_broken_reader_is_named_and_leaves_the_others_alone(installed: Path) -
     assert "error: the reader of results 'cracked'" in asked.stderr
 
 
+@pytest.mark.deep
 def test_the_help_names_its_reader_without_loading_it(installed: Path) -> None:
     code = "import sys; from headroom.cli.app import app\n"
     code += "app(['audit', '--help'], standalone_mode=False); assert 'toy_layer' not in sys.modules"
@@ -275,6 +277,7 @@ def test_the_help_names_its_reader_without_loading_it(installed: Path) -> None:
     assert {"cups", "fio-log"} <= set(re.findall(r"[\w-]+", answer.stdout))
 
 
+@pytest.mark.deep
 def test_the_reference_shows_it(installed: Path) -> None:
     root = Path(__file__).resolve().parent.parent
     code = f"import sys; sys.path.insert(0, {str(root)!r})\n"

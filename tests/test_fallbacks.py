@@ -107,6 +107,8 @@ def test_a_defect_is_raised_while_debugging(
     study: Path, monkeypatch: pytest.MonkeyPatch, defect: Callable[[str], None]
 ) -> None:
     defect(ANALYSIS + "analyse.knee_over")
+    for kept in (study / "results").glob("*.cache"):
+        kept.unlink()
     monkeypatch.setenv("HEADROOM_DEBUG", "1")
     found = CliRunner().invoke(app, ["show", str(study)])
     assert isinstance(found.exception, AssertionError)

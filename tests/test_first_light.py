@@ -29,6 +29,8 @@ from headroom.experiment.protocol.starters import find_starter, starter_names
 from headroom.report.browser import find_chromium, open_browser
 from tests.support.first_screen import first_screen_problems
 
+pytestmark = pytest.mark.deep
+
 FAST_STUDY = """
 schema = 1
 name = "tiny"
@@ -169,7 +171,6 @@ def starters(
     return started
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("starter", STARTERS)
 def test_a_starter_study_runs_as_it_is_written(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], starter: str
@@ -223,7 +224,6 @@ def test_every_starter_and_variant_is_among_those() -> None:
     assert {*starter_names(), *variants} == {*STARTERS, "machine --like spax"}
 
 
-@pytest.mark.deep
 def test_every_claim_of_the_starter_model_holds(
     starters: Callable[[str], tuple[Path, subprocess.CompletedProcess[str]]], tmp_path: Path
 ) -> None:
@@ -236,7 +236,6 @@ def test_every_claim_of_the_starter_model_holds(
     assert "Claims  3 hold" in run.stdout
 
 
-@pytest.mark.deep
 def test_a_claim_that_differs_is_exit_code_three_under_check_only(copied: Path) -> None:
     claim = """
 [[claim]]
@@ -257,7 +256,6 @@ tolerance = 0.1
     assert headroom("run", copied, "--check").returncode == 3
 
 
-@pytest.mark.deep
 def test_stdout_holds_one_json_document_that_the_published_schema_accepts(copied: Path) -> None:
     run = headroom("run", copied, "--json")
     document = json.loads(run.stdout)
@@ -267,7 +265,6 @@ def test_stdout_holds_one_json_document_that_the_published_schema_accepts(copied
     assert document["content"]["done"] == 9
 
 
-@pytest.mark.deep
 def test_a_study_that_is_run_again_reuses_every_row_and_says_so(
     ran: tuple[Path, str], copied: Path
 ) -> None:
@@ -282,14 +279,12 @@ def test_a_study_that_is_run_again_reuses_every_row_and_says_so(
         assert journal.execute(of_points).fetchone() == (9,)
 
 
-@pytest.mark.deep
 def test_results_do_not_depend_on_the_number_of_jobs(ran: tuple[Path, str], tmp_path: Path) -> None:
     one = write_study(tmp_path / "tiny")
     headroom("run", one, "--jobs", 1)
     assert results(one) == results(ran[0])
 
 
-@pytest.mark.deep
 def test_a_driver_killed_in_mid_study_loses_nothing_and_ends_with_the_same_table(
     tmp_path: Path,
 ) -> None:
@@ -339,7 +334,6 @@ def row_count(journal: Path) -> int:
     return int(count)
 
 
-@pytest.mark.deep
 def test_ctrl_c_finishes_saves_and_exits_130(tmp_path: Path) -> None:
     study = write_study(tmp_path / "tiny", completions=200_000, count=8)
     driver = subprocess.Popen(
@@ -386,7 +380,6 @@ def test_a_wrong_study_names_file_line_and_correction(
     assert run.stdout == ""
 
 
-@pytest.mark.deep
 def test_a_damaged_journal_is_refused_and_left_alone(copied: Path) -> None:
     journal = copied / "results/journal.sqlite"
     damaged = b"not a database" * 512
@@ -400,7 +393,6 @@ def test_a_damaged_journal_is_refused_and_left_alone(copied: Path) -> None:
     assert journal.read_bytes() == damaged
 
 
-@pytest.mark.deep
 def test_a_missing_program_fails_its_points_and_no_others(tmp_path: Path) -> None:
     study = tmp_path / "study"
     study.mkdir()
@@ -429,7 +421,6 @@ count = 6
     assert results(study)["done"] == 6
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("what", ["points", "replications", "observations", "series"])
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_exports_are_tidy_rows(sampled: Path, what: str, form: str) -> None:
@@ -469,7 +460,6 @@ def test_the_first_replication_of_each_point_tells_how_it_went(sampled: Path) ->
         assert len(line["values"]) == series["count"] <= len(busy)
 
 
-@pytest.mark.deep
 def test_a_study_that_was_never_run_says_what_to_do(tmp_path: Path) -> None:
     study = write_study(tmp_path / "tiny")
     for command in ("show", "report", "export"):
@@ -478,7 +468,6 @@ def test_a_study_that_was_never_run_says_what_to_do(tmp_path: Path) -> None:
         assert f"headroom run {study}" in answer.stderr
 
 
-@pytest.mark.deep
 def test_colours_are_used_only_where_they_are_wanted(ran: tuple[Path, str]) -> None:
     study, printed = ran
     assert "\x1b[" not in printed
@@ -500,7 +489,6 @@ def test_an_unknown_option_is_a_usage_error(tmp_path: Path) -> None:
     assert "--quick" in answer.stderr
 
 
-@pytest.mark.deep
 def test_a_point_is_named_by_its_levels(ran: tuple[Path, str]) -> None:
     study, _ = ran
     shown = headroom("show", study, "--point", "users=16")
@@ -509,7 +497,6 @@ def test_a_point_is_named_by_its_levels(ran: tuple[Path, str]) -> None:
     assert headroom("show", study, "--point", "users=17").returncode == 2
 
 
-@pytest.mark.deep
 def test_status_counts_a_point_as_finished_only_with_all_its_replications(copied: Path) -> None:
     replace_in_study(copied, "count = 3", "count = 5")
     (row,) = json.loads(headroom("status", copied, "--json").stdout)["content"]
@@ -517,7 +504,6 @@ def test_status_counts_a_point_as_finished_only_with_all_its_replications(copied
     assert (row["replications"], row["planned_replications"]) == (9, 15)
 
 
-@pytest.mark.deep
 def test_a_point_without_any_figure_is_no_success(tmp_path: Path) -> None:
     study = write_study(tmp_path / "tiny")
     warm_up = '[experiment.warm_up]\nmethod = "fixed"\nseconds = 1e6\n'
@@ -536,7 +522,6 @@ def test_a_title_with_markup_is_printed_as_it_is(tmp_path: Path) -> None:
     assert title in headroom("list", tmp_path).stdout
 
 
-@pytest.mark.deep
 def test_an_output_that_cannot_be_written_is_a_message(
     ran: tuple[Path, str], tmp_path: Path
 ) -> None:
@@ -552,7 +537,6 @@ def test_an_output_that_cannot_be_written_is_a_message(
         assert "Traceback" not in answer.stderr
 
 
-@pytest.mark.deep
 def test_the_cure_for_a_damaged_journal_brings_its_rows_back(tmp_path: Path) -> None:
     study = write_study(tmp_path / "tiny", count=30)
     headroom("run", study)

@@ -21,6 +21,8 @@ from headroom.report.charts.test_sections import sections_experiment
 from headroom.report.page import render_page
 from tests.support.example_results import SHAPES, large_study, measured_experiment, study
 
+pytestmark = pytest.mark.deep
+
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 PAPER_PX = 700
 PHONE_PX = 400
@@ -100,7 +102,6 @@ def test_sections_of_layers_are_drawn(
     assert "is not shown: two rows have one label" in page
 
 
-@pytest.mark.deep
 def test_a_large_page_is_drawn_in_silence(browser: Browser, tmp_path: Path) -> None:
     """The page names the points that it holds, and the script finds each."""
     page = render_page(large_study(2_000))
@@ -386,7 +387,6 @@ def test_metrics_with_bins_and_metrics_with_samples_have_panels_of_their_own(
     assert page.count("<option>") == 0
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("is_last", [True, False])
 def test_response_times_over_time_are_drawn_where_a_point_has_them(

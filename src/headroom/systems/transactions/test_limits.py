@@ -10,6 +10,8 @@ from headroom.systems.transactions import machine_model
 from headroom.systems.transactions.tail import Tail
 from headroom.systems.transactions.theory.demands import demands, highest_throughput, mean_counts
 
+pytestmark = pytest.mark.deep
+
 SPAX = machine_model("spax")
 ENDLESS: dict[str, Any] = {"cache_miss_rate": 0.0, "disks": 0}
 """No page comes from a disk."""
@@ -110,7 +112,6 @@ def test_a_buffer_of_the_receiver_that_is_never_full_holds_nobody_up() -> None:
     assert outcome.gain(outcome.result.stations, "node switch port out", "blocked_s") == 0
 
 
-@pytest.mark.deep
 def test_a_saturated_machine_passes_the_same_whatever_the_length_of_the_run() -> None:
     changed = {**ENDLESS, "io_probability": 1.0, "processing_nodes": 2}
     outcomes = [tail(**changed, transactions_per_terminal=count) for count in (40, 80)]
@@ -141,7 +142,6 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     assert not np.array_equal(*columns)
 
 
-@pytest.mark.deep
 def test_sixteen_clusters_run_and_each_does_as_much_as_one() -> None:
     alone = [tail(transactions_per_terminal=8, seed=seed).throughput for seed in range(8)]
     all_of_them = tail(transactions_per_terminal=8, clusters=16)

@@ -16,6 +16,8 @@ from headroom.systems.transactions.calibrate import (
 )
 from headroom.systems.transactions.profile import Figures, Interval, figures, intervals
 
+pytestmark = pytest.mark.deep
+
 SEEDS = (1, 2)
 TRUTH = {"path_length_factor": 4.0, "handling_us": 14.0, "elevator_factor": 0.5}
 
@@ -30,7 +32,6 @@ def found() -> dict[str, Interval]:
     return {interval.name: interval for interval in intervals(TRUTH, SEEDS, published=published)}
 
 
-@pytest.mark.deep
 def test_every_fitted_number_has_an_interval_around_the_fit(found: dict[str, Interval]) -> None:
     assert tuple(found) == CALIBRATED
     for name, interval in found.items():
@@ -47,7 +48,6 @@ def test_the_interval_of_the_paths_is_that_of_the_throughput_they_limit(
     assert interval.low / interval.value == pytest.approx(0.94, abs=0.04)
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_no_published_throughput_depends_on_how_the_handling_is_shared(share: float) -> None:
     where_packets_limit = PUBLISHED[1].changed
@@ -58,7 +58,6 @@ def test_no_published_throughput_depends_on_how_the_handling_is_shared(share: fl
     assert tps[0] == pytest.approx(tps[1], rel=0.02)
 
 
-@pytest.mark.deep
 def test_the_figures_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """The slower of DMA and port has the queue, in short runs as in long ones."""
     monkeypatch.setattr(profile, "TRANSACTIONS", 5)

@@ -14,6 +14,8 @@ from headroom.systems.shared_memory.hook.build import compile_runtime, link_flag
 from headroom.systems.shared_memory.hook.conftest import Build
 from headroom.systems.shared_memory.hook.record import TraceError
 
+pytestmark = pytest.mark.deep
+
 N = 60
 
 PRODUCT = f"""
@@ -48,7 +50,6 @@ def line_of(text: str, words: str) -> int:
     return 1 + [words in line for line in text.splitlines()].index(True)
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("flags", [[], ["-static"], ["-no-pie"], ["-O2"]], ids="".join)
 def test_a_product_of_matrices_has_two_reads_for_each_product(
     build: Build, flags: list[str]
@@ -298,7 +299,6 @@ int main() {
 """
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("flags", [[], ["-static"], ["-O0"], ["-O3"]], ids="".join)
 def test_a_cpp_program_with_threads_and_exceptions_is_recorded(
     build: Build, flags: list[str]

@@ -4,7 +4,7 @@ mod accounting;
 mod faults;
 mod native;
 mod scripted;
-mod soft;
-mod stuck;
 #[path = "../../../../../../../tests/support/skip.rs"]
 mod skip;
+mod soft;
+mod stuck;
