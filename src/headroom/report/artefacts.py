@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from headroom.analysis.results import ExperimentResult, LeftArtefact
 from headroom.report.words import label_point
 
-PAGE_BYTES = 512 * 1024
-"""Size (B) of the artefacts of an experiment that its page shows; the others are exported."""
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
@@ -20,7 +18,9 @@ class ShownArtefact:
     src: str = ""
 
 
-def shown_artefacts(experiment: ExperimentResult) -> tuple[list[ShownArtefact], int]:
+def shown_artefacts(
+    experiment: ExperimentResult, bytes_at_most: int
+) -> tuple[list[ShownArtefact], int]:
     """Return the artefacts to show, failed replications first, and the number of all others."""
     all_of_them = [
         (left.state == "done", label_point(point, experiment.factors), left)
@@ -29,10 +29,10 @@ def shown_artefacts(experiment: ExperimentResult) -> tuple[list[ShownArtefact], 
     ]
     all_of_them.sort(key=lambda entry: entry[0])
     shown: list[ShownArtefact] = []
-    bytes_left = PAGE_BYTES
+    bytes_left = bytes_at_most
     for _, label, left in all_of_them:
-        bytes_left -= len(left.artefact.content)
-        if bytes_left >= 0:
+        if len(left.artefact.content) <= bytes_left:
+            bytes_left -= len(left.artefact.content)
             shown.append(_shown(label, left))
     return shown, len(all_of_them) - len(shown)
 

@@ -47,6 +47,7 @@ _DETAILS_IN_ALL = 50
 _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
 _CLASS_ROWS = 200
+_ARTEFACT_BYTES_IN_ALL = 512 * 1024
 _PICTURES = 4
 """Experiments whose models are drawn, on a page that does not hold all."""
 
@@ -71,6 +72,8 @@ class Extent:
         Those of them that also show their course over time.
     class_rows
         Rows of each table by class.
+    artefact_bytes
+        Size of the files left by replications that are shown; the others are exported.
     has_picture
         Whether the page shows the picture of the model.
     """
@@ -82,6 +85,7 @@ class Extent:
     details: int
     series: int
     class_rows: int
+    artefact_bytes: int
     has_picture: bool = True
 
 
@@ -92,8 +96,8 @@ def is_whole(result: StudyResult) -> bool:
     return len(points) <= WHOLE_UP_TO and figures <= ESTIMATES_WHOLE_UP_TO
 
 
-def whole_extent(experiment: ExperimentResult, details: int) -> Extent:
-    """Return the extent that leaves nothing out but details of points beyond a number."""
+def whole_extent(experiment: ExperimentResult, details: int, artefact_bytes: int) -> Extent:
+    """Return the extent that leaves nothing out but details of points and files left by runs."""
     count = len(experiment.points)
     rows = sum(len(point.resources) for point in experiment.points)
     return Extent(
@@ -104,6 +108,7 @@ def whole_extent(experiment: ExperimentResult, details: int) -> Extent:
         details=details,
         series=details,
         class_rows=max(rows, _CLASS_ROWS),
+        artefact_bytes=artefact_bytes,
     )
 
 
@@ -111,11 +116,16 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
     """Return the extent of each experiment."""
     sizes = [len(experiment.points) for experiment in result.experiments]
     share = budget.share
+    left = [_artefact_bytes(experiment) for experiment in result.experiments]
     if share is None:
         details = fair_shares(sizes, budget.details)
+        of_all = budget.details / WHOLE_BUDGETS[0].details
+        artefacts = fair_shares(left, int(of_all * _ARTEFACT_BYTES_IN_ALL))
         return [
-            whole_extent(experiment, max(1, count))
-            for experiment, count in zip(result.experiments, details, strict=True)
+            whole_extent(experiment, max(1, count), artefact_bytes)
+            for experiment, count, artefact_bytes in zip(
+                result.experiments, details, artefacts, strict=True
+            )
         ]
     figures = [_figure_count(experiment) for experiment in result.experiments]
     least = len(sizes)
@@ -131,9 +141,18 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
             details=details,
             series=series,
             class_rows=max(resource_rows, int(share * _CLASS_ROWS)),
+            artefact_bytes=artefact_bytes,
             has_picture=place < _PICTURES,
         )
-        for place, (rows, resource_rows, details, series, mark_share, n) in enumerate(
+        for place, (
+            rows,
+            resource_rows,
+            details,
+            series,
+            mark_share,
+            n,
+            artefact_bytes,
+        ) in enumerate(
             zip(
                 fair_shares(sizes, max(least, int(share * _ROWS_IN_ALL))),
                 fair_shares(sizes, max(least, int(share * _RESOURCE_ROWS_IN_ALL))),
@@ -141,10 +160,15 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
                 fair_shares(sizes, int(share * _SERIES_IN_ALL)),
                 marks,
                 figures,
+                fair_shares(left, int(share * _ARTEFACT_BYTES_IN_ALL)),
                 strict=True,
             )
         )
     ]
+
+
+def _artefact_bytes(experiment: ExperimentResult) -> int:
+    return sum(len(one.artefact.content) for point in experiment.points for one in point.artefacts)
 
 
 def _figure_count(experiment: ExperimentResult) -> int:

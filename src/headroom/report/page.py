@@ -236,7 +236,7 @@ def view_of(
         first=first_choice(experiment),
     )
     failures = _failures(experiment)
-    artefacts, artefacts_left_out = shown_artefacts(experiment)
+    artefacts, artefacts_left_out = shown_artefacts(experiment, extent.artefact_bytes)
     drawn = Drawn(known)
     has_model = experiment.model is not None and extent.has_picture
     model = (

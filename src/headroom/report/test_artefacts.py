@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from headroom.analysis.results import LeftArtefact
 from headroom.experiment.protocol.artefact import Artefact, ArtefactKind
-from headroom.report.artefacts import PAGE_BYTES, shown_artefacts
+from headroom.report.artefacts import shown_artefacts
 from headroom.report.page import render_page
 from tests.support.example_results import measured_experiment, study
 
@@ -23,7 +23,7 @@ def test_the_page_shows_them_and_runs_nothing_of_them() -> None:
     script = b"<svg onload='alert(1)'><script>alert(2)</script></svg>"
     files = [left("a.svg", script), left("db.log", b"<b>ready</b>", failed=True)]
     points = [replace(experiment.points[0], artefacts=files), *experiment.points[1:]]
-    shown, more = shown_artefacts(replace(experiment, points=points))
+    shown, more = shown_artefacts(replace(experiment, points=points), 1000)
     assert [one.title.split(" ")[0] for one in shown] == ["db.log", "a.svg"]
     assert "failed replication 3" in shown[0].title
     assert shown[1].src.startswith("data:image/svg+xml;base64,")
@@ -35,7 +35,7 @@ def test_the_page_shows_them_and_runs_nothing_of_them() -> None:
 
 def test_what_is_too_much_for_a_page_is_counted() -> None:
     experiment = measured_experiment()
-    files = [left("a.log", b"x" * (PAGE_BYTES // 2 - 1)) for _ in range(3)]
+    files = [left("a.log", b"x" * 499) for _ in range(3)]
     points = [replace(experiment.points[0], artefacts=files)]
-    shown, more = shown_artefacts(replace(experiment, points=points))
+    shown, more = shown_artefacts(replace(experiment, points=points), 1000)
     assert (len(shown), more) == (2, 1)
