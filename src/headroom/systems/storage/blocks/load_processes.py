@@ -13,7 +13,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO
 
 from headroom.errors import EnvironmentUnfitError, StudyError
@@ -49,8 +49,9 @@ def run_in_processes(job: dict[str, Any], count: int) -> dict[str, Any]:
         for number, one in enumerate(running, start=1):
             _expect(one, number)
         for one in running:
-            _pipe(one.stdin).write(_GO)
-            _pipe(one.stdin).flush()
+            # Who has ended meanwhile is named when its result is read.
+            with suppress(BrokenPipeError):
+                os.write(_pipe(one.stdin).fileno(), _GO)
         return merged([_result(one, number) for number, one in enumerate(running, start=1)])
 
 

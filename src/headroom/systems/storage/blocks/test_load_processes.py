@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
+from headroom.systems.storage.blocks import load_processes
 from headroom.systems.storage.blocks.load_processes import descriptors, shares
 from headroom.systems.storage.system import StorageSystem
 from headroom.systems.storage.targets.setup_table import StorageSetup
@@ -108,6 +110,27 @@ def test_a_killed_process_fails_the_replication_and_none_is_left() -> None:
             system.run(config(system, seconds=20.0, requests=0), seed=1)
         killer.join()
         assert children() == before
+
+
+@pytest.mark.deep
+def test_a_process_killed_before_the_word_to_begin_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cause: the word to begin, written to nobody, ended the run with a traceback."""
+    expect = load_processes._expect
+
+    def expect_and_kill(one: subprocess.Popen[bytes], number: int) -> None:
+        expect(one, number)
+        if number == 1:
+            one.kill()
+            one.wait()
+
+    monkeypatch.setattr(load_processes, "_expect", expect_and_kill)
+    with (
+        session_of(setup(2)) as system,
+        pytest.raises(EnvironmentUnfitError, match=r"load process 1 ended"),
+    ):
+        system.run(config(system, seconds=20.0, requests=0), seed=1)
 
 
 def children() -> set[int]:
