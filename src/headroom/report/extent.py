@@ -1,6 +1,7 @@
 """How much of a study one page holds, so that pages of any study can be mailed and opened.
 
-A page that would be larger than `PAGE_BYTES_AT_MOST` all the same is written with smaller budgets.
+A page that would be larger than `PAGE_BYTES` all the same is written with smaller budgets; that of
+a study of twenty experiments may stay a little above it.
 
 Up to `WHOLE_UP_TO` points (and `ESTIMATES_WHOLE_UP_TO` estimates) a page holds everything. Beyond
 that, figures, tables and the points with details share fixed budgets. The page states what it omits
@@ -21,8 +22,10 @@ ESTIMATES_WHOLE_UP_TO = 8_000
 """Figures of all its points together, next to that: models of many parts have a thousand each."""
 MARKS_AT_MOST = 5_000
 """Marks of one figure, also in a page that holds all."""
-PAGE_BYTES_AT_MOST = 1_000_000
-"""Size of a page."""
+PAGE_BYTES = 1_000_000
+"""Size above which a page is written with smaller budgets."""
+PAGE_BYTES_AT_MOST = 1_200_000
+"""Size of a page with the smallest budgets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
             series=series,
             class_rows=max(resource_rows, int(share * _CLASS_ROWS)),
             artefact_bytes=artefact_bytes,
-            has_picture=place < _PICTURES,
+            has_picture=place < share * _PICTURES,
         )
         for place, (
             rows,

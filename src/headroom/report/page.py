@@ -35,7 +35,7 @@ from headroom.report.charts.sweep import sweep_panels
 from headroom.report.charts.tradeoff import tradeoff_panels
 from headroom.report.extent import (
     BUDGETS,
-    PAGE_BYTES_AT_MOST,
+    PAGE_BYTES,
     WHOLE_BUDGETS,
     Extent,
     extents_of,
@@ -163,7 +163,7 @@ def render_page(result: StudyResult) -> str:
             continue
         last = extents
         page = _page(result, extents, known, is_whole=budget in WHOLE_BUDGETS)
-        if len(page.encode()) <= PAGE_BYTES_AT_MOST:
+        if len(page.encode()) <= PAGE_BYTES:
             break
     return page
 
@@ -204,7 +204,7 @@ def _page(
     if is_whole:
         results = {"results": embedded(embed_json(stored_form(result)))}
         page = template.render(**facts, data=data | results, has_results=True)
-        if len(page.encode()) <= PAGE_BYTES_AT_MOST:
+        if len(page.encode()) <= PAGE_BYTES:
             return page
     return template.render(**facts, data=data, has_results=False)
 

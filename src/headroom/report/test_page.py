@@ -284,7 +284,7 @@ def test_a_page_carries_its_results_while_both_are_small(monkeypatch: pytest.Mon
     study = large_study(WHOLE_UP_TO)
     both = render_page(study)
     assert "results" in data_of(both)
-    monkeypatch.setattr("headroom.report.page.PAGE_BYTES_AT_MOST", len(both.encode()) - 1)
+    monkeypatch.setattr("headroom.report.page.PAGE_BYTES", len(both.encode()) - 1)
     large = render_page(study)
     assert "results" not in data_of(large)
     assert "results.json beside this page holds all results" in large
