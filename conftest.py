@@ -130,6 +130,14 @@ def _processor_s() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs the catalogue's programs as deep: that tier builds them."""
+    for item in items:
+        if "catalogue_programs" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.deep)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(
     item: pytest.Item,
