@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes of the `headroom` command; documented in docs/reference/command-line.md."""
+    """Exit codes of the `headroom` command; documented in the reference of the command line."""
 
     DONE = 0
     POINTS_FAILED = 1
