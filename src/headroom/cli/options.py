@@ -27,6 +27,12 @@ Settings: TypeAlias = Annotated[
         "Results of other settings are kept.",
     ),
 ]
+Jobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
+    ),
+]
 ShowsAll: TypeAlias = Annotated[
     bool, typer.Option("--all", help="All results, not the answer alone.")
 ]

@@ -79,12 +79,7 @@ def size(
         int, typer.Option("--most", min=1, help="Maximum number of simulated configurations.")
     ] = MOST,
     seed: options.Seed = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
-        ),
-    ] = None,
+    jobs: options.Jobs = None,
     on: options.On = "",
     folder: Annotated[
         Path | None,

@@ -81,12 +81,7 @@ def what_if(
         ),
     ] = None,
     quick: options.Quick = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs", "-j", min=1, envvar="HEADROOM_JOBS", help="Simulations in parallel [cores]."
-        ),
-    ] = None,
+    jobs: options.Jobs = None,
     on: options.On = "",
     seed: options.Seed = None,
     as_json: options.AsJson = False,
