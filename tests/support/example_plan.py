@@ -39,7 +39,7 @@ class ExampleSystem:
         return cls()
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Return the one parameter."""
+        """Return `users` alone."""
         return (USERS,)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
@@ -48,7 +48,7 @@ class ExampleSystem:
         return self.declared
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
-        """Return one fingerprint for all."""
+        """Return the same for all levels: nothing here is measured."""
         del config
         return "example"
 
@@ -75,7 +75,7 @@ class ExampleStudy:
     kept: Sequence[str] = ()
 
     def plan(self) -> Plan:
-        """Return the plan."""
+        """Return these fields as the plan of an experiment on `web`."""
         spec = Experiment(
             name="web",
             system={"name": "example"},

@@ -11,7 +11,6 @@ NET = "jmt.engine.NetStrategies"
 
 
 def parameter(name: str, value: object, kind: str = "java.lang.Integer") -> str:
-    """Return a parameter with one value."""
     return f'<parameter classPath="{kind}" name="{name}"><value>{value}</value></parameter>'
 
 
@@ -69,7 +68,6 @@ def probabilities(**shares: float) -> str:
 
 
 def section(name: str, inside: str = "") -> str:
-    """Return a section."""
     return f'<section className="{name}">\n{inside}</section>\n'
 
 
@@ -79,7 +77,6 @@ def router(**routes: str) -> str:
 
 
 def node(name: str, *sections: str) -> str:
-    """Return a node."""
     return f'<node name="{name}">\n{"".join(sections)}</node>\n'
 
 
@@ -110,7 +107,6 @@ def queue(
     extra: str = "",
     **routes: str,
 ) -> str:
-    """Return a queue with its servers."""
     return node(
         name,
         waiting(list(laws), size, rule, put),
@@ -127,12 +123,10 @@ def shared(name: str, laws: Mapping[str, str], kind: str = "EPSStrategy", **more
 
 
 def delay(name: str, laws: Mapping[str, str], **routes: str) -> str:
-    """Return a delay."""
     return node(name, waiting(list(laws)), section("Delay", services(**laws)), router(**routes))
 
 
 def source(name: str, laws: Mapping[str, str], **routes: str) -> str:
-    """Return a source."""
     made = section("RandomSource", services(**laws))
     return node(name, made, section("ServiceTunnel"), router(**routes))
 
@@ -143,7 +137,6 @@ def passing(name: str, classes: Sequence[str], **routes: str) -> str:
 
 
 def sink(name: str = "Sink") -> str:
-    """Return a sink."""
     return node(name, section("JobSink"))
 
 
@@ -154,7 +147,6 @@ def fork(name: str, classes: Sequence[str], per_link: int = 1, block: int = -1) 
 
 
 def join(name: str, **strategies: str) -> str:
-    """Return a join."""
     inside = by_class("JoinStrategy", f"{NET}.JoinStrategy", strategies) if strategies else ""
     return node(name, section("Join", inside), section("ServiceTunnel"), router())
 

@@ -595,7 +595,7 @@ class ClaimCounts(_Data, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """All claims."""
+        """Claims whatever their verdict."""
         return self.holds + self.differs + self.undecided
 
 

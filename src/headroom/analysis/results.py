@@ -885,7 +885,7 @@ class SectionLeftOut(_Result, frozen=True, kw_only=True):
 
 
 class ExperimentResult(_Result, frozen=True, kw_only=True):
-    """One experiment."""
+    """What was found in one experiment, and the declarations that its readers need."""
 
     name: str
     title: str

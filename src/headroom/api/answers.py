@@ -186,7 +186,7 @@ class Sized(Answer):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer in sentences."""
+        """The sentences that the terminal prints above its tables."""
         return tuple(answer_sentences(self.data))
 
     def to_rows(self) -> list[dict[str, Any]]:

@@ -268,7 +268,7 @@ class Result(View):
         self.path = path if place is None else place / RESULTS_NAME
 
     def __getitem__(self, experiment: str) -> Sweep:
-        """Return the sweep of an experiment."""
+        """Return all points of the experiment with this name."""
         return Sweep(self.data, experiment)
 
     def __iter__(self) -> Iterator[Sweep]:

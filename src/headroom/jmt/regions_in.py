@@ -65,7 +65,7 @@ def room_of(region: Region | None) -> Room | None:
 
 
 def add_pools(model: Model, document: Document, regions: Mapping[str, Region]) -> None:
-    """Add the pools that the regions are."""
+    """Add a pool for each region that lets jobs wait; one that drops them limits its queue."""
     differ = len({class_.priority for class_ in document.classes.values()}) > 1
     for region in {one.name: one for one in regions.values()}.values():
         if region.is_dropping:

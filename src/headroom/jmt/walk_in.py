@@ -107,7 +107,7 @@ class Walk:
         return self._forks[spot]
 
     def node(self, spot: Spot) -> JmtNode:
-        """Return the node of a spot."""
+        """Return the node where a job stands."""
         return self.document.nodes[spot.node]
 
     def _home(self) -> JmtNode:

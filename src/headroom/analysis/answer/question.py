@@ -29,7 +29,7 @@ _VALUES = 3
 
 
 def statement_of(study: StudyResult, experiment: ExperimentResult) -> Statement:
-    """Return the statement of an experiment."""
+    """Return the first that an experiment has: missed target, saturation, comparison, design."""
     if not any(map(has_results, experiment.points)):
         return without_results(study, experiment)
     target = target_of(experiment)

@@ -25,7 +25,7 @@ class Region:
     high: float = INFINITY
 
     def allowed(self) -> Allowed:
-        """Return the region as evidence."""
+        """Return this region in the form that a result keeps, where an open side is None."""
         return Allowed(
             low=None if self.low == -INFINITY else self.low,
             high=None if self.high == INFINITY else self.high,
@@ -147,7 +147,7 @@ def side_of(point: MeasuredPoint, metric: str, evidence: Evidence) -> Side:
 
 
 def sample_of(point: MeasuredPoint, metric: str) -> Sample:
-    """Return the sample of a point."""
+    """Return the replications of a metric at a point; raise `NoEvidenceError` if it has none."""
     if point.sample is None:
         raise NoEvidenceError(
             MissingEvidence(

@@ -40,7 +40,7 @@ class FailedFit:
         )
 
     def error(self) -> FitError:
-        """Return the error."""
+        """Return the refusal as it was raised when the fit was tried first."""
         return FitError(
             self.message, cure=self.cure, candidates=self.candidates, profiles=self.profiles
         )

@@ -61,7 +61,7 @@ class LeastSquares:
     options_type: ClassVar[type[msgspec.Struct]] = Options
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:
-        """Return the parameters that the options name."""
+        """Return the names under `parameters`; refuse a range that is empty."""
         found = options_as(Options, options)
         for name, (low, high) in found.parameters.items():
             if not low < high:

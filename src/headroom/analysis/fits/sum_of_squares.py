@@ -66,7 +66,7 @@ class Scale:
         return min(max(place, self.low + inner), self.high - inner)
 
     def value(self, place: float) -> float:
-        """Return the value at a place."""
+        """Undo the logarithm of a place, if the search is on a logarithmic scale."""
         return math.exp(place) if self._is_log else float(place)
 
     def _there(self, value: float) -> float:

@@ -17,7 +17,7 @@ _HDR_BIN = 2e-3
 
 
 def is_wrk(text: str) -> bool:
-    """Return whether a text is of wrk or wrk2."""
+    """Return whether a text has the first line and the table of wrk or wrk2."""
     return bool(re.search(r"^Running .+ test @ ", text, re.MULTILINE)) and "Thread Stats" in text
 
 

@@ -45,7 +45,7 @@ Settings: TypeAlias = Annotated[
 
 
 class ListedParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of a listed model."""
+    """A parameter as `headroom model list --json` prints it."""
 
     name: str
     unit: str

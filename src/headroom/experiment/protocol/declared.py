@@ -140,7 +140,7 @@ class FromDeclaration:
         return cls(setup)  # type: ignore[call-arg]
 
     def parameters(self) -> tuple[Parameter, ...]:
-        """Return the declared parameters."""
+        """Return one `Parameter` for each field of the struct `declared`."""
         return declared_by(self.declared)
 
     def prepare(self) -> Mapping[str, float | str]:

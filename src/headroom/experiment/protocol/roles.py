@@ -79,7 +79,7 @@ class RunsInRoles(Protocol):
 
 
 def roles_of(system: object) -> Sequence[str]:
-    """Return the roles of a system."""
+    """Return the parts that run on hosts of their own; (LOAD,) if all runs on one."""
     return system.roles() if isinstance(system, RunsInRoles) else (LOAD,)
 
 

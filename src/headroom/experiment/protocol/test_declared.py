@@ -10,7 +10,7 @@ from headroom.experiment.protocol.model_parameters import parameter
 
 
 class Cup(Declared, frozen=True, kw_only=True):
-    """A cup."""
+    """A parameter of each type."""
 
     size_bytes: Annotated[int, parameter(unit="B", low=8, source="paper")]
     """Size, in a text

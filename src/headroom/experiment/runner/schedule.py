@@ -96,11 +96,11 @@ class Schedule:
 
     @property
     def states(self) -> Iterable[PointState]:
-        """All points."""
+        """All points, settled or not, in the order of the plan."""
         return self._states.values()
 
     def state(self, key: str) -> PointState:
-        """Return the state of one point."""
+        """Return the point with this key; raise KeyError if the plan has none."""
         return self._states[key]
 
     def settled(self) -> list[PointState]:

@@ -88,7 +88,7 @@ class ParameterUse:
 
     @property
     def name(self) -> str:
-        """Name of the parameter."""
+        """Name by which a study sets it and tables call it."""
         return self.parameter.name
 
 

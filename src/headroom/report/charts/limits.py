@@ -119,7 +119,7 @@ def _break(
 
 
 def saturated_hint(point: PointResult, experiment: ExperimentResult) -> str:
-    """Return the hint of a saturated point."""
+    """Return the two lines that are shown over the mark of a saturated point."""
     words = saturation_words(point.saturation) if point.saturation else ""
     return f"{label_point(point, experiment.factors)}\nsaturated: {words}"
 

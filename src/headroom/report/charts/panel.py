@@ -70,7 +70,7 @@ def dot_of(x: float, estimate: Estimate, scale: Scale, hint: str) -> Dot:
 
 
 def hint_of(point: PointResult, estimate: Estimate) -> str:
-    """Return the hint of an estimate."""
+    """Return levels, value with interval, and count, a line each."""
     reason = no_interval_words(estimate.reason)
     lines = [format_levels(point.levels), format_estimate(estimate), f"n = {estimate.count}"]
     return "\n".join(filter(None, [*lines, reason]))

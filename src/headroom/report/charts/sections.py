@@ -35,7 +35,7 @@ def section_panels(experiment: ExperimentResult) -> list[Panel]:
 
 
 def section_tables(experiment: ExperimentResult) -> list[Table]:
-    """Return a table for each section of an experiment."""
+    """Return the rows that a system wrote of its own, a table for each kind."""
     return [_table(section) for section in experiment.sections]
 
 

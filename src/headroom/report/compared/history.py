@@ -203,7 +203,7 @@ def bars(series: HistorySeries) -> str:
 
 
 def render_history_page(result: HistoryResult) -> str:
-    """Return the page of a history."""
+    """Return the HTML of a history: what changed on top, then a figure of each metric."""
     drawn = sorted(result.series, key=lambda series: not series.changes)[:_FIGURES]
     return static_page(
         title=f"{result.title}: history",

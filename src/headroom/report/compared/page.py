@@ -38,7 +38,7 @@ TABLE_ROWS = 500
 
 
 def render_comparison_page(result: ComparisonResult) -> str:
-    """Return the page of a comparison."""
+    """Return the HTML of a comparison: the verdict on top, then the evidence."""
     cautions = [*difference_sentences(result), *caution_sentences(result)]
     return static_page(
         title=result.title,

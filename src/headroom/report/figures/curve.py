@@ -37,7 +37,7 @@ _BELOW_LEFT: tuple[Side, ...] = ("left", "above left", "below left", "below")
 
 
 def draw_curve(curve: Curve, canvas: Canvas) -> None:
-    """Draw `curve`."""
+    """Draw lines with their bands, limits and zones, and the names of the lines beside or above."""
     named = [line for line in curve.lines if line.label]
     names = [broken(line.label, _NAME_SHARE * canvas.width, is_bold=True) for line in named]
     has_names, has_key = 1 < len(named) <= MOST_NAMED, len(named) > MOST_NAMED

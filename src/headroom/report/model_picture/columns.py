@@ -45,7 +45,7 @@ class Columns:
 
 
 def columns_of(graph: Graph) -> Columns:
-    """Return the columns of a graph."""
+    """Return which stops stand in which column, in an order with few crossings."""
     back = set(_back_edges(graph))
     forward = [(n, edge) for n, edge in enumerate(graph.edges) if n not in back]
     ranks = _ranks(graph, [edge for _, edge in forward])

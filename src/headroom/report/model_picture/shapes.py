@@ -46,7 +46,7 @@ class Text:
         return self.style in ("mp-name", "mp-busy", "mp-limits")
 
     def to_svg(self) -> str:
-        """Return the text as SVG."""
+        """Return a `text` element at its place, with its words escaped."""
         place = f'x="{self.x:.1f}" y="{self.y:.1f}"'
         return f'<text class="{self.style}" {place}>{escape(self.words, quote=False)}</text>'
 

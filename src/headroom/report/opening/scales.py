@@ -111,7 +111,7 @@ def times(ratio: float) -> str:
 
 
 def factor_of(experiment: ExperimentResult, name: str) -> Factor:
-    """Return the factor of an experiment with this name."""
+    """Return a factor by its name; raise StopIteration if there is none."""
     return next(factor for factor in experiment.factors if factor.name == name)
 
 

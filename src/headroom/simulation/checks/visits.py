@@ -302,7 +302,6 @@ class _Counter:
         return attributes
 
     def _node(self, node: Node, known: Attributes) -> Task[_Tally]:
-        """Return the tally of one node."""
         result: _Tally
         match node:
             case LoopBlock():

@@ -341,7 +341,6 @@ def _batch(name: str, value: object) -> Distribution:
 
 
 def _priority(name: str, priority: object) -> int:
-    """Return a priority as an int."""
     if not is_whole(priority) or abs(int(priority)) > PRIORITY_LIMIT:
         raise refused(
             f"class {name!r} has the priority {priority!r}",

@@ -764,7 +764,6 @@ def _rows(parts: Iterable[Part]) -> dict[str, tuple[Part, ...]]:
 
 
 def _found(kind: str, name: str, among: Mapping[str, Part]) -> Part:
-    """Return a part by its name."""
     if name not in among:
         known = ", ".join(map(repr, among)) or "none"
         raise refused(f"no {kind} is named {name!r}", cure=f"the model has {known}")

@@ -350,7 +350,7 @@ def normal(mean: float, deviation: float) -> Distribution:
 
 
 def triangular(low: float, mode: float, high: float) -> Distribution:
-    """Return the triangular distribution, 0 <= low <= mode <= high, low < high."""
+    """Return the law on low to high with its peak at mode: 0 <= low <= mode <= high, low < high."""
     is_valid = is_duration(low) and math.isfinite(high) and low <= mode <= high and low < high
     refuse_unless("triangular", is_valid, low=low, mode=mode, high=high)
     mean = (low + mode + high) / 3

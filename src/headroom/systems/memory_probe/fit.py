@@ -57,7 +57,7 @@ class MachineFit:
     options_type: ClassVar[type[msgspec.Struct]] = MachineOptions
 
     def parameter_names(self, options: msgspec.Struct) -> tuple[str, ...]:  # noqa: ARG002
-        """Return all parameters of the machine."""
+        """Return the first latency, two for each cache and each TLB, and the parallel accesses."""
         steps = [name for pair in (*CACHES, *TLBS) for name in pair]
         return ("first_s", *steps, "parallel")
 

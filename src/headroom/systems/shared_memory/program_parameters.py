@@ -47,7 +47,7 @@ class Lu(_Sizes, frozen=True, kw_only=True, tag="lu"):
 
 
 class Fft(_Sizes, frozen=True, kw_only=True, tag="fft"):
-    """FFT."""
+    """The six-step transform of SPLASH-2: complex numbers as a square matrix."""
 
     fft_points: Annotated[int, parameter(low=4, high=1 << 24, source=_PAPER)] = 1024
     """Complex numbers, a power of four; the threads divide their root"""

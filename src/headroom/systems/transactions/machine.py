@@ -163,7 +163,7 @@ class Machine:
 
     @property
     def page_packets(self) -> int:
-        """Packets of a page."""
+        """Packets (count) on the network for one page of the database."""
         return self.packets(self.page_bytes)
 
     def packets(self, size_bytes: int) -> int:

@@ -125,7 +125,7 @@ class Cluster:
     def executor(
         self, experiments: Iterable[PlannedExperiment], recipes: Mapping[str, Recipe]
     ) -> Executor:
-        """Return an executor for the experiments that have a recipe."""
+        """Send the recipes to the workers, and return what hands them chunks."""
         from headroom.experiment.runner.cluster.dask_executor import DaskExecutor  # noqa: PLC0415
 
         parcel = pack(experiments, recipes)

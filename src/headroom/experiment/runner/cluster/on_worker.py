@@ -129,7 +129,7 @@ def run_chunk(order: bytes) -> bytes:
 
 
 def answer(chunk: Order, here: "Here") -> Answer:
-    """Return the answer of a worker to a chunk."""
+    """Run a chunk, or say what hinders it: other code, or a parcel that is not here."""
     if refusal := chunk.code.difference(code_here()):
         return Answer(worker=here.address, refusal=refusal)
     stage = _stage(chunk, here.scratch)

@@ -182,7 +182,7 @@ class Searcher:
     _start: float = 0.0
 
     def search(self) -> Choice:
-        """Search, and return the choice."""
+        """Sweep all structures at a small size, then measure the best at the full size."""
         self._start = self.clock()
         each = self.question.record_bytes + 16
         sweep_records = min(self.question.records, max(int(self.sweep_bytes / each), 1000))

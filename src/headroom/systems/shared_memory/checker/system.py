@@ -80,11 +80,11 @@ class Coherence(FromDeclaration):
 
     @classmethod
     def load(cls, setup: msgspec.Struct, *, base: Path) -> Self:  # noqa: ARG003 - the protocol's
-        """Return the system."""
+        """Return the same for each study: a search has no setup."""
         return cls()
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

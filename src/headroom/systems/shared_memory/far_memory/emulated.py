@@ -131,7 +131,7 @@ class FarMemoryEmulated(FromDeclaration):
 
     @property
     def program(self) -> Program:
-        """The program."""
+        """The owner's program that runs on the emulated memory."""
         return self.simulated.program
 
     def parameters(self) -> tuple[Parameter, ...]:
@@ -146,7 +146,7 @@ class FarMemoryEmulated(FromDeclaration):
         return (*known.values(), *declared_by(Delayed))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

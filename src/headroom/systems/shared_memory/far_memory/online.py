@@ -62,7 +62,7 @@ class FarMemoryOnline(FromDeclaration):
         return tuple(one for one in self.emulated.parameters() if one.name != "dilation")
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

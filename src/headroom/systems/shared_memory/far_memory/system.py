@@ -153,7 +153,7 @@ class FarMemory(FromDeclaration):
         return (*declared_by(Recorded), *(one for one in self.machine if one.name not in fixed))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

@@ -148,7 +148,7 @@ class SharedMachine(FromDeclaration):
         return (*program_parameters(), *declared_by(Placed), *self.machine)
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

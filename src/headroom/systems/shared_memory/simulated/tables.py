@@ -80,7 +80,7 @@ def phases(
 
 
 def table(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Artefact:
-    """Return a table with a header."""
+    """Return rows as CSV under the name of an artefact, numbers with six digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -102,7 +102,7 @@ class SharedThreads(FromDeclaration):
         return (*program_parameters(), *declared_by(Threads))
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:  # noqa: ARG002
-        """Return the metrics."""
+        """Return the same metrics at each point."""
         return _METRICS
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:

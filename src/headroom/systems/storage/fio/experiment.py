@@ -365,7 +365,7 @@ def _content(asked: Asked) -> None:
 
 
 def names_of(jobs: Sequence[Job]) -> list[str]:
-    """Return a name of an experiment for each job."""
+    """Return names that a study may use: letters, digits, `_`; no two the same."""
     names: list[str] = []
     for job in jobs:
         plain = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in job.name)

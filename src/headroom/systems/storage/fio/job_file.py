@@ -33,7 +33,7 @@ class Option:
 
     @property
     def text(self) -> str:
-        """The option as the file has it."""
+        """`name=value`, or the name alone if it has no value."""
         return f"{self.name}={self.value}" if self.value else self.name
 
 

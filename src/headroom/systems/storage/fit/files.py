@@ -175,7 +175,6 @@ class _Builder:
                 pass
 
     def _operation(self, phase: int) -> Program:
-        """Return the program of an operation in a phase."""
         model, at, station = self._model, self._at, self._phases[phase]
         program = model.program(f"operation of {PHASES[phase]}")
         with program.branch() as what:

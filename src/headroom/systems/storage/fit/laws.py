@@ -69,7 +69,7 @@ class Quantiles:
 
     @property
     def mean(self) -> float:
-        """Mean of the law."""
+        """Expected time: the floor, and the mean of a lognormal law above it."""
         if self.is_constant:
             return self.p50
         return self.floor + (self.p50 - self.floor) * math.exp(self.deviation**2 / 2.0)

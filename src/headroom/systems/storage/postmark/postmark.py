@@ -79,7 +79,7 @@ class PhaseTimes(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total_s(self) -> float:
-        """Time (s) of all phases."""
+        """Time (s) from the first creation to the last deletion."""
         return self.creation_s + self.transactions_s + self.deletion_s
 
 

@@ -12,7 +12,7 @@ REMOTE_CUSTOMER = "customer at its owner"
 
 
 def build_transactions(model: Model, processes: Processes) -> dict[Kind, Program]:
-    """Return the program of each transaction."""
+    """Return the five programs of TPC-C, each written onto `model`."""
     builders: dict[Kind, Callable[[Program, Processes], None]] = {
         "New-Order": _new_order,
         "Payment": _payment,

@@ -263,7 +263,6 @@ class _Benchmark:
         )
 
     def _operation(self) -> Program:
-        """Return the program of one operation."""
         program, at, postmark, client = (
             self._model.program("operation"),
             self._at,
