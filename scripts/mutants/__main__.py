@@ -1,9 +1,10 @@
 """Show how many changes of the code are caught by the tests of its own part.
 
 `python -m scripts.mutants --part gate --count 20 --seed 1` changes operators, constants, arguments
-and returned values at 20 places of a part, one at a time. After each it runs the tests in the
-folder of the part and those of `tests` that are named for it, and it prints each change that passes
-all of them. Without `--part` the seed chooses the part; `--part all` prints the whole table.
+and returned values at 20 places of a part, one at a time. After each it runs the quick tests in the
+folder of the part and those of `tests` that are named for it, then the deep ones of the nearest
+files, and it prints each change that passes all of them. Without `--part` the seed chooses the
+part; `--part all` prints the whole table.
 """
 
 import argparse
@@ -20,6 +21,8 @@ from scripts.mutants.judging import ROOT, files_for, judge, preload
 _SOURCE = "src/headroom"
 _LIMIT_S, _TIMES = 10, 3
 """Limit of processor time (s): a constant, and a multiple of the time of the unchanged module."""
+_NEAREST = 3
+"""Files whose deep tests have a say after all quick ones."""
 
 
 def parts() -> list[str]:
@@ -59,7 +62,10 @@ def judged(part: str, changes: Sequence[Change]) -> list[Change]:
             if unchanged.is_caught:
                 sys.exit(f"{part}: {unchanged.by} fails without any change\n{unchanged.output}")
             limit_s = _LIMIT_S + _TIMES * math.ceil(unchanged.cpu_s)
-        found = judge(module, compile(change.tree, str(ROOT / change.path), "exec"), tests, limit_s)
+        code = compile(change.tree, str(ROOT / change.path), "exec")
+        found = judge(module, code, tests, limit_s)
+        if not found.is_caught:
+            found = judge(module, code, tests[:_NEAREST], mark="deep")
         if found.is_caught:
             print(f"caught    {change}  by {found.by}", file=sys.stderr, flush=True)
         else:

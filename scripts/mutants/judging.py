@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 _PRELOADED = ("hypothesis", "numpy", "msgspec", "jinja2", "rich.console", "_pytest.doctest")
 _OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist",
             "-W", "ignore::pytest.PytestAssertRewriteWarning",
-            "-m", "not deep", "--hypothesis-seed=0")  # fmt: skip
+            "--hypothesis-seed=0")  # fmt: skip
 _NO_TESTS = 5
 _SLEEPY = 20
 """Times its limit of processor time that a fork may last: it may only wait."""
@@ -105,7 +105,9 @@ def preload() -> None:
         __import__(name)
 
 
-def judge(module: str, code: CodeType, tests: Sequence[str], limit_s: int = 600) -> Judgement:
+def judge(
+    module: str, code: CodeType, tests: Sequence[str], limit_s: int = 600, mark: str = "not deep"
+) -> Judgement:
     """Run tests with one module replaced, and return what they say.
 
     Parameters
@@ -116,6 +118,8 @@ def judge(module: str, code: CodeType, tests: Sequence[str], limit_s: int = 600)
         Files for pytest, those first that will know it best.
     limit_s
         Processor time (s) after which they count as failed, which a busy machine does not change.
+    mark
+        Which of their tests run: `deep`, or the quick ones.
     """
     with tempfile.TemporaryDirectory(prefix="headroom-mutant-") as name:
         folder = Path(name)
@@ -124,7 +128,7 @@ def judge(module: str, code: CodeType, tests: Sequence[str], limit_s: int = 600)
         pid = os.fork()
         if not pid:
             resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
-            _be_judged(folder, module, tests)
+            _be_judged(folder, module, tests, mark)
         status, cpu_s = _waited(pid, time.monotonic() + _SLEEPY * limit_s)
         by = folder / "by"
         first = by.read_text(encoding="utf-8") if by.exists() else "an import"
@@ -135,7 +139,7 @@ def judge(module: str, code: CodeType, tests: Sequence[str], limit_s: int = 600)
     return Judgement(is_caught, first if is_caught else "", cpu_s, output)
 
 
-def _be_judged(folder: Path, module: str, tests: Sequence[str]) -> None:
+def _be_judged(folder: Path, module: str, tests: Sequence[str], mark: str) -> None:
     """Run the tests in this fork, and end it."""
     status = 1
     try:
@@ -151,7 +155,7 @@ def _be_judged(folder: Path, module: str, tests: Sequence[str]) -> None:
             "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
         }
         exec(compile(_HOOK, "hook", "exec"), {})  # noqa: S102 - a constant
-        status = pytest.main([*_OPTIONS, *tests], plugins=[_Watcher(folder / "by")])
+        status = pytest.main([*_OPTIONS, "-m", mark, *tests], plugins=[_Watcher(folder / "by")])
     except BaseException:
         traceback.print_exc()
     finally:
@@ -198,7 +202,7 @@ def files_for(part: str, path: str) -> list[str]:
 
 @cache
 def _imported(name: str) -> frozenset[str]:
-    """Return the modules that a file imports anywhere, by their dotted names."""
+    """Return the modules that a file imports or names anywhere, by their dotted names."""
     if not (ROOT / name).is_file():
         return frozenset()
     found: set[str] = set()
@@ -207,6 +211,8 @@ def _imported(name: str) -> frozenset[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)  # a table of what is loaded when it is used
     return frozenset(one for one in found if one.startswith(_OURS))
 
 
