@@ -206,14 +206,16 @@ def _imported(name: str) -> frozenset[str]:
     if not (ROOT / name).is_file():
         return frozenset()
     found: set[str] = set()
+    package = module_of(name).rpartition(".")[0]
     for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)  # a table of what is loaded when it is used
-    return frozenset(one for one in found if one.startswith(_OURS))
+            # A table of what is loaded when it is used, by whole names or below its package.
+            found |= {node.value, f"{package}.{node.value}"}
+    return frozenset(one for one in found if one.startswith(_OURS) and " " not in one)
 
 
 @cache

@@ -1,6 +1,9 @@
 """Results of real tools, sound and spoilt: see tests/data/audit/README.md."""
 
+import os
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,8 @@ from headroom.audit.audit import Audit, Given, audit
 from headroom.audit.readers.fields import UnreadableError
 from headroom.audit.readers.fio_log import _bounds_s
 from headroom.audit.readers.recognise import formats, read_results
-from headroom.audit.result import Level
+from headroom.audit.result import Level, Log, Result, Stated
+from headroom.audit.shown import lines, verdict
 from headroom.errors import HeadroomError
 
 DATA = Path(__file__).parents[3] / "tests" / "data" / "audit"
@@ -105,6 +109,50 @@ def test_the_means_and_rates_of_a_sample_are_those_that_its_tool_printed() -> No
     assert [one.name for one in fio] == ["sound read", "sound write"]
     assert [one.clients for one in fio] == [8.0, 8.0]
     assert all(one.clients_vary for one in fio)
+
+
+def as_read(result: Result) -> Iterator[str]:
+    """Yield what a file says of a result, field by field; of arrays their size and a sum."""
+    for one in fields(result):
+        value = getattr(result, one.name)
+        if one.name in {"source", "version", "settings"} or value is None:
+            continue
+        if isinstance(value, Log):
+            value = f"{len(value.ends_s)} responses, {np.dot(value.ends_s, value.response_s):.6g}"
+        elif isinstance(value, np.ndarray):
+            value = f"{value.size}, {np.dot(value, np.arange(1, value.size + 1)):.6g}"
+        elif isinstance(value, Stated):
+            value = shown(value)
+        elif one.name == "percentiles":
+            value = ", ".join(
+                f"{share:.6g}: {shown(of)}" for share, of in sorted(value.items())[-4:]
+            )
+        elif isinstance(value, float):
+            value = f"{value:.6g}"
+        if value and str(value) not in {"0", "0, 0"}:
+            yield f"{one.name} = {value}"
+
+
+def shown(value: Stated) -> str:
+    return f"{value.value:.6g} +- {value.error:.3g}"
+
+
+def test_what_is_read_and_said_of_each_sample_is_what_was_seen_to_be_right() -> None:
+    """A change of `said.txt` is a change of what users are told: read it before you keep it.
+
+    HEADROOM_RENEW=1 writes it.
+    """
+    said = []
+    for path in [*sorted((DATA / "sound").iterdir()), *sorted((DATA / "spoilt").iterdir())]:
+        found = audited(path)
+        said.append(f"# {path.parent.name}/{path.name}\n{verdict(found)}")
+        said += [text for text, _ in lines(found) if text]
+        for result in read_results(path)[1]:
+            said.append("  " + "; ".join(as_read(result)))
+    kept = DATA / "said.txt"
+    if os.environ.get("HEADROOM_RENEW"):
+        kept.write_text("\n".join(said) + "\n", encoding="utf-8")
+    assert kept.read_text(encoding="utf-8").splitlines() == "\n".join(said).splitlines()
 
 
 def test_hammerdb_is_read_in_seconds_and_its_deviation_in_microseconds() -> None:
