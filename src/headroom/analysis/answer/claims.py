@@ -5,6 +5,7 @@ study then asks whether the paper holds. A study whose claims are about errors o
 mostly about agreement, asks how good they are.
 """
 
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
@@ -163,10 +164,5 @@ def _median(claim: ClaimResult) -> Bounded | None:
                 return Bounded(value=measure.value, low=measure.low, high=measure.high)
     if isinstance(evidence, AgreementEvidence) and evidence.median is not None:
         return Bounded(value=evidence.median, low=evidence.median_low, high=evidence.median_high)
-    errors = sorted(abs(pair.ratio - 1.0) for pair in claim.pairs if pair.ratio is not None)
-    return Bounded(value=_middle(errors)) if errors else None
-
-
-def _middle(values: Sequence[float]) -> float:
-    half = len(values) // 2
-    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2.0
+    errors = [abs(pair.ratio - 1.0) for pair in claim.pairs if pair.ratio is not None]
+    return Bounded(value=statistics.median(errors)) if errors else None

@@ -49,6 +49,13 @@ def test_the_maximum_ends_it_however_wide_the_interval_is() -> None:
     assert not needs_more(OPEN_RULE, values)
 
 
+def test_the_rule_looks_next_at_a_step_above_the_count_and_never_stands_still() -> None:
+    experiment = ExampleStudy(replications=OPEN_RULE).plan().experiments[0]
+    ahead = list(looks(minimum=5, maximum=30))
+    assert IntervalRule().next_look(experiment, 5) == ahead[1]
+    assert IntervalRule().next_look(experiment, 30) == 31
+
+
 def test_between_two_looks_the_rule_does_not_look() -> None:
     """Wide at 5; narrow at 6 and 7, which are no looks; 8 is the next."""
     values = [5.0, 15.0, 10.0, 10.0, 10.0] + [10.0] * 20

@@ -39,6 +39,19 @@ def test_the_interval_holds_the_load_at_which_an_open_queue_breaks_its_limit(loa
     assert crossing.low <= load <= crossing.high
 
 
+def test_the_interval_is_as_wide_as_the_noise_of_both_levels_makes_the_reciprocal() -> None:
+    """Oracle: the ends of 20,000 lines of reciprocals between redrawn means of both levels."""
+    random = np.random.default_rng(7)
+    before, after = random.normal(0.020, 0.0005, 60), random.normal(0.100, 0.0001, 60)
+    limit = 0.05
+    found = limit_crossing({0.5: Sample(values=before), 0.9: Sample(values=after)}, at_most=limit)
+    drawn = [1.0 / random.choice(values, (20_000, 60)).mean(axis=1) for values in (before, after)]
+    levels = 0.5 + 0.4 * (drawn[0] - 1.0 / limit) / (drawn[0] - drawn[1])
+    assert found.high is not None
+    half = found.high - np.median(levels)
+    assert half == pytest.approx(np.quantile(levels, 0.975) - np.median(levels), rel=0.12)
+
+
 @pytest.mark.parametrize("users", [120, 190, 260])
 def test_the_interval_holds_the_users_at_which_a_saturated_system_breaks_its_limit(
     users: int,
