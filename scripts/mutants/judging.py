@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import tomllib
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -35,11 +36,9 @@ _NO_TESTS = 5
 _SLEEPY = 20
 """Times its limit of processor time that a fork may last: it may only wait."""
 _OURS = ("headroom", "tests.", "benches.", "scripts.")
-_REGISTRY = "headroom.experiment.protocol.registry"
-_SYSTEMS = [
-    module_of(str(path.relative_to(ROOT)))
-    for path in sorted((ROOT / "src/headroom/systems").rglob("*.py"))
-    if not path.name.startswith("test_")
+_PLUG_INS = "headroom.experiment.protocol.plug_ins"
+_ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "entry-points"
 ]
 _HOOK = '''\
 """Import one module from changed code."""
@@ -220,7 +219,7 @@ def _imported(name: str) -> frozenset[str]:
 
 @cache
 def _reached(name: str) -> frozenset[str]:
-    """Return all modules that are loaded with a file; what finds systems may load any of them."""
+    """Return all modules that are loaded with a file; what finds plug-ins may load any of them."""
     seen: set[str] = set()
     ahead = [*_imported(name)]
     while ahead:
@@ -228,8 +227,10 @@ def _reached(name: str) -> frozenset[str]:
         if module in seen:
             continue
         seen.add(module)
-        if module == _REGISTRY:
-            ahead += _SYSTEMS
+        if module == _PLUG_INS:
+            ahead += [
+                one.split(":")[0] for group in _ENTRY_POINTS.values() for one in group.values()
+            ]
         for file in _files_of(module):
             ahead += _imported(file)
     return frozenset(seen)

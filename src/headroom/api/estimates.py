@@ -16,6 +16,7 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.report.cards import estimate_card
 from headroom.report.numbers import format_estimate
+from headroom.report.sentences.runs import fault_words
 from headroom.report.words import label_metric
 
 
@@ -148,6 +149,12 @@ class Point:
         if self.data.errors and not self.data.estimates:
             return StudyError(
                 f"every replication failed: {self.data.errors[0]}", cure="see `data.errors`"
+            )
+        if self.data.faults and not self.data.estimates:
+            why = fault_words(self.data.faults[0])
+            return StudyError(
+                f"no run at {self.label or 'this point'} counts: {why}",
+                cure="give longer runs: `completions=`, or `time_s=` of what ends",
             )
         return StudyError(
             f"there is no estimate of {metric!r} at {self.label or 'this point'}",

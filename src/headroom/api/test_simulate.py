@@ -56,6 +56,40 @@ def test_until_runs_as_long_as_the_interval_is_too_wide() -> None:
     assert response.high - response.low <= 0.101 * response.value
 
 
+def test_until_ends_after_a_hundred_runs_unless_another_number_is_given() -> None:
+    for given, expected in ({}, 100), ({"replications": 7}, 7):
+        found = hr.simulate(
+            "mm1",
+            utilization=0.5,
+            until=1e-9,
+            completions=300,
+            processes=1,
+            **given,  # type: ignore[arg-type]
+        )
+        assert found["throughput"].count == expected
+
+
+def test_runs_that_are_too_short_to_count_say_so_instead_of_a_name_that_is_missing() -> None:
+    found = hr.simulate("mm1", utilization=0.5, completions=20, replications=2, processes=1)
+    with pytest.raises(StudyError, match="fewer than 50 completions") as caught:
+        found["throughput"]
+    assert "completions" in caught.value.cure
+
+
+def test_a_model_that_deadlocks_in_every_run_is_refused_with_its_cycle() -> None:
+    model = hr.Model("circle", time_unit="s", may_deadlock=True)
+    pools = [model.pool(name, tokens=1) for name in "ab"]
+    for number, order in enumerate((pools, pools[::-1])):
+        program = model.program(f"p{number}")
+        with program.holding(order[0]):
+            program.delay(hr.constant(1.0))
+            with program.holding(order[1]):
+                program.delay(hr.constant(1.0))
+        model.closed_class(f"c{number}", program, population=1, think=hr.constant(1.0))
+    with pytest.raises(StudyError, match=r"every replication failed: .*deadlock"):
+        hr.simulate(model, completions=100, replications=2, processes=1)
+
+
 def test_a_summary_is_plain_text_without_a_page_in_a_notebook_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -30,7 +30,7 @@ def shop(rate: float = 50.0, servers: int = 1) -> hr.Model:
     return model
 
 
-def study_in(folder: Path, *, replications: int = 2) -> hr.Study:
+def study_in(folder: Path, *, replications: int = 2, value: float = 40.0) -> hr.Study:
     load = hr.Experiment(
         "load",
         shop,
@@ -45,7 +45,7 @@ def study_in(folder: Path, *, replications: int = 2) -> hr.Study:
         experiment="load",
         metric="throughput",
         where={"rate": 40.0},
-        value=40.0,
+        value=value,
         tolerance=0.5,
     )
     return hr.Study("shop", [load], title="A shop", seed=7, claims=[claim], folder=folder)
@@ -71,6 +71,10 @@ def test_a_study_has_the_same_rows_and_results_in_python_and_in_toml(tmp_path: P
     assert rows(tmp_path / "built") == rows(in_file)
     assert by_python.to_rows() == by_file.to_rows()
     assert by_python.holds
+    differing = study_in(tmp_path / "differs", value=400.0)
+    assert not hr.run(differing, processes=1).holds
+    unclaimed = hr.Study("shop", differing.experiments, folder=tmp_path / "unclaimed")
+    assert not hr.run(unclaimed, processes=1).holds
     assert [point["value"] for point in by_python.replications()] == [
         point["value"] for point in by_file.replications()
     ]

@@ -119,6 +119,21 @@ def test_what_the_numbers_prove_is_misleading_and_what_they_suggest_is_doubtful(
     assert "failures" not in levels(replace(SOUND, failed=99.0))
 
 
+def test_a_rate_alone_shows_what_was_left_out_where_time_and_count_are_unknown() -> None:
+    open_loop = replace(SOUND, loop="open", duration_s=None, count=None)
+    assert "offered load" not in levels(replace(open_loop, offered=100.5))
+    assert levels(replace(open_loop, offered=130.0))["offered load"] is Level.MISLEADING
+
+
+@pytest.mark.parametrize(("depth", "is_found"), [("1", False), ("2", True), ("x", False)])
+def test_a_depth_of_two_or_more_needs_an_engine_that_keeps_them_in_flight(
+    depth: str, *, is_found: bool
+) -> None:
+    job = {"iodepth": depth, "is_async": "False", "run_s": "9", "direct": "1"}
+    found = audit([replace(SOUND, tool="fio", settings=job)]).findings
+    assert [one.check for one in found] == (["fio"] if is_found else [])
+
+
 def test_the_ends_of_a_short_run_widen_littles_law() -> None:
     """Requests under way at the start end in the run: N (T + R_max) is the exact bound."""
     short = replace(SOUND, duration_s=Stated(1.0), throughput=Stated(130.0), high=Stated(0.4))
@@ -182,6 +197,7 @@ def test_an_empty_result_makes_every_check_say_what_it_lacks() -> None:
         ('{"fio version": "3", "jobs": []}', "", "no result in this file"),
         ("system,throughput,response_ms_mean\nA,fast,1\n", "", "result:2: could not convert"),
         ("system,throughput,response_sm_mean\nA,1,1\n", "", "'sm', which is not a unit of time"),
+        ("system, throughput, response_ms_mean\nA, 1, fast\n", "", "could not convert"),
         ("system,clients,throughput\nA,nan,1\n", "", "'nan' is not a number of 0 or more"),
         ("a", "excel", "unknown format"),
         ("Running 10s test @ x\n  Thread Stats\n", "", "the text of wrk is incomplete"),
