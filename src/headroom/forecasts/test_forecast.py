@@ -1,10 +1,14 @@
 """Forecasts of a model before it runs."""
 
+from typing import Literal
+
 import pytest
 
 from headroom.forecasts.forecast import forecast_of
+from headroom.forecasts.rows import by_rows
 from headroom.simulation import Model, exponential, trace
 from headroom.simulation.language.model import SECONDS_PER_UNIT
+from headroom.solvers import solve
 from headroom.systems.model import library
 
 
@@ -107,3 +111,72 @@ def test_a_model_counted_by_hand_has_its_bound_and_its_reason_until_it_is_change
     assert (forecast.values, forecast.reasons) == ({}, ("packets hold their buffers",))
     changed = forecast_of(model.with_speed(next(iter(model.stations)), 2.0))
     assert (changed.highest, changed.reasons) == ({}, ("packets hold their buffers",))
+
+
+def shop(unit: Literal["s", "ms", "us"]) -> Model:
+    """Return a shop of three users: 1 s of thought, 0.2 s at the web, 0.5 s at the disk."""
+    per_s = 1.0 / SECONDS_PER_UNIT[unit]
+    model = Model("shop", time_unit=unit)
+    page = model.program("page")
+    page.use(model.station("web"), exponential(0.2 * per_s))
+    page.use(model.station("disk"), exponential(0.5 * per_s))
+    model.closed_class("users", page, population=3, think=exponential(1.0 * per_s))
+    return model
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+def test_limits_are_the_balanced_ones_in_seconds_whatever_the_unit(
+    unit: Literal["s", "ms", "us"],
+) -> None:
+    """Oracle: balanced job bounds with N = 3, Z = 1 s, D = 0.7 s of which 0.5 s is at the disk."""
+    forecast = forecast_of(shop(unit))
+    (limits,) = forecast.limits
+    high, low = 3 / (1.7 + 2 * 0.35 * 0.7 / 1.7), 3 / (1.7 + 2 * 0.5 / (1 + 1 / (3 * 0.7)))
+    assert limits.resource == "disk"
+    assert (limits.throughput_low, limits.throughput_high) == pytest.approx((low, high))
+    times = (limits.response_s_low, limits.response_s_high)
+    assert times == pytest.approx((3 / high - 1, 3 / low - 1))
+    assert limits.knee == pytest.approx(3.4)
+    assert limits.alone_s == pytest.approx(0.7)
+    assert dict(limits.alone_parts) == pytest.approx({"disk": 0.5, "web": 0.2})
+    assert forecast.highest["throughput"] == pytest.approx(limits.throughput_high)
+    assert forecast.values == pytest.approx(forecast_of(shop("s")).values)
+
+
+def test_what_was_counted_by_hand_bounds_the_throughput_in_each_unit() -> None:
+    model = Model("packets", time_unit="ms")
+    program = model.program("send")
+    program.use(model.station("line"), exponential(1.0))
+    model.open_class("jobs", program, interarrival=exponential(10.0))
+    model.counted_by_hand(highest_throughput=0.2, why="packets hold their buffers")
+    forecast = forecast_of(model)
+    assert forecast.highest["throughput"] == pytest.approx(200.0)
+    assert forecast.reasons == ("packets hold their buffers",)
+
+
+def test_the_row_of_unlike_stations_and_pools_weighs_times_by_visits_and_tokens() -> None:
+    """Oracle: one is visited twice for each visit of the other; a third is never visited."""
+    model = Model("tills", time_unit="s")
+    program = model.program("visit")
+    tills = [model.station(f"till {n}", group="till") for n in range(3)]
+    doors = [model.pool(f"door {n}", tokens=2 + n, group="door") for n in range(2)]
+    for door, till, service_s in zip(doors, tills, (0.5, 1.0), strict=False):
+        with program.holding(door):
+            program.use(till, exponential(service_s))
+            if service_s < 1.0:
+                program.use(till, exponential(service_s))
+    model.open_class("customers", program, interarrival=exponential(2))
+    alone = solve(model)
+    whole = by_rows(model, alone)
+    row = next(one for one in whole.stations if one.name == "till")
+    first, second = (one for one in alone.stations if one.name in {"till 0", "till 1"})
+    assert row.servers == 3
+    assert row.throughput_per_s == pytest.approx(1.0 + 0.5)
+    assert row.busy == pytest.approx(0.5 + 0.5)
+    assert row.response_s == pytest.approx((2 * first.response_s + second.response_s) / 3)
+    assert row.jobs == pytest.approx(first.jobs + second.jobs)
+    door, *_ = (one for one in whole.pools if one.name == "door")
+    two, three = sorted((one for one in alone.pools), key=lambda one: one.name)
+    assert door.utilization == pytest.approx((2 * two.utilization + 3 * three.utilization) / 5)
+    assert door.wait_s == pytest.approx((two.wait_s + three.wait_s) / 2)
+    assert door.queue_len == pytest.approx(two.queue_len + three.queue_len)
