@@ -1,8 +1,10 @@
 """The gate: suspicions, second looks, and missing results."""
 
+import math
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 import pytest
 
 from headroom.gate.result import Noise, Row
@@ -48,6 +50,18 @@ def test_a_regression_is_slower_twice_and_may_reach_the_threshold(
 ) -> None:
     found = gate_of([first, SAME], threshold=0.03, again=again(second))
     assert found.verdict == verdict
+
+
+def test_the_second_look_has_the_blocks_that_confirm_nine_of_ten_slowdowns() -> None:
+    """Oracle: the power of a z test of redrawn blocks that scatter as the first ones did."""
+    row, level = msgspec.structs.replace(SLOW, pairs=16), 0.01
+    blocks = blocks_again(row, level, 0.001, least=5, most=10_000)
+    scatter = math.log(1.07 / 1.03) / 2 / 1.95996 * math.sqrt(16)
+    drawn = np.random.default_rng(3).normal(math.log(1.03), scatter, (4000, blocks)).mean(axis=1)
+    confirmed = np.mean(drawn > 2.32635 * scatter / math.sqrt(blocks))
+    assert 0.87 < confirmed < 0.94
+    assert blocks_again(row, level, 0.001, least=5, most=7) == 7
+    assert blocks_again(row, level, 5.0, least=6, most=7) == 6
 
 
 def test_only_suspected_rows_are_measured_again() -> None:

@@ -55,6 +55,13 @@ def test_half_a_server_is_refused(text: str, capacity: int) -> None:
         parse_change(f"station.cpu.servers={text}").capacity_from(capacity)
 
 
+def test_a_resource_has_as_many_servers_as_the_kernel_counts() -> None:
+    most = (1 << 24) - 1
+    assert parse_change(f"station.cpu.servers={most}").capacity_from(1) == most
+    with pytest.raises(StudyError, match="makes 1"):
+        parse_change(f"station.cpu.servers={most + 1}").capacity_from(1)
+
+
 def test_a_pool_is_doubled_one_way_and_a_station_two() -> None:
     assert [change.aspect for change in doubled("pool", "a")] == ["tokens"]
     assert [change.aspect for change in doubled("station", "a")] == ["servers", "speed"]

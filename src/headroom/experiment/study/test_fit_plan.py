@@ -172,6 +172,15 @@ def test_a_mistake_is_found_before_anything_runs(
     assert "study.toml:" in error.value.message
 
 
+def test_no_level_is_added_to_a_curve_that_is_fitted_level_by_level(plan_of: MakePlan) -> None:
+    fitted = SWEEP + PREDICT.replace("[3, 40]", "[3, 2]")
+    limit = "[[experiment.limit]]\nmetric = 'throughput'\nat_least = 1.0\nrefine = 2\n"
+    assert plan_of(fitted + limit).named("predict").spec.limits
+    with pytest.raises(StudyError, match="fitted by its levels") as error:
+        plan_of(fitted + "by = ['users']\n" + limit)
+    assert "fit.by" in error.value.cure
+
+
 def test_a_quick_variant_cannot_skip_what_it_is_fitted_from(plan_of: MakePlan) -> None:
     text = SWEEP + "quick.skip = true\n" + PREDICT
     assert len(plan_of(text).experiments) == 2
