@@ -4,11 +4,12 @@ Invariant: what ran is durable before anything is analysed, and a session that w
 leaves a result of what there is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.follow_up.refine import Known, with_refined
@@ -17,6 +18,7 @@ from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Option, Simulating
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.executors import Place
@@ -32,36 +34,80 @@ from headroom.sessions.voice import Voice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Running(Simulating):
+    """What is asked of a run: the options that the command and the function of Python share."""
+
+    quick: Annotated[bool, QUICK] = False
+    only: Annotated[
+        Sequence[str],
+        Option("--only", metavar="EXPERIMENT", text="Run this experiment only; repeatable."),
+    ] = ()
+    processes: Annotated[
+        int | None,
+        Option(
+            "--jobs",
+            "-j",
+            low=1,
+            envvar="HEADROOM_JOBS",
+            text="Simulations and analyses in parallel [cores].",
+        ),
+    ] = None
+    seed: Annotated[int | None, SEED] = None
+    settings: Annotated[Sequence[str], SETTINGS] = ()
+    fresh: Annotated[
+        bool | None,
+        Option(
+            "--fresh/--reuse",
+            text="Measure again what was measured before, or reuse it. Older measurements stay in "
+            "the journal and no longer count. Simulations are always reused: the same model and "
+            "seed give the same bits. [default: --fresh with --check, else --reuse]",
+            show_default=False,
+        ),
+    ] = None
+    stop_on_failure: Annotated[
+        bool, Option("--stop-on-failure", text="Stop at the first point that fails.")
+    ] = False
+    overwrite: Annotated[
+        Sequence[str],
+        Option(
+            "--overwrite",
+            metavar="'TARGET SIZE'",
+            text="Allow this run to destroy what is on a target: its name and its size in bytes, "
+            "as the refusal prints them; repeatable.",
+        ),
+    ] = ()
+    what_if: Annotated[
+        bool,
+        Option(
+            "--what-if/--no-what-if",
+            text="Double each exhausted resource at each simulated point, as the study says.",
+        ),
+    ] = True
+
+    def chosen(self, plan: Plan) -> Plan:
+        """Return the part of a plan that is run."""
+        return plan.only(self.only) if self.only else plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class How:
     """How a plan is run and reported on.
 
     Parameters
     ----------
+    asked
+        The options.
     voice
         Takes messages and progress.
-    jobs
-        Simulations and analyses in parallel, >= 1.
     resume
         How to continue if the run is interrupted.
-    stop_on_failure
-        Start nothing more after a replication has failed.
-    is_fresh
-        Measure again what was measured before.
-    is_doubled
-        Try what-ifs as the study says.
-    on
-        Cluster that simulates, as of the option `--on`; empty: this machine.
     place
         The cluster once it is connected.
     """
 
+    asked: Running
     voice: Voice
-    jobs: int
     resume: str
-    stop_on_failure: bool = False
-    is_fresh: bool = False
-    is_doubled: bool = True
-    on: str = ""
     place: Place | None = None
 
 
@@ -89,7 +135,7 @@ def run_to_page(plan: Plan, chosen: Plan, how: How, *, identity: bytes) -> Finis
     """
     with opened(plan, how) as (journal, connected):
         outcome = run_in(journal, plan, chosen, connected)
-        result = analysed(plan, journal, identity=identity, jobs=how.jobs)
+        result = analysed(plan, journal, identity=identity, jobs=how.asked.jobs)
         is_whole = journal.unreadable_count == 0
     page = write_artefacts(plan, result, how.voice.insist)
     if is_whole:
@@ -101,7 +147,7 @@ def run_to_page(plan: Plan, chosen: Plan, how: How, *, identity: bytes) -> Finis
 def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
     """Open the journal of a plan for writing, with the cluster that simulates, if any."""
     with (
-        place_of(how.on, how.voice.note) as place,
+        place_of(how.asked.on, how.voice.note) as place,
         Journal.open(journal_of(plan), create=True) as journal,
         kept_workers(),
     ):
@@ -110,11 +156,11 @@ def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
 
 def run_in(journal: Journal, plan: Plan, chosen: Plan, how: How) -> Outcome:
     """Run the chosen experiments of a plan, then the what-ifs that they ask for."""
-    if how.is_fresh:
+    if how.asked.fresh:
         _measure_again(chosen, journal, how)
     outcome, settled = _run_stages(plan, chosen, journal, how)
-    is_whole = not outcome.interrupted and not (how.stop_on_failure and outcome.failed)
-    if how.is_doubled and is_whole:
+    is_whole = not outcome.interrupted and not (how.asked.stop_on_failure and outcome.failed)
+    if how.asked.what_if and is_whole:
         outcome = _run_what_ifs(settled.ready(), journal, how, outcome)
     return outcome
 
@@ -144,7 +190,7 @@ def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: How) -> tuple[
             continue
         found = _run_refined(ready, journal, how)
         outcome = found if outcome is None else outcome.then(found)
-        if outcome.interrupted or (how.stop_on_failure and outcome.failed):
+        if outcome.interrupted or (how.asked.stop_on_failure and outcome.failed):
             break
     settled = with_fits(whole, journal).only(names)
     if outcome is None:
@@ -159,7 +205,7 @@ def _run_refined(plan: Plan, journal: Journal, how: How) -> Outcome:
     known: Known = {}
     refined = with_refined(plan, journal, known)
     outcome = _run(refined, journal, how)
-    while not (outcome.interrupted or (how.stop_on_failure and outcome.failed)):
+    while not (outcome.interrupted or (how.asked.stop_on_failure and outcome.failed)):
         wider = with_refined(plan, journal, known)
         new = _without_points(wider, refined)
         if not new.experiments:
@@ -210,10 +256,10 @@ def _run(
         plan,
         journal,
         stopping=IntervalRule(),
-        jobs=how.jobs,
+        jobs=how.asked.jobs,
         progress=how.voice.progress(),
         interrupt=Interrupt(),
-        stop_on_failure=how.stop_on_failure,
+        stop_on_failure=how.asked.stop_on_failure,
         place=how.place,
     )
     if has_notes or outcome.interrupted:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.options import SEED, Option, Simulating
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
@@ -14,51 +16,71 @@ from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult
 from headroom.sizing.size import Sizing, check_axes
-from headroom.sizing.space import Axis, Space, parse_costs
+from headroom.sizing.space import Axis, Space, parse_axis, parse_costs
 from headroom.sizing.targets import Target, parse_target
 from headroom.sizing.verdicts import Rule
 
 DEFAULT_SEED = 1
-CONFIDENCE, REPLICATIONS, MOST = 0.95, 60, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The question of a search.
+class Wanted(Simulating):
+    """The question of a search: the options that the command and the function of Python share."""
 
-    Parameters
-    ----------
-    name
-        The subject as it was named.
-    axes
-        Factors with their levels, the cheapest first.
-    targets
-        As ``"response_s_p95<=200ms"``; all must be met.
-    costs
-        As ``"servers=3,disks=1"``.
-    confidence
-        Confidence level of the whole answer.
-    replications, most
-        Maximum replications per configuration, and number of simulated configurations.
-    seed
-        Seed of the search.
-    command
-        The command that repeats it.
-    """
+    target: Annotated[
+        Sequence[str],
+        Option("--target", "-t", text='As "response_s_p95<=200ms"; repeatable, all count.'),
+    ]
+    over: Annotated[
+        Sequence[str | Axis],
+        Option(
+            "--over",
+            text='Factor and its levels, the cheapest first: "servers=1..64", "disk=hdd,ssd", '
+            '"station.cpu.servers=1..8"; repeatable.',
+        ),
+    ]
+    cost: Annotated[
+        Sequence[str],
+        Option("--cost", text='Cost of one unit of a factor: "servers=3,disks=1" [1 each].'),
+    ] = ()
+    experiment: Annotated[
+        str, Option("--experiment", text="Experiment of the study, if it has several.")
+    ] = ""
+    completions: Annotated[
+        int | None, Option("--completions", low=1, text="Completions of one replication.")
+    ] = None
+    confidence: Annotated[
+        float,
+        Option("--confidence", low=0.5, high=0.9999, text="Confidence level of the whole answer."),
+    ] = 0.95
+    replications: Annotated[
+        int, Option("--replications", low=5, text="Maximum replications per configuration.")
+    ] = 60
+    most: Annotated[
+        int, Option("--most", low=1, text="Maximum number of simulated configurations.")
+    ] = 100
+    seed: Annotated[int | None, SEED] = None
+    folder: Annotated[
+        Path | None,
+        Option(
+            "--results",
+            text="Folder of stored runs, for later searches [results/size in the study's folder].",
+        ),
+    ] = None
 
-    name: str
-    axes: tuple[Axis, ...]
-    targets: Sequence[str]
-    costs: Sequence[str] = ()
-    confidence: float = CONFIDENCE
-    replications: int = REPLICATIONS
-    most: int = MOST
-    seed: int = DEFAULT_SEED
-    command: str
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The factors with their levels."""
+        return tuple(parse_axis(one) if isinstance(one, str) else one for one in self.over)
+
+    @property
+    def varied(self) -> list[str]:
+        """The names of the factors."""
+        return [axis.name for axis in self.axes]
 
 
 def size_subject(
-    chosen: Subject, wanted: Wanted, place: Path, *, jobs: int, voice: Voice, on: str = ""
+    chosen: Subject, wanted: Wanted, place: Path, *, name: str, command: str, voice: Voice
 ) -> SizingResult:
     """Run or resume a search, and return its result.
 
@@ -70,12 +92,10 @@ def size_subject(
         The question.
     place
         Path of the journal, whose runs are reused.
-    jobs
-        Simulations in parallel, >= 1.
+    name, command
+        The subject as it was named, and the command that repeats the search.
     voice
         Takes the progress.
-    on
-        Cluster that simulates; empty: this machine.
 
     Raises
     ------
@@ -83,13 +103,15 @@ def size_subject(
         The user stopped it.
     """
     declared = chosen.system.parameters()
-    check_axes(wanted.axes, chosen, declared)
-    axes = _typed(wanted.axes, declared)
-    space = Space(axes, parse_costs(wanted.costs, axes))
-    targets = _targets(wanted.targets, chosen, space)
+    seed = DEFAULT_SEED if wanted.seed is None else wanted.seed
+    axes = wanted.axes
+    check_axes(axes, chosen, declared)
+    axes = _typed(axes, declared)
+    space = Space(axes, parse_costs(wanted.cost, axes))
+    targets = _targets(wanted.target, chosen, space)
     error = (1.0 - wanted.confidence) / (2.0 * (len(axes) + 1))
     question = Question(
-        subject=wanted.name,
+        subject=name,
         fixed=chosen.config,
         as_declared=frozenset(
             parameter.name
@@ -97,13 +119,13 @@ def size_subject(
             if chosen.config.get(parameter.name) == parameter.default
         ),
         targets=targets,
-        seed=wanted.seed,
+        seed=seed,
         error=error,
-        command=wanted.command,
+        command=command,
     )
     place.parent.mkdir(parents=True, exist_ok=True)
     with (
-        place_of(on, voice.note) as workers,
+        place_of(wanted.on, voice.note) as workers,
         Journal.open(place, create=True) as journal,
         kept_workers(),
     ):
@@ -111,8 +133,8 @@ def size_subject(
             chosen,
             Rule(targets=targets, error=error, minimum=5, maximum=wanted.replications),
             journal,
-            seed=wanted.seed,
-            jobs=jobs,
+            seed=seed,
+            jobs=wanted.jobs,
             place=workers,
             new_progress=voice.progress,
         )
