@@ -1,4 +1,4 @@
-"""The options of a command are those of the function of Python, or a reason says why not."""
+"""An option of a command is an argument of the function of Python, or a reason says why not."""
 
 import inspect
 from typing import Any
@@ -9,83 +9,57 @@ import typer
 import headroom as hr
 from headroom.cli.app import load
 
-OUTPUT = "a program has the values, and prints what it wants"
-FRONT = {"as_json": OUTPUT, "color": OUTPUT, "shows_all": OUTPUT, "quiet": "`progress` of Python"}
-MODEL = "`arguments` and `parameters` of Python"
-RUNS = "Python runs no commands and checks out no commits: it compares results, which it can load"
-COMMAND_ONLY = {
+OUTPUT = dict.fromkeys(
+    ("as_json", "color", "keep", "shows_all"), "a program has the values, and prints what it wants"
+)
+VOICE = {"quiet": "it is `progress` in Python", "progress": "it is `--quiet` of the command"}
+OF_MODELS = dict.fromkeys(
+    ("arguments", "fixed", "parameters"), "`--set` of the command, named by the model in Python"
+)
+SHORT = {**OF_MODELS, "on": "a model may have a parameter of this name"}
+MEASURED = ("rev", "until", "runs", "max_runs", "max_time_s", "warm_up", "prepare", "time_limit_s")
+SIMULATED = ("replications", "completions", "time_s", "seed", "arguments", "parameters")
+ALONE = {
     "run": {
-        **FRONT,
         "check": "a program reads the verdicts of the claims",
-        "dry_run": "a program reads the points of a `Study`",
+        "dry_run": "a program reads the points of its study",
         "is_salvaged": "a damaged journal is mended once, by hand",
     },
     "compare": {
-        **FRONT,
-        **dict.fromkeys(
-            ("rev", "until", "runs", "max_runs", "max_time_s", "warm_up", "prepare"), RUNS
-        ),
-        **dict.fromkeys(("time_limit_s", "ignore_failure", "quick"), RUNS),
-        "keep": OUTPUT,
+        **dict.fromkeys((*MEASURED, "ignore_failure"), "Python runs no commands"),
+        **dict.fromkeys(SIMULATED, "the command compares no models"),
+        "quick": "Python has loaded the variant that it compares",
+        "measure_again": "the command always may",
     },
-    "size": {
-        **FRONT,
-        "fixed": MODEL,
-        "on": "a model may have a parameter of this name",
-    },
-    "what-if": {**FRONT, "fixed": MODEL, "on": "as of `size`"},
-    "solve": {**FRONT, "settings": MODEL},
+    "size": SHORT,
+    "what-if": SHORT,
+    "solve": {**OF_MODELS, "settings": "as of models elsewhere"},
 }
-VOICE = {"progress": "`--quiet` of the command"}
-OF_MODELS = {"arguments": "`--set` of the command", "parameters": "`--set` of the command"}
-SIMULATED = "the command compares no models"
-PYTHON_ONLY = {
-    "run": VOICE,
-    "compare": {
-        **VOICE,
-        **dict.fromkeys(
-            ("replications", "completions", "time_s", "seed", "parameters", "arguments"), SIMULATED
-        ),
-        "measure_again": "the command has no results without the commits of both",
-    },
-    "size": {**VOICE, **OF_MODELS},
-    "what-if": {**VOICE, **OF_MODELS},
-    "solve": OF_MODELS,
-}
-SUBJECTS = {"models", "study", "subject", "subjects"}
+"""What only one of the two has, and why."""
 OTHER_DEFAULTS = {
     ("compare", "same_within"): "2% of programs; of models 5%, as in a study",
-    ("size", "seed"): "None is 1",
+    ("size", "seed"): "none is 1",
 }
+SUBJECTS = {"models", "study", "subject", "subjects", "help"}
 
 
-def own(name: str) -> dict[str, inspect.Parameter]:
-    found = inspect.signature(getattr(hr, name.replace("-", "_"))).parameters
-    return {key: one for key, one in found.items() if key not in SUBJECTS}
+def defaults(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the defaults of a command and of its function."""
+    command: Any = typer.main.get_command(load(name))
+    arguments = inspect.signature(getattr(hr, name.replace("-", "_"))).parameters.values()
+    found = ({one.name: one.default for one in command.params},
+             {one.name: one.default for one in arguments})  # fmt: skip
+    no = (inspect.Parameter.empty, (), False)
+    ours, theirs = ({key: None if one in no else one for key, one in each.items()
+                     if key not in SUBJECTS} for each in found)  # fmt: skip
+    return ours, theirs
 
 
-def options(name: str) -> dict[str, Any]:
-    found: Any = typer.main.get_command(load(name))
-    return {one.name: one for one in found.params if one.name not in SUBJECTS | {"help"}}
-
-
-@pytest.mark.parametrize("name", COMMAND_ONLY)
-def test_each_option_is_an_argument_of_python_or_has_a_reason_and_each_argument_an_option(
-    name: str,
-) -> None:
-    commands, python = options(name), own(name)
-    assert set(commands) - set(python) == set(COMMAND_ONLY[name]) & set(commands)
-    assert set(COMMAND_ONLY[name]) - set(commands) <= set(FRONT)
-    assert set(python) - set(commands) == set(PYTHON_ONLY[name])
-
-
-@pytest.mark.parametrize("name", COMMAND_ONLY)
-def test_options_and_arguments_have_the_same_default(name: str) -> None:
-    commands, python = options(name), own(name)
-    differing = {
-        (name, key)
-        for key in set(commands) & set(python)
-        if (commands[key].default or None) != (python[key].default or None)
-        and not commands[key].required
-    }
-    assert differing == {one for one in OTHER_DEFAULTS if one[0] == name}
+@pytest.mark.parametrize("name", ALONE)
+def test_a_command_and_its_function_have_the_same_options_with_the_same_defaults(name: str) -> None:
+    command, python = defaults(name)
+    alone = {**OUTPUT, **VOICE, **ALONE[name]}
+    assert set(command) ^ set(python) <= set(alone)
+    assert set(ALONE[name]) - set(OF_MODELS) <= set(command) ^ set(python)
+    differing = {(name, key) for key in set(command) & set(python) if command[key] != python[key]}
+    assert differing == {key for key in OTHER_DEFAULTS if key[0] == name}

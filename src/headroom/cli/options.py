@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 
 import typer
 
 from headroom.cli.output import ColorMode
-from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Option, Options
+from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Option, Options, option_of
 
 _Asked = TypeVar("_Asked", bound=Options)
 
@@ -19,31 +19,26 @@ def as_typer(note: Option) -> Any:  # noqa: ANN401 - typer's own types are priva
     """Return the note of an option as typer takes it."""
     bounds: dict[str, Any] = {} if note.read else {"min": note.low, "max": note.high}
     first, *others = note.names
-    return typer.Option(first, *others, help=note.text, **bounds, **note.words)
+    return typer.Option(first, *others, help=note.text, **bounds, **note.shown)
 
 
 def command(struct: type[_Asked]) -> Callable[[Callable[[_Asked], None]], Callable[..., None]]:
     """Make a function a command that has the fields of a struct as its options.
 
-    A field has an `Option`, or typer's own note where Python has no such argument; others are no
+    A field has an `option`, or typer's own note where Python has no such argument; others are no
     options. Those of the struct itself come last.
     """
-    hints = get_type_hints(struct, include_extras=True)
     known = {one.name: one for one in fields(struct)}
     classes = [*struct.__mro__[1:], struct]
     names = dict.fromkeys(name for one in classes for name in vars(one).get("__annotations__", ()))
-    notes = {
-        name: (known[name], *get_args(hints[name])[:2])
-        for name in names
-        if get_origin(hints[name]) is Annotated
-    }
+    shown = [one for one in map(known.__getitem__, names) if _split(one)[1] is not None]
 
     def decorated(function: Callable[[_Asked], None]) -> Callable[..., None]:
         @wraps(function)
         def called(**given: Any) -> None:  # noqa: ANN401 - as declared
-            function(struct(**{n: _value(value, *notes[n][1:]) for n, value in given.items()}))
+            function(struct(**{name: _value(known[name], one) for name, one in given.items()}))
 
-        signature = [_argument(*note) for note in notes.values()]
+        signature = [_argument(one) for one in shown]
         vars(called)["__signature__"] = inspect.Signature(signature)
         called.__annotations__ = {one.name: one.annotation for one in signature}
         return called
@@ -51,15 +46,22 @@ def command(struct: type[_Asked]) -> Callable[[Callable[[_Asked], None]], Callab
     return decorated
 
 
-def _argument(field: Field[Any], kind: Any, note: Any) -> inspect.Parameter:  # noqa: ANN401
+def _split(field: Field[Any]) -> tuple[Any, Any]:
+    """Return the type of a field, and its note as typer takes it; None if it has none."""
+    if get_origin(field.type) is Annotated:
+        kind, shown = get_args(field.type)[:2]
+        return kind, shown
+    note = option_of(field)
+    return field.type, as_typer(note) if note else None
+
+
+def _argument(field: Field[Any]) -> inspect.Parameter:
     """Return a field as an argument that typer reads; several values are a list there."""
+    (kind, shown), note = _split(field), option_of(field)
     default = inspect.Parameter.empty if field.default is MISSING else field.default
-    shown = note
-    if isinstance(note, Option):
-        shown = as_typer(note)
-        if note.read:
-            kind, default = (str | None if default is None else str), note.written
-    if _is_several(kind):
+    if note and note.read:
+        kind, default = (str | None if default is None else str), note.written
+    if get_origin(kind) is Sequence:
         kind, default = (list[str] | None, None) if default == () else (list[str], default)
     return inspect.Parameter(
         field.name,
@@ -69,35 +71,30 @@ def _argument(field: Field[Any], kind: Any, note: Any) -> inspect.Parameter:  # 
     )
 
 
-def _value(value: Any, kind: Any, note: Any) -> Any:  # noqa: ANN401
+def _value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - of any field
     """Return what typer found as the value of a field."""
-    if _is_several(kind):
+    note = option_of(field)
+    if get_origin(_split(field)[0]) is Sequence:
         return tuple(value or ())
-    if isinstance(note, Option) and note.read and isinstance(value, str):
-        return note.read(value, note.names[0])
-    return value
+    if value is None or note is None or note.read is None:
+        return value
+    return note.read(value, note.names[0])
 
 
 def words_of(asked: Options, names: Iterable[str]) -> list[str]:
     """Return the words of the command line that give options their values, but for defaults."""
-    found = {one.name: one for one in fields(asked)}
-    hints = get_type_hints(type(asked), include_extras=True)
+    known = {one.name: one for one in fields(asked)}
     words = []
     for name in names:
-        value, note = getattr(asked, name), get_args(hints[name])[1]
-        if value != found[name].default:
-            option = note.names[0] if isinstance(note, Option) else note.default
+        value, note = getattr(asked, name), _split(known[name])[1]
+        if value != known[name].default:
             several = value if isinstance(value, tuple) else (value,)
-            words += [word for one in several for word in (option, _text(one))]
+            words += [word for one in several for word in (note.default, _text(one))]
     return words
 
 
 def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _is_several(kind: Any) -> bool:  # noqa: ANN401 - any annotation
-    return get_origin(kind) is Sequence
 
 
 StudyPath: TypeAlias = Annotated[

@@ -3,10 +3,9 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 from headroom.errors import StudyError
-from headroom.experiment.protocol.options import QUICK, Option, Options
+from headroom.experiment.protocol.options import QUICK, Options, option
 from headroom.gate.threshold import first_looks
 
 
@@ -35,103 +34,80 @@ class Question(Options):
     The fields with a note are options of `headroom compare`; Python has those that results need.
     """
 
-    build: Annotated[
-        Sequence[str],
-        Option(
-            "--build",
-            metavar="COMMAND",
-            text="Run this once in the checkout of each revision; repeatable.",
-        ),
-    ] = ()
-    names: Annotated[
-        Sequence[str],
-        Option("--name", text="Name of each subject in the output, in order; repeatable."),
-    ] = ()
-    metrics: Annotated[
-        Sequence[str],
-        Option(
-            "--metric",
-            text="Metric to compare; repeatable [commands: wall_s, processor_time_s, "
-            "peak_memory_bytes; studies: the responses].",
-        ),
-    ] = ()
-    until: Annotated[
-        float | None,
-        Option(
-            "--until",
-            metavar="SHARE",
-            read=share_of,
-            text="Measure until the 95% interval of each ratio is this narrow: 1% is ±1%, or a "
-            "tenth of the difference if that is more [1%].",
-        ),
-    ] = None
-    runs: Annotated[
-        int | None,
-        Option(
-            "--runs",
-            low=2,
-            text="A fixed number of blocks instead [a gate: 25, more while noise hides the share].",
-        ),
-    ] = None
-    max_runs: Annotated[int, Option("--max-runs", low=2, text="Maximum number of blocks.")] = 100
-    max_time_s: Annotated[
-        float | None,
-        Option(
-            "--max-time",
-            metavar="SECONDS",
-            low=0.0,
-            text="Start no run after this time [no new round after 300 s].",
-        ),
-    ] = None
+    build: Sequence[str] = option(
+        "--build",
+        "Run this once in the checkout of each revision; repeatable.",
+        metavar="COMMAND",
+        default=(),
+    )
+    names: Sequence[str] = option(
+        "--name", "Name of each subject in the output, in order; repeatable.", default=()
+    )
+    metrics: Sequence[str] = option(
+        "--metric",
+        "Metric to compare; repeatable [commands: wall_s, processor_time_s, "
+        "peak_memory_bytes; studies: the responses].",
+        default=(),
+    )
+    until: float | None = option(
+        "--until",
+        "Measure until the 95% interval of each ratio is this narrow: 1% is ±1%, or a "
+        "tenth of the difference if that is more [1%].",
+        metavar="SHARE",
+        read=share_of,
+    )
+    runs: int | None = option(
+        "--runs",
+        "A fixed number of blocks instead [a gate: 25, more while noise hides the share].",
+        low=2,
+    )
+    max_runs: int = option("--max-runs", "Maximum number of blocks.", low=2, default=100)
+    max_time_s: float | None = option(
+        "--max-time",
+        "Start no run after this time [no new round after 300 s].",
+        metavar="SECONDS",
+        low=0.0,
+    )
     patience_s: float = 300.0
     """Without `max_time_s`: time after which no further round begins."""
-    warm_up: Annotated[
-        int, Option("--warmup", "-w", low=0, text="Unrecorded runs before each measured run.")
-    ] = 0
-    prepare: Annotated[
-        Sequence[str],
-        Option(
-            "--prepare",
-            "-p",
-            metavar="COMMAND",
-            text="Run this before each run, unmeasured: once for all, or one for each command.",
-        ),
-    ] = ()
-    time_limit_s: Annotated[
-        float, Option("--time-limit", low=0.001, text="Limit (s) of a single run.")
-    ] = 600.0
-    ignore_failure: Annotated[
-        bool, Option("--ignore-failure", "-i", text="Accept every exit code.")
-    ] = False
-    same_within: Annotated[
-        float,
-        Option(
-            "--same-within",
-            metavar="SHARE",
-            read=share_of,
-            written="2%",
-            text="Difference that does not matter.",
-        ),
-    ] = 0.02
-    fail_on_regression: Annotated[
-        float | None,
-        Option(
-            "--fail-on-regression",
-            metavar="SHARE",
-            read=share_of,
-            text="Exit 3 if anything is surely worse and possibly by this much: suspicions are "
-            "measured again first. Missing results are an error (exit 1).",
-        ),
-    ] = None
+    warm_up: int = option(
+        "--warmup", "-w", "Unrecorded runs before each measured run.", low=0, default=0
+    )
+    prepare: Sequence[str] = option(
+        "--prepare",
+        "-p",
+        "Run this before each run, unmeasured: once for all, or one for each command.",
+        metavar="COMMAND",
+        default=(),
+    )
+    time_limit_s: float = option(
+        "--time-limit", "Limit (s) of a single run.", low=0.001, default=600.0
+    )
+    ignore_failure: bool = option(
+        "--ignore-failure", "-i", "Accept every exit code.", default=False
+    )
+    same_within: float = option(
+        "--same-within",
+        "Difference that does not matter.",
+        metavar="SHARE",
+        read=share_of,
+        written="2%",
+        default=0.02,
+    )
+    fail_on_regression: float | None = option(
+        "--fail-on-regression",
+        "Exit 3 if anything is surely worse and possibly by this much: suspicions are "
+        "measured again first. Missing results are an error (exit 1).",
+        metavar="SHARE",
+        read=share_of,
+    )
     measure_again: bool = True
     """Whether a gate on results may measure its suspicions again."""
-    force: Annotated[
-        bool, Option("--force", text="Compare results that are not comparable, and say so.")
-    ] = False
-    quick: Annotated[bool, QUICK] = False
-    processes: Annotated[
-        int | None, Option("--jobs", "-j", low=1, text="Simulations in parallel.")
-    ] = None
+    force: bool = option(
+        "--force", "Compare results that are not comparable, and say so.", default=False
+    )
+    quick: bool = option(like=QUICK, default=False)
+    processes: int | None = option("--jobs", "-j", "Simulations in parallel.", low=1)
 
     def __post_init__(self) -> None:
         """Refuse a gate that cannot be one."""

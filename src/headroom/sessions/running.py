@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
 
 from headroom.analysis.fits.fits import with_fits
 from headroom.analysis.follow_up.refine import Known, with_refined
@@ -18,7 +17,7 @@ from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Option, Simulating
+from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Simulating, option
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.executors import Place
@@ -37,52 +36,41 @@ from headroom.sessions.voice import Voice
 class Running(Simulating):
     """What is asked of a run: the options that the command and the function of Python share."""
 
-    quick: Annotated[bool, QUICK] = False
-    only: Annotated[
-        Sequence[str],
-        Option("--only", metavar="EXPERIMENT", text="Run this experiment only; repeatable."),
-    ] = ()
-    processes: Annotated[
-        int | None,
-        Option(
-            "--jobs",
-            "-j",
-            low=1,
-            envvar="HEADROOM_JOBS",
-            text="Simulations and analyses in parallel [cores].",
-        ),
-    ] = None
-    seed: Annotated[int | None, SEED] = None
-    settings: Annotated[Sequence[str], SETTINGS] = ()
-    fresh: Annotated[
-        bool | None,
-        Option(
-            "--fresh/--reuse",
-            text="Measure again what was measured before, or reuse it. Older measurements stay in "
-            "the journal and no longer count. Simulations are always reused: the same model and "
-            "seed give the same bits. [default: --fresh with --check, else --reuse]",
-            show_default=False,
-        ),
-    ] = None
-    stop_on_failure: Annotated[
-        bool, Option("--stop-on-failure", text="Stop at the first point that fails.")
-    ] = False
-    overwrite: Annotated[
-        Sequence[str],
-        Option(
-            "--overwrite",
-            metavar="'TARGET SIZE'",
-            text="Allow this run to destroy what is on a target: its name and its size in bytes, "
-            "as the refusal prints them; repeatable.",
-        ),
-    ] = ()
-    what_if: Annotated[
-        bool,
-        Option(
-            "--what-if/--no-what-if",
-            text="Double each exhausted resource at each simulated point, as the study says.",
-        ),
-    ] = True
+    quick: bool = option(like=QUICK, default=False)
+    only: Sequence[str] = option(
+        "--only", "Run this experiment only; repeatable.", metavar="EXPERIMENT", default=()
+    )
+    processes: int | None = option(
+        "--jobs",
+        "-j",
+        "Simulations and analyses in parallel [cores].",
+        low=1,
+        envvar="HEADROOM_JOBS",
+    )
+    seed: int | None = option(like=SEED)
+    settings: Sequence[str] = option(like=SETTINGS, default=())
+    fresh: bool | None = option(
+        "--fresh/--reuse",
+        "Measure again what was measured before, or reuse it. Older measurements stay in "
+        "the journal and no longer count. Simulations are always reused: the same model and "
+        "seed give the same bits. [default: --fresh with --check, else --reuse]",
+        show_default=False,
+    )
+    stop_on_failure: bool = option(
+        "--stop-on-failure", "Stop at the first point that fails.", default=False
+    )
+    overwrite: Sequence[str] = option(
+        "--overwrite",
+        "Allow this run to destroy what is on a target: its name and its size in bytes, "
+        "as the refusal prints them; repeatable.",
+        metavar="'TARGET SIZE'",
+        default=(),
+    )
+    what_if: bool = option(
+        "--what-if/--no-what-if",
+        "Double each exhausted resource at each simulated point, as the study says.",
+        default=True,
+    )
 
     def chosen(self, plan: Plan) -> Plan:
         """Return the part of a plan that is run."""

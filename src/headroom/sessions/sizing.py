@@ -1,13 +1,12 @@
 """Search the smallest configuration of a subject that meets its targets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated
 
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.options import SEED, Option, Simulating
+from headroom.experiment.protocol.options import SEED, Simulating, option
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
@@ -27,46 +26,34 @@ DEFAULT_SEED = 1
 class Wanted(Simulating):
     """The question of a search: the options that the command and the function of Python share."""
 
-    target: Annotated[
-        Sequence[str],
-        Option("--target", "-t", text='As "response_s_p95<=200ms"; repeatable, all count.'),
-    ]
-    over: Annotated[
-        Sequence[str | Axis],
-        Option(
-            "--over",
-            text='Factor and its levels, the cheapest first: "servers=1..64", "disk=hdd,ssd", '
-            '"station.cpu.servers=1..8"; repeatable.',
-        ),
-    ]
-    cost: Annotated[
-        Sequence[str],
-        Option("--cost", text='Cost of one unit of a factor: "servers=3,disks=1" [1 each].'),
-    ] = ()
-    experiment: Annotated[
-        str, Option("--experiment", text="Experiment of the study, if it has several.")
-    ] = ""
-    completions: Annotated[
-        int | None, Option("--completions", low=1, text="Completions of one replication.")
-    ] = None
-    confidence: Annotated[
-        float,
-        Option("--confidence", low=0.5, high=0.9999, text="Confidence level of the whole answer."),
-    ] = 0.95
-    replications: Annotated[
-        int, Option("--replications", low=5, text="Maximum replications per configuration.")
-    ] = 60
-    most: Annotated[
-        int, Option("--most", low=1, text="Maximum number of simulated configurations.")
-    ] = 100
-    seed: Annotated[int | None, SEED] = None
-    folder: Annotated[
-        Path | None,
-        Option(
-            "--results",
-            text="Folder of stored runs, for later searches [results/size in the study's folder].",
-        ),
-    ] = None
+    target: Sequence[str] = option(
+        "--target", "-t", 'As "response_s_p95<=200ms"; repeatable, all count.', default=MISSING
+    )
+    over: Sequence[str | Axis] = option(
+        "--over",
+        'Factor and its levels, the cheapest first: "servers=1..64", "disk=hdd,ssd", '
+        '"station.cpu.servers=1..8"; repeatable.',
+        default=MISSING,
+    )
+    cost: Sequence[str] = option(
+        "--cost", 'Cost of one unit of a factor: "servers=3,disks=1" [1 each].', default=()
+    )
+    experiment: str = option(
+        "--experiment", "Experiment of the study, if it has several.", default=""
+    )
+    completions: int | None = option("--completions", "Completions of one replication.", low=1)
+    confidence: float = option(
+        "--confidence", "Confidence level of the whole answer.", low=0.5, high=0.9999, default=0.95
+    )
+    replications: int = option(
+        "--replications", "Maximum replications per configuration.", low=5, default=60
+    )
+    most: int = option("--most", "Maximum number of simulated configurations.", low=1, default=100)
+    seed: int | None = option(like=SEED)
+    folder: Path | None = option(  # noqa: RUF009 - a field
+        "--results",
+        "Folder of stored runs, for later searches [results/size in the study's folder].",
+    )
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
@@ -13,7 +12,7 @@ from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
-from headroom.experiment.protocol.options import QUICK, SEED, Option, Simulating
+from headroom.experiment.protocol.options import QUICK, SEED, Simulating, option
 from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.interrupt import Interrupt
@@ -58,34 +57,26 @@ class Tried:
 class Trying(Simulating):
     """What is to be tried: the options that the command and the function of Python share."""
 
-    point: Annotated[
-        str | None,
-        Option(
-            "--point",
-            metavar="POINT",
-            text="Point of the study: its key, or its levels [the last one that is limited].",
-        ),
-    ] = None
-    changes: Annotated[
-        Sequence[str],
-        Option(
-            "--change",
-            "-c",
-            text='"station.cpu.servers=8", "station.cpu.speed=x2", "pool.connections.tokens=x2", '
-            'or a parameter: "hit_ratio=0.9", "rate=x2"; '
-            "repeatable, each one is tried by itself; joined by ; they are tried together "
-            "[everything doubled].",
-        ),
-    ] = ()
-    completions: Annotated[
-        int | None, Option("--completions", low=1, text="Completions, of a model.")
-    ] = None
-    replications: Annotated[
-        int | None,
-        Option("--replications", "-n", low=2, text="Pairs [those of the point; of a model 10]."),
-    ] = None
-    quick: Annotated[bool, QUICK] = False
-    seed: Annotated[int | None, SEED] = None
+    point: str | None = option(
+        "--point",
+        "Point of the study: its key, or its levels [the last one that is limited].",
+        metavar="POINT",
+    )
+    changes: Sequence[str] = option(
+        "--change",
+        "-c",
+        '"station.cpu.servers=8", "station.cpu.speed=x2", "pool.connections.tokens=x2", '
+        'or a parameter: "hit_ratio=0.9", "rate=x2"; '
+        "repeatable, each one is tried by itself; joined by ; they are tried together "
+        "[everything doubled].",
+        default=(),
+    )
+    completions: int | None = option("--completions", "Completions, of a model.", low=1)
+    replications: int | None = option(
+        "--replications", "-n", "Pairs [those of the point; of a model 10].", low=2
+    )
+    quick: bool = option(like=QUICK, default=False)
+    seed: int | None = option(like=SEED)
 
     def one_point(self, subject: Subject) -> Plan:
         """Return the plan of a model's one point."""

@@ -76,17 +76,11 @@ def _run(
 ) -> int:
     """Run the quick variant and return its exit code; an interruption ends the demo."""
     result_console(color).print(f"\n== headroom run {study} --quick", markup=False, soft_wrap=True)
+    asked = RunCommand(
+        study=study, quick=True, processes=jobs, settings=settings, quiet=quiet, color=color
+    )
     try:
-        run_study(
-            RunCommand(
-                study=study,
-                quick=True,
-                processes=jobs,
-                settings=settings,
-                quiet=quiet,
-                color=color,
-            )
-        )
+        run_study(asked)
     except typer.Exit as done:
         if done.exit_code not in {ExitCode.DONE, ExitCode.POINTS_FAILED}:
             raise

@@ -1,52 +1,69 @@
 """Options of a question to Headroom, declared once: as the fields of a dataclass.
 
-A field has the name that the argument has in Python, its type, default and range, and, in its
-`Option`, the name and help that the option has on the command line. The command and its page of the
-reference follow from it.
+A field has the name that the argument has in Python, its type, default and range, and the name and
+help that the option has on the command line. The command and its page of the reference follow.
 
 Invariant: numbers are checked when the struct is made, whoever makes it.
 """
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Any
 
-from headroom.experiment.protocol.system import Parameter
+from headroom.experiment.protocol.system import Parameter, ParameterType
+
+_NUMBERS: dict[object, ParameterType] = {
+    **dict.fromkeys((int, int | None), "int"),
+    **dict.fromkeys((float, float | None), "float"),
+}
 
 
 class Option:
-    """The note on a field that a command has as an option, inside `Annotated`.
-
-    Parameters
-    ----------
-    names
-        Names of the option, such as ``"--jobs", "-j"``.
-    text
-        Its help.
-    low, high
-        Inclusive range, None for no bound.
-    read, written
-        Makes the value of a text, given with the option's name; and the default as such a text.
-    words
-        How the help shows it: `metavar`, `envvar`, `show_default`.
-    """
+    """What a field says of its option; see `option`."""
 
     def __init__(
         self,
-        *names: str,
-        text: str,
+        *words: str,
         low: float | None = None,
         high: float | None = None,
         read: Callable[[str, str], Any] | None = None,
         written: str | None = None,
-        **words: Any,  # noqa: ANN401 - typer's
+        **shown: Any,  # noqa: ANN401 - typer's
     ) -> None:
-        self.names, self.text, self.words = names, text, words
+        self.names, self.text, self.shown = words[:-1], words[-1], shown
         self.low, self.high, self.read, self.written = low, high, read, written
+
+
+def option(
+    *words: str,
+    default: Any = None,  # noqa: ANN401 - as of `field`
+    like: Option | None = None,
+    **more: Any,  # noqa: ANN401 - those of `Option`
+) -> Any:  # noqa: ANN401 - as of `field`
+    """Return a field that a command has as an option.
+
+    Parameters
+    ----------
+    words
+        Names of the option, such as ``"--jobs", "-j"``; the last one is its help.
+    default
+        `MISSING` if the option is required.
+    like
+        An option that several structs share, instead of the rest.
+    more
+        `low` and `high`, an inclusive range; `read`, which makes the value of a text, given with
+        the option's name, and `written`, the default as such a text; and what the help shows:
+        `metavar`, `envvar`, `show_default`.
+    """
+    return field(default=default, metadata={"option": like or Option(*words, **more)})
+
+
+def option_of(one: Field[Any]) -> Option | None:
+    """Return the option of a field, None if it is none."""
+    found: Option | None = one.metadata.get("option")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +74,7 @@ class Options:
     --------
     >>> @dataclass(frozen=True, slots=True, kw_only=True)
     ... class Asked(Options):
-    ...     pairs: Annotated[int | None, Option("--pairs", text="Pairs.", low=2)] = None
+    ...     pairs: int | None = option("--pairs", "Pairs.", low=2)
     >>> Asked(pairs=3).pairs, Asked().pairs
     (3, None)
     >>> Asked(pairs=1)
@@ -69,39 +86,18 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check the numbers; those of numpy become Python's."""
-        struct: Any = type(self)
-        for name, declared in _numbers(struct).items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, declared.check(_plain(value)))
-
-
-@cache
-def _numbers(struct: type[Options]) -> Mapping[str, Parameter]:
-    """Return the fields that hold a number, as parameters that check it."""
-    return {
-        name: Parameter(
-            name=name,
-            type="int" if kind is int else "float",
-            unit="1",
-            source="",
-            low=note.low,
-            high=note.high,
-        )
-        for name, hint in get_type_hints(struct, include_extras=True).items()
-        for kind, note in _noted(hint)
-        if kind in {int, float}
-    }
-
-
-def _noted(hint: object) -> list[tuple[object, Option]]:
-    """Return the type, without None, and the note of an annotation that has one."""
-    if get_origin(hint) is not Annotated:
-        return []
-    kind, *notes = get_args(hint)
-    alone = [one for one in get_args(kind) if one is not NoneType]
-    found = alone[0] if len(alone) == 1 and NoneType in get_args(kind) else kind
-    return [(found, note) for note in notes if isinstance(note, Option)]
+        for one in fields(self):
+            note, value = option_of(one), getattr(self, one.name)
+            if note is not None and one.type in _NUMBERS and value is not None:
+                known = Parameter(
+                    name=one.name,
+                    type=_NUMBERS[one.type],
+                    unit="1",
+                    source="",
+                    low=note.low,
+                    high=note.high,
+                )
+                object.__setattr__(self, one.name, known.check(_plain(value)))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a program gives
@@ -110,24 +106,22 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a program gives
     return value
 
 
-QUICK = Option("--quick", text="The smaller variant that the study defines.")
-SEED = Option("--seed", low=0, high=2**63 - 1, text="Another study seed than the file's.")
+QUICK = Option("--quick", "The smaller variant that the study defines.")
+SEED = Option("--seed", "Another study seed than the file's.", low=0, high=2**63 - 1)
 SETTINGS = Option(
     "--set",
-    metavar="KEY=VALUE",
-    text="Set a key of the study file: experiment.KEY in all experiments that have it, "
+    "Set a key of the study file: experiment.KEY in all experiments that have it, "
     "NAME.KEY in one; a bare name is a fixed parameter. Repeatable, or several after one. "
     "Results of other settings are kept.",
+    metavar="KEY=VALUE",
 )
-JOBS = Option(
-    "--jobs", "-j", low=1, envvar="HEADROOM_JOBS", text="Simulations in parallel [cores]."
-)
+JOBS = Option("--jobs", "-j", "Simulations in parallel [cores].", low=1, envvar="HEADROOM_JOBS")
 ON = Option(
     "--on",
-    metavar="CLUSTER",
-    text="Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
+    "Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
     "local-cluster[:WORKERS]; needs headroom-lab[cluster]. Measurements run here. [default: "
     "processes of this machine]",
+    metavar="CLUSTER",
     show_default=False,
 )
 
@@ -136,8 +130,8 @@ ON = Option(
 class Simulating(Options):
     """Options of everything that simulates."""
 
-    processes: Annotated[int | None, JOBS] = None
-    on: Annotated[str, ON] = ""
+    processes: int | None = option(like=JOBS)
+    on: str = option(like=ON, default="")
 
     @property
     def jobs(self) -> int:
