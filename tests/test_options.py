@@ -63,3 +63,12 @@ def test_a_command_and_its_function_have_the_same_options_with_the_same_defaults
     assert set(ALONE[name]) - set(OF_MODELS) <= set(command) ^ set(python)
     differing = {(name, key) for key in set(command) & set(python) if command[key] != python[key]}
     assert differing == {key for key in OTHER_DEFAULTS if key[0] == name}
+
+
+def test_python_refuses_the_numbers_that_the_command_refuses() -> None:
+    with pytest.raises(hr.HeadroomError, match="'processes' is 0, below its lowest value 1"):
+        hr.run("nowhere", processes=0)
+    with pytest.raises(hr.HeadroomError, match=r"'confidence' is 0\.3, below its lowest"):
+        hr.size("mm1", target="throughput>=1/s", over={"utilization": [0.5]}, confidence=0.3)
+    with pytest.raises(hr.HeadroomError, match="'replications' is 1, below its lowest value 2"):
+        hr.what_if("mm1", replications=1)

@@ -17,9 +17,10 @@ _Asked = TypeVar("_Asked", bound=Options)
 
 def as_typer(note: Option) -> Any:  # noqa: ANN401 - typer's own types are private
     """Return the note of an option as typer takes it."""
-    bounds: dict[str, Any] = {} if note.read else {"min": note.low, "max": note.high}
-    first, *others = note.names
-    return typer.Option(first, *others, help=note.text, **bounds, **note.shown)
+    first, *others, text = note.words
+    low, high = (None, None) if note.read else (note.low, note.high)
+    return typer.Option(first, *others, help=text, min=low, max=high, metavar=note.metavar,
+                        envvar=note.envvar, show_default=note.show_default)  # fmt: skip
 
 
 def command(struct: type[_Asked]) -> Callable[[Callable[[_Asked], None]], Callable[..., None]]:
@@ -63,22 +64,20 @@ def _argument(field: Field[Any]) -> inspect.Parameter:
         kind, default = (str | None if default is None else str), note.written
     if get_origin(kind) is Sequence:
         kind, default = (list[str] | None, None) if default == () else (list[str], default)
+    by_name = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(
-        field.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, shown],
+        field.name, by_name, default=default, annotation=Annotated[kind, shown]
     )
 
 
 def _value(field: Field[Any], value: Any) -> Any:  # noqa: ANN401 - of any field
     """Return what typer found as the value of a field."""
-    note = option_of(field)
     if get_origin(_split(field)[0]) is Sequence:
         return tuple(value or ())
-    if value is None or note is None or note.read is None:
-        return value
-    return note.read(value, note.names[0])
+    note = option_of(field)
+    if note and note.read and value is not None:
+        return note.read(value, note.words[0])
+    return value
 
 
 def words_of(asked: Options, names: Iterable[str]) -> list[str]:

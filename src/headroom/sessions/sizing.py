@@ -60,11 +60,6 @@ class Wanted(Simulating):
         """The factors with their levels."""
         return tuple(parse_axis(one) if isinstance(one, str) else one for one in self.over)
 
-    @property
-    def varied(self) -> list[str]:
-        """The names of the factors."""
-        return [axis.name for axis in self.axes]
-
 
 def size_subject(
     chosen: Subject, wanted: Wanted, place: Path, *, name: str, command: str, voice: Voice

@@ -45,9 +45,7 @@ class CompareCommand(Question):
     keep: Annotated[
         Path | None,
         typer.Option(
-            "--keep",
-            metavar="FOLDER",
-            help="Write the page and the JSON document there.",
+            "--keep", metavar="FOLDER", help="Write the page and the JSON document there."
         ),
     ] = None
     as_json: options.AsJson = False

@@ -51,7 +51,7 @@ class SizeCommand(Wanted):
 @options.command(SizeCommand)
 def size(asked: SizeCommand) -> None:
     """Find the smallest configuration that meets every target, and show how it was found."""
-    varied = asked.varied
+    varied = [axis.name for axis in asked.axes]
     base, results = find_subject(asked.subject, asked.experiment, asked.completions, varied)
     place = (asked.folder or results / _FOLDER) / JOURNAL_NAME
     if (place.parent / RESULTS_NAME).exists():

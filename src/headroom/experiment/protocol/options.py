@@ -7,41 +7,33 @@ Invariant: numbers are checked when the struct is made, whoever makes it.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
 from headroom.experiment.protocol.system import Parameter, ParameterType
 
-_NUMBERS: dict[object, ParameterType] = {
-    **dict.fromkeys((int, int | None), "int"),
-    **dict.fromkeys((float, float | None), "float"),
-}
+_NUMBERS: Mapping[object, ParameterType] = {
+    int: "int", int | None: "int", float: "float", float | None: "float",
+}  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """What a field says of its option; see `option`."""
 
-    def __init__(
-        self,
-        *words: str,
-        low: float | None = None,
-        high: float | None = None,
-        read: Callable[[str, str], Any] | None = None,
-        written: str | None = None,
-        **shown: Any,  # noqa: ANN401 - typer's
-    ) -> None:
-        self.names, self.text, self.shown = words[:-1], words[-1], shown
-        self.low, self.high, self.read, self.written = low, high, read, written
+    words: tuple[str, ...]
+    low: float | None = None
+    high: float | None = None
+    read: Callable[[str, str], Any] | None = None
+    written: str | None = None
+    metavar: str | None = None
+    envvar: str | None = None
+    show_default: bool = True
 
 
-def option(
-    *words: str,
-    default: Any = None,  # noqa: ANN401 - as of `field`
-    like: Option | None = None,
-    **more: Any,  # noqa: ANN401 - those of `Option`
-) -> Any:  # noqa: ANN401 - as of `field`
+def option(*words: str, default: Any = None, like: Option | None = None, **more: Any) -> Any:  # noqa: ANN401 - as of `field`
     """Return a field that a command has as an option.
 
     Parameters
@@ -57,7 +49,7 @@ def option(
         the option's name, and `written`, the default as such a text; and what the help shows:
         `metavar`, `envvar`, `show_default`.
     """
-    return field(default=default, metadata={"option": like or Option(*words, **more)})
+    return field(default=default, metadata={"option": like or Option(words=words, **more)})
 
 
 def option_of(one: Field[Any]) -> Option | None:
@@ -87,15 +79,10 @@ class Options:
     def __post_init__(self) -> None:
         """Check the numbers; those of numpy become Python's."""
         for one in fields(self):
-            note, value = option_of(one), getattr(self, one.name)
-            if note is not None and one.type in _NUMBERS and value is not None:
+            note, kind, value = option_of(one), _NUMBERS.get(one.type), getattr(self, one.name)
+            if note and kind and value is not None:
                 known = Parameter(
-                    name=one.name,
-                    type=_NUMBERS[one.type],
-                    unit="1",
-                    source="",
-                    low=note.low,
-                    high=note.high,
+                    name=one.name, type=kind, unit="1", source="", low=note.low, high=note.high
                 )
                 object.__setattr__(self, one.name, known.check(_plain(value)))
 
@@ -106,23 +93,16 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a program gives
     return value
 
 
-QUICK = Option("--quick", "The smaller variant that the study defines.")
-SEED = Option("--seed", "Another study seed than the file's.", low=0, high=2**63 - 1)
+QUICK = Option(words=("--quick", "The smaller variant that the study defines."))
+SEED = Option(words=("--seed", "Another study seed than the file's."), low=0, high=2**63 - 1)
 SETTINGS = Option(
-    "--set",
-    "Set a key of the study file: experiment.KEY in all experiments that have it, "
-    "NAME.KEY in one; a bare name is a fixed parameter. Repeatable, or several after one. "
-    "Results of other settings are kept.",
+    words=(
+        "--set",
+        "Set a key of the study file: experiment.KEY in all experiments that have it, NAME.KEY in "
+        "one; a bare name is a fixed parameter. Repeatable, or several after one. Results of other "
+        "settings are kept.",
+    ),
     metavar="KEY=VALUE",
-)
-JOBS = Option("--jobs", "-j", "Simulations in parallel [cores].", low=1, envvar="HEADROOM_JOBS")
-ON = Option(
-    "--on",
-    "Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
-    "local-cluster[:WORKERS]; needs headroom-lab[cluster]. Measurements run here. [default: "
-    "processes of this machine]",
-    metavar="CLUSTER",
-    show_default=False,
 )
 
 
@@ -130,8 +110,18 @@ ON = Option(
 class Simulating(Options):
     """Options of everything that simulates."""
 
-    processes: int | None = option(like=JOBS)
-    on: str = option(like=ON, default="")
+    processes: int | None = option(
+        "--jobs", "-j", "Simulations in parallel [cores].", low=1, envvar="HEADROOM_JOBS"
+    )
+    on: str = option(
+        "--on",
+        "Run simulations on the Dask cluster at dask://HOST:PORT or tls://HOST:PORT, or on "
+        "local-cluster[:WORKERS]; needs headroom-lab[cluster]. Measurements run here. [default: "
+        "processes of this machine]",
+        metavar="CLUSTER",
+        show_default=False,
+        default="",
+    )
 
     @property
     def jobs(self) -> int:
