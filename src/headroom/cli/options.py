@@ -10,9 +10,12 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin
 import typer
 
 from headroom.cli.output import ColorMode
+from headroom.experiment.protocol.declared import Declared, declared_by
 from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Option, Options, option_of
+from headroom.experiment.protocol.system import Parameter
 
 _Asked = TypeVar("_Asked", bound=Options)
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
 
 
 def as_typer(note: Option) -> Any:  # noqa: ANN401 - typer's own types are private
@@ -26,25 +29,50 @@ def as_typer(note: Option) -> Any:  # noqa: ANN401 - typer's own types are priva
 def command(struct: type[_Asked]) -> Callable[[Callable[[_Asked], None]], Callable[..., None]]:
     """Make a function a command that has the fields of a struct as its options.
 
-    A field has an `option`, or typer's own note where Python has no such argument; others are no
-    options. Those of the struct itself come last.
+    A field has an `option`, or typer's own note where Python has no such argument; one that is a
+    declared struct stands for its parameters; others are no options. Those of the struct itself
+    come last.
     """
     known = {one.name: one for one in fields(struct)}
     classes = [*struct.__mro__[1:], struct]
     names = dict.fromkeys(name for one in classes for name in vars(one).get("__annotations__", ()))
-    shown = [one for one in map(known.__getitem__, names) if _split(one)[1] is not None]
+    declared = {name: kind for name, one in known.items() if (kind := _declared(one))}
+    signature = [
+        *(_parameter(one) for kind in declared.values() for one in declared_by(kind)
+          if one.name not in known),
+        *(_argument(known[name]) for name in names if _split(known[name])[1] is not None),
+    ]  # fmt: skip
 
     def decorated(function: Callable[[_Asked], None]) -> Callable[..., None]:
         @wraps(function)
         def called(**given: Any) -> None:  # noqa: ANN401 - as declared
-            function(struct(**{name: _value(known[name], one) for name, one in given.items()}))
+            own = {name: _value(known[name], given.pop(name)) for name in [*given] if name in known}
+            for name, kind in declared.items():
+                own[name] = kind.checked(
+                    {n: given[n] for n in kind.__struct_fields__ if n in given}
+                )
+            function(struct(**own))
 
-        signature = [_argument(one) for one in shown]
         vars(called)["__signature__"] = inspect.Signature(signature)
         called.__annotations__ = {one.name: one.annotation for one in signature}
         return called
 
     return decorated
+
+
+def _declared(field: Field[Any]) -> type[Declared] | None:
+    kind = field.type
+    return kind if isinstance(kind, type) and issubclass(kind, Declared) else None
+
+
+def _parameter(one: Parameter) -> inspect.Parameter:
+    """Return a declared parameter as an argument that typer reads."""
+    name, choices = one.name.replace("_", "-"), ", ".join(map(str, one.choices))
+    words = f"{one.description}: {choices}." if choices else f"{one.description}."
+    note = typer.Option(f"--{name}", help=words, min=one.low, max=one.high)
+    kind: Any = {"int": int, "float": float, "bool": bool}.get(one.type, str)
+    shown = Annotated[kind, note]
+    return inspect.Parameter(one.name, _BY_NAME, default=one.default, annotation=shown)
 
 
 def _split(field: Field[Any]) -> tuple[Any, Any]:
@@ -64,9 +92,8 @@ def _argument(field: Field[Any]) -> inspect.Parameter:
         kind, default = (str | None if default is None else str), note.written
     if get_origin(kind) is Sequence:
         kind, default = (list[str] | None, None) if default == () else (list[str], default)
-    by_name = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(
-        field.name, by_name, default=default, annotation=Annotated[kind, shown]
+        field.name, _BY_NAME, default=default, annotation=Annotated[kind, shown]
     )
 
 
