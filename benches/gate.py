@@ -24,9 +24,9 @@ import numpy as np
 from headroom.experiment.protocol.run import FloatArray
 from headroom.gate.arms import Command
 from headroom.gate.changes import changes_of
-from headroom.gate.compare import Question, compare_commands, new_blocks
+from headroom.gate.compare import compare_commands, new_blocks
 from headroom.gate.judging import row_of_pairs
-from headroom.gate.measuring import Effort
+from headroom.gate.question import Question
 from headroom.gate.result import Noise, Row
 from headroom.gate.threshold import gate_of, is_hidden, noise_of
 
@@ -38,7 +38,7 @@ EFFECTS = (0.02, 0.03, 0.05)
 THRESHOLD = 0.03
 SCATTER = 0.03
 """Standard deviation of the logarithm of one run."""
-QUESTION = Question(threshold=THRESHOLD)
+QUESTION = Question(fail_on_regression=THRESHOLD)
 """As shipped, but for the threshold that users name."""
 LENGTHS = (20, 50, 100)
 SHIFTS = (2.0, 5.0, 10.0)
@@ -238,7 +238,7 @@ def real_gates(count: int, runs: int | None = None) -> RealGates:
     """
     argv = ("awk", "BEGIN { for (i = 0; i < 20000; i++) s += i * i }")
     command = Command(argv=argv, label="awk", folder=Path.cwd())
-    question = Question(threshold=THRESHOLD, effort=Effort(runs=runs))
+    question = Question(fail_on_regression=THRESHOLD, runs=runs)
     blocks, suspected, verdicts = 0, 0, Counter[str]()
     for number in range(count):
         with tempfile.TemporaryDirectory() as folder:

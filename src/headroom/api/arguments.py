@@ -4,7 +4,6 @@ Invariant: no argument of one silently goes to the other.
 """
 
 import inspect
-import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
@@ -138,14 +137,3 @@ def _renamed(value: object) -> object:
 def is_one(value: object) -> bool:
     """Return whether a value is one, not several."""
     return isinstance(value, str) or not isinstance(value, Iterable)
-
-
-def processes_of(wanted: int | None) -> int:
-    """Return the number of processes: as wanted, or one for each processor."""
-    if wanted is None:
-        return os.cpu_count() or 1
-    if not isinstance(wanted, Integral) or wanted < 1:
-        raise StudyError(
-            f"processes={wanted!r} is not a number of processes", cure="give 1 or more"
-        )
-    return int(wanted)

@@ -12,7 +12,7 @@ import msgspec
 from headroom.analysis.fits.fit_result import fit_result
 from headroom.analysis.fits.fits import with_fits
 from headroom.api.answers import Fitted, Sized, Solved, WhatIfs, texts_of
-from headroom.api.arguments import Levels, loaded_system, processes_of, told_apart
+from headroom.api.arguments import Levels, loaded_system, told_apart
 from headroom.api.running import as_levels, name_of
 from headroom.api.study import Experiment, ModelLike, Study, model_table
 from headroom.api.voice import ProgramVoice
@@ -21,14 +21,13 @@ from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.file.study_file import load_study, study_of
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import Plan
-from headroom.experiment.study.study import Replications
 from headroom.report.words import settings_words
-from headroom.sessions.sizing import CONFIDENCE, MOST, REPLICATIONS, Wanted, size_subject
+from headroom.sessions.sizing import Wanted, size_subject
 from headroom.sessions.solving import solve_model, solve_plan
 from headroom.sessions.study_session import analysed, existing_journal, journal_of, planned
 from headroom.sessions.subjects import checked_settings, is_study, study_subject, with_config
-from headroom.sessions.trying import InterruptedTrialError, try_changes
-from headroom.sizing.evaluate import InterruptedSearchError, Subject, plan_of
+from headroom.sessions.trying import InterruptedTrialError, Trying, try_changes
+from headroom.sizing.evaluate import InterruptedSearchError, Subject
 from headroom.sizing.space import Axis
 
 Asked: TypeAlias = ModelLike | Study | Path
@@ -124,27 +123,28 @@ def what_if(
     10
     """
     given = {**(parameters or {}), **arguments}
-    plan = _plan_of_study(subject, quick=quick, seed=seed)
+    asked = Trying(
+        point=point if isinstance(point, str | None) else _levels_text(point),
+        changes=texts_of(changes),
+        completions=completions,
+        replications=replications,
+        quick=quick,
+        seed=seed,
+        processes=processes,
+    )
+    plan = _plan_of_study(subject, quick=quick, seed=asked.seed)
     where = ""
     with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / JOURNAL_NAME
         if plan is None:
             chosen = _subject(subject, completions, given, varied=())
-            plan = replace(_one_point(chosen, replications or 10, seed), folder=Path(folder))
+            plan = replace(asked.one_point(chosen), folder=Path(folder), command="hr.what_if(...)")
             where = settings_words(chosen.config, list(given))
         else:
             _refuse_parameters(given)
             place = journal_of(plan)
         try:
-            tried = try_changes(
-                plan,
-                place,
-                point=point if isinstance(point, str | None) else _levels_text(point),
-                changes=texts_of(changes),
-                replications=replications,
-                jobs=processes_of(processes),
-                voice=ProgramVoice(shows_progress=progress),
-            )
+            tried = try_changes(plan, place, asked, voice=ProgramVoice(shows_progress=progress))
         except InterruptedTrialError as error:
             raise KeyboardInterrupt from error
     experiment = msgspec.structs.replace(tried.experiment, points=[tried.point])
@@ -160,9 +160,9 @@ def size(
     cost: Mapping[str, float] | None = None,
     experiment: str = "",
     completions: int | None = None,
-    confidence: float = CONFIDENCE,
-    replications: int = REPLICATIONS,
-    most: int = MOST,
+    confidence: float = 0.95,
+    replications: int = 60,
+    most: int = 100,
     seed: int = 1,
     processes: int | None = None,
     folder: str | Path | None = None,
@@ -212,7 +212,18 @@ def size(
     """
     if not over:
         raise StudyError("over={} leaves nothing to choose", cure='write over={"servers": [1, 2]}')
-    axes = tuple(Axis(name, tuple(levels)) for name, levels in over.items())
+    wanted = Wanted(
+        target=texts_of(target),
+        over=[Axis(name, tuple(levels)) for name, levels in over.items()],
+        cost=[f"{name}={weight!r}" for name, weight in (cost or {}).items()],
+        experiment=experiment,
+        completions=completions,
+        confidence=confidence,
+        replications=replications,
+        most=most,
+        seed=seed,
+        processes=processes,
+    )
     given = {**(parameters or {}), **arguments}
     plan = _plan_of_study(subject)
     if plan is None:
@@ -221,24 +232,14 @@ def size(
         base = study_subject(plan, experiment, completions, list(over))
         settings = checked_settings(given, base.system.parameters())
         chosen = with_config(base, settings, list(over))
-    wanted = Wanted(
-        name=name_of(subject),
-        axes=axes,
-        targets=texts_of(target),
-        costs=[f"{name}={weight!r}" for name, weight in (cost or {}).items()],
-        confidence=confidence,
-        replications=replications,
-        most=most,
-        seed=seed,
-        command=f"hr.size({name_of(subject)}, target={target!r}, over=..., seed={seed})",
-    )
     with _kept_or_temporary(folder) as place:
         try:
             found = size_subject(
                 chosen,
                 wanted,
                 place / JOURNAL_NAME,
-                jobs=processes_of(processes),
+                name=name_of(subject),
+                command=f"hr.size({name_of(subject)}, target={target!r}, over=..., seed={seed})",
                 voice=ProgramVoice(shows_progress=progress),
             )
         except InterruptedSearchError as error:
@@ -370,12 +371,6 @@ def _subject(
     system, setup = loaded_system(model_table(model, here=Path.cwd()), end)
     subject = Subject(name=name_of(model), system=system, setup=setup, base=Path.cwd(), config={})
     return with_config(subject, checked_settings(parameters, system.parameters()), varied)
-
-
-def _one_point(subject: Subject, count: int, seed: int | None) -> Plan:
-    rule = Replications(count=count)
-    plan = plan_of(subject, [subject.config], rule, seed=1 if seed is None else seed)
-    return replace(plan, command="hr.what_if(...)")
 
 
 def _refuse_parameters(parameters: Mapping[str, Value]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
 
-from headroom.api.arguments import Levels, is_one, processes_of, told_apart
+from headroom.api.arguments import Levels, is_one, told_apart
 from headroom.api.compared import CHOICE, OneOf
 from headroom.api.results import Result, Sweep, View
 from headroom.api.saved import Compared, compare_saved
@@ -15,8 +15,9 @@ from headroom.errors import EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import SAME_WITHIN
+from headroom.gate.question import Question
 from headroom.sessions.overwrite import confirm, needed
-from headroom.sessions.running import How, opened, run_in, run_to_page
+from headroom.sessions.running import How, Running, opened, run_in, run_to_page
 from headroom.sessions.study_session import (
     analysed,
     identity_of,
@@ -93,23 +94,27 @@ def run(
     >>> result["load"].at(utilization=0.5)["throughput"].count
     3
     """
+    asked = Running(
+        quick=quick,
+        only=only,
+        processes=processes,
+        seed=seed,
+        settings=settings,
+        on=on,
+        fresh=fresh,
+        what_if=what_if,
+        stop_on_failure=stop_on_failure,
+        overwrite=overwrite,
+    )
     if isinstance(study, Study):
-        plan = planned(study.loaded(settings), quick=quick, seed=seed)
+        plan = planned(study.loaded(settings), quick=quick, seed=asked.seed)
     else:
-        plan = open_plan(Path(study), quick=quick, seed=seed, settings=settings)
-    chosen = plan.only(only) if only else plan
+        plan = open_plan(Path(study), quick=quick, seed=asked.seed, settings=settings)
+    chosen = asked.chosen(plan)
     _confirm(chosen, overwrite)
     identity = identity_of(plan)
     voice = ProgramVoice(shows_progress=progress)
-    how = How(
-        voice=voice,
-        jobs=processes_of(processes),
-        resume=_RESUME,
-        stop_on_failure=stop_on_failure,
-        is_fresh=fresh,
-        is_doubled=what_if,
-        on=on,
-    )
+    how = How(asked=asked, voice=voice, resume=_RESUME)
     finished = run_to_page(plan, chosen, how, identity=identity)
     if finished.outcome.interrupted:
         raise KeyboardInterrupt(f"{finished.outcome.remaining} replications are left; {_RESUME}")
@@ -309,8 +314,7 @@ def compare(
             cure="pass results of hr.run or hr.load alone, or models alone",
         )
     if saved:
-        return compare_saved(
-            saved,
+        question = Question(
             names=names,
             metrics=metrics,
             same_within=same_within,
@@ -318,8 +322,8 @@ def compare(
             fail_on_regression=fail_on_regression,
             measure_again=measure_again,
             build=build,
-            progress=progress,
         )
+        return compare_saved(saved, question, progress=progress)
     if fail_on_regression is not None:
         raise StudyError(
             "`fail_on_regression` needs saved results: the same model gives the same results",
@@ -387,7 +391,7 @@ def as_levels(value: Levels) -> tuple[Value, ...]:
 
 def _how(shows_progress: bool, processes: int | None, on: str = "") -> How:  # noqa: FBT001 - an option of its callers
     voice = ProgramVoice(shows_progress=shows_progress)
-    return How(voice=voice, jobs=processes_of(processes), resume=_RESUME, on=on)
+    return How(asked=Running(processes=processes, on=on), voice=voice, resume=_RESUME)
 
 
 def _swept(
@@ -402,7 +406,7 @@ def _swept(
             outcome = run_in(journal, plan, plan, connected)
             if outcome.interrupted:
                 raise KeyboardInterrupt
-            result = analysed(plan, journal, jobs=how.jobs)
+            result = analysed(plan, journal, jobs=how.asked.jobs)
     errors = [error for point in result.experiments[0].points for error in point.errors]
     if not result.done and errors:
         raise StudyError(f"every replication failed: {errors[0]}", cure="correct the model")

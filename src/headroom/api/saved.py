@@ -15,8 +15,7 @@ from headroom.api.results import View
 from headroom.api.tables import Tabular, tidy
 from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
-from headroom.experiment.study.study import SAME_WITHIN
-from headroom.gate.compare import Question
+from headroom.gate.question import Question
 from headroom.gate.repeat import compare_saved as gated_results
 from headroom.gate.result import ComparisonResult, Gate, Row
 from headroom.gate.stored import Stored
@@ -74,16 +73,7 @@ def _flat(row: Row) -> dict[str, Any]:
 
 
 def compare_saved(
-    results: Sequence[View],
-    *,
-    names: Sequence[str] = (),
-    metrics: Sequence[str] = (),
-    same_within: float = SAME_WITHIN,
-    force: bool = False,
-    fail_on_regression: float | None = None,
-    measure_again: bool = True,
-    build: Sequence[str] = (),
-    progress: bool = True,
+    results: Sequence[View], question: Question, *, progress: bool = True
 ) -> Compared:
     """Compare results with the first one; see `headroom.compare`.
 
@@ -92,7 +82,7 @@ def compare_saved(
     StudyError
         The results are not comparable, or have no metric in common.
     """
-    labels = list(names) or [f"result {number}" for number in range(1, len(results) + 1)]
+    labels = list(question.names) or [f"result {number}" for number in range(1, len(results) + 1)]
     if len(results) < 2 or len(set(labels)) != len(results):  # noqa: PLR2004 - a pair
         raise StudyError(
             f"a comparison needs two results with different names, but these are: {labels}",
@@ -107,11 +97,7 @@ def compare_saved(
             gated_results(
                 stored,
                 Path(folder),
-                question=Question(same_within=same_within, threshold=fail_on_regression),
-                metrics=metrics,
-                force=force,
-                measures_again=measure_again,
-                build=build,
+                question=question,
                 new_progress=ProgramVoice(shows_progress=progress).progress,
             )
         )

@@ -12,7 +12,7 @@ from headroom.audit.importing import Source, given_factors, imported, levels_in
 from headroom.audit.shown import verdict
 from headroom.cli.audit_command import Files, Format, read_files
 from headroom.cli.output import error_console, print_lines
-from headroom.cli.study import run_command
+from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import StudyError
 from headroom.experiment.study.file.toml_text import toml_text
 
@@ -69,4 +69,4 @@ def import_files(
     (to / "study.toml").write_text(_HEADER + toml_text(found.study), encoding="utf-8")
     answer = audit([result for source in sources for result in source.results])
     print_lines(error_console(), f"audit: {verdict(answer)}")
-    run_command.run(to)
+    run_study(RunCommand(study=to))

@@ -16,10 +16,8 @@ from headroom.sessions.study_session import (
     analysed,
     identity_of,
     journal_of,
-    keep,
     open_plan,
     point_key,
-    repeat_command,
 )
 
 __all__ = [
@@ -28,11 +26,9 @@ __all__ = [
     "existing_journal",
     "identity_of",
     "journal_of",
-    "keep",
     "note",
     "open_plan",
     "point_key",
-    "repeat_command",
     "say_remarks",
     "say_what_counts",
     "write_artefacts",

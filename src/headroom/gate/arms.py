@@ -28,6 +28,7 @@ from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.gate.judging import MOST_BLOCKS
+from headroom.gate.question import Question
 
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 AGAIN = "_again"
@@ -133,16 +134,7 @@ class Arms:
         return replace(self.plan, experiments=tuple(planned))
 
 
-def arms_of_commands(
-    commands: Sequence[Command],
-    folder: Path,
-    *,
-    metrics: Sequence[str] = COMMAND_METRICS,
-    warm_up: int = 0,
-    time_limit_s: float = 600.0,
-    ignore_failure: bool = False,
-    is_twice: bool = False,
-) -> Arms:
+def arms_of_commands(commands: Sequence[Command], folder: Path, question: Question) -> Arms:
     """Return the plan of commands; `folder` gets its study file.
 
     Parameters
@@ -151,16 +143,9 @@ def arms_of_commands(
         Two to 26 commands, the base first.
     folder
         Empty folder for study and journal.
-    metrics
-        Metrics to compare.
-    warm_up
-        Runs before each measured one that are not recorded.
-    time_limit_s
-        Limit (s) of each single run.
-    ignore_failure
-        Accept every exit code.
-    is_twice
-        Run the base twice in each block, for the noise of the machine.
+    question
+        Metrics, limits and runs of each; a gate runs the base twice in each block, for the noise
+        of the machine.
 
     Raises
     ------
@@ -170,10 +155,10 @@ def arms_of_commands(
     if len(commands) > len(NAMES):
         raise StudyError(f"at most {len(NAMES)} commands can be compared", cure="compare fewer")
     named = dict(zip(NAMES, commands, strict=False))
-    if is_twice:
+    if question.fail_on_regression is not None:
         named[f"A{AGAIN}"] = commands[0]
-    setup = {"warm_up_runs": warm_up, "time_limit_s": float(time_limit_s)}
-    if ignore_failure:
+    setup = {"warm_up_runs": question.warm_up, "time_limit_s": question.time_limit_s}
+    if question.ignore_failure:
         setup["ok_exit_codes"] = list(range(_EXIT_CODES))  # type: ignore[assignment]
     tables = [_experiment(name, command, setup) for name, command in named.items()]
     plan = make_plan(load_study(_with_study(folder, tables)), quick=False)
@@ -182,7 +167,7 @@ def arms_of_commands(
     place = Place(
         experiment="",
         points={name: (planned[name], planned[name].points[0]) for name in named},
-        metrics=chosen_metrics(declared, metrics),
+        metrics=chosen_metrics(declared, question.metrics or COMMAND_METRICS),
     )
     arms = tuple(
         ArmPlan(name=name, label=command.label, about=_about(command))

@@ -5,7 +5,6 @@ caller brings the progress.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,21 +15,18 @@ from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.paths import journal_path
 from headroom.gate.arms import Arms, Command, Place, arms_of_commands
 from headroom.gate.judging import judged
-from headroom.gate.measuring import Effort, Measuring, Seen, Stopped, described, errors_of
+from headroom.gate.measuring import Measuring, Seen, Stopped, described, errors_of
+from headroom.gate.question import Question
 from headroom.gate.result import ComparisonResult, Noise, Row
 from headroom.gate.threshold import (
     AGAIN_TIMES,
     MeasureAgain,
     blocks_again,
     fewest_blocks,
-    first_looks,
     gate_of,
     is_hidden,
 )
 from headroom.version import version
-
-SAME_WITHIN = 0.02
-"""Difference that does not matter, unless the user names another."""
 
 
 class RunsFailedError(HeadroomError):
@@ -39,47 +35,12 @@ class RunsFailedError(HeadroomError):
     exit_code = ExitCode.POINTS_FAILED
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What to find out about arms.
-
-    Parameters
-    ----------
-    effort
-        How long to measure.
-    same_within
-        Difference (share) that does not matter.
-    threshold
-        Slowdown (share) that counts as a regression; None: no gate.
-    jobs
-        Simulations in parallel.
-    """
-
-    effort: Effort = field(default_factory=Effort)
-    same_within: float = SAME_WITHIN
-    threshold: float | None = None
-    jobs: int = 1
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and self.threshold <= 0.0:
-            raise StudyError(
-                f"a regression of {self.threshold:.3g} is none",
-                cure="give a share above 0, e.g. --fail-on-regression 3%",
-            )
-
-    @property
-    def looks(self) -> list[int]:
-        """Blocks after which a gate looks."""
-        return [self.effort.runs] if self.effort.runs else first_looks(self.effort.max_runs)
-
-
 def compare_commands(
     commands: Sequence[Command],
     folder: Path,
     *,
-    question: Question | None = None,
+    question: Question,
     new_progress: Callable[[], Progress] | None = None,
-    **options: object,
 ) -> ComparisonResult:
     """Run commands in blocks, in random order, and compare each with the first.
 
@@ -93,18 +54,15 @@ def compare_commands(
         What to find out, and how long to measure.
     new_progress
         Returns the progress of a round; None: silent.
-    options
-        Those of `arms_of_commands`: `metrics`, `warm_up`, `time_limit_s`, `ignore_failure`.
 
     Raises
     ------
     RunsFailedError
         A command never succeeded.
     """
-    asked = question or Question()
-    arms = arms_of_commands(commands, folder, is_twice=asked.threshold is not None, **options)  # type: ignore[arg-type]  # as documented
+    arms = arms_of_commands(commands, folder, question)
     return compare_arms(
-        arms, folder, question=asked, new_progress=new_progress or silent, kind="commands"
+        arms, folder, question=question, new_progress=new_progress or silent, kind="commands"
     )
 
 
@@ -124,7 +82,7 @@ def compare_arms(
     kind: str,
 ) -> ComparisonResult:
     """Measure arms with a journal in `folder`, and compare each with the first."""
-    threshold = question.threshold
+    threshold = question.fail_on_regression
     if threshold is not None:
         _check_blocks(arms, question)
     with Journal.open(journal_path(folder, False), create=True) as journal, kept_workers():  # noqa: FBT003 - no variant
@@ -132,7 +90,7 @@ def compare_arms(
             arms=arms, journal=journal, new_progress=new_progress, jobs=question.jobs
         )
         if threshold is None:
-            stopped, blocks = measuring.run(question.effort), None
+            stopped, blocks = measuring.run(question), None
         else:
             stopped, blocks = _first_looks(measuring, question, threshold)
         seen = measuring.look(range(blocks) if blocks else None)
@@ -160,7 +118,7 @@ def compare_arms(
             same_within=question.same_within,
             stopped=stopped,
             blocks=max((row.pairs or row.count for row in rows), default=0),
-            until=None if question.effort.runs else question.effort.until,
+            until=None if question.runs else question.half_width,
             seed=arms.plan.seed,
             noise=[noise for one in seen for noise in one.noise()],
             gate=gate,
@@ -206,7 +164,7 @@ def _first_looks(measuring: Measuring, question: Question, threshold: float) -> 
     """
     whole, places = 0, measuring.arms.places
     for look in question.looks:
-        measuring.extend(look, measuring.left_s(question.effort), places)
+        measuring.extend(look, measuring.left_s(question), places)
         if stopped := measuring.why_stopped():
             return stopped, whole
         whole = look
@@ -244,7 +202,7 @@ def _look_of(row: Row, question: Question) -> int:
 def new_blocks(rows: Sequence[Row], level: float, question: Question, *, first: int) -> int:
     """Return the number of new blocks for suspected rows, after a first look of so many."""
     least, most = AGAIN_TIMES * first, AGAIN_TIMES * question.looks[-1]
-    threshold = question.threshold or 0.0
+    threshold = question.fail_on_regression or 0.0
     return max(blocks_again(row, level, threshold, least=least, most=most) for row in rows)
 
 
@@ -256,7 +214,7 @@ def look_again(
     Rows whose blocks were cut off have no figures: they neither pass nor fail.
     """
     places = places_of(measuring.arms, suspected)
-    measuring.extend(blocks.stop, measuring.left_s(question.effort), places)
+    measuring.extend(blocks.stop, measuring.left_s(question), places)
     seen = measuring.look(blocks, places)
     rows = (
         [] if measuring.why_stopped() else judged(rows_of(seen), same_within=question.same_within)

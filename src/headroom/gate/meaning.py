@@ -130,21 +130,3 @@ def command_of(text: str, folder: Path | None = None) -> Meaning:
             f"{RESULTS_NAME} or {PAGE_NAME}; --rev names commits",
         )
     return Meaning(kind="command", text=text, argv=tuple(argv))
-
-
-def share_of(text: str, option: str) -> float:
-    """Return a share such as ``3%`` or ``0.03``.
-
-    Examples
-    --------
-    >>> share_of("3%", "--until"), share_of("0.005", "--until")
-    (0.03, 0.005)
-    """
-    is_percent = text.strip().endswith("%")
-    try:
-        share = float(text.strip().removesuffix("%")) / (100.0 if is_percent else 1.0)
-    except ValueError:
-        share = -1.0
-    if not 0.0 < share < 1.0:
-        raise StudyError(f"`{option} {text}` is not a share", cure=f"write {option} 3%")
-    return share

@@ -25,6 +25,7 @@ from headroom.experiment.runner.runner import run_plan
 from headroom.experiment.runner.selection import Selection
 from headroom.gate.arms import AGAIN, PROCESSOR, Arms, Place, analysed_rows, counted
 from headroom.gate.judging import MOST_BLOCKS, row_of_points
+from headroom.gate.question import Question
 from headroom.gate.result import Arm, Noise, Row
 from headroom.gate.threshold import noise_of
 
@@ -34,31 +35,6 @@ FEWEST_BLOCKS = 8
 _SHARE_OF_EFFECT = 0.1
 """A large difference is sure enough when its interval is a tenth of it."""
 _PROCESSOR_PARTS = ("user_s", "system_s")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
-    """How long to measure.
-
-    Parameters
-    ----------
-    until
-        Half-width of the 95% interval of each ratio, relative, at which it is sure.
-    runs
-        A fixed number of blocks instead; None: until sure.
-    max_runs
-        Most blocks.
-    max_time_s
-        Time (s) after which no run starts; None: no limit within a round.
-    patience_s
-        Without `max_time_s`: time (s) after which no further round begins.
-    """
-
-    until: float = 0.01
-    runs: int | None = None
-    max_runs: int = 100
-    max_time_s: float | None = None
-    patience_s: float = 300.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,26 +61,26 @@ class Measuring:
     is_late: bool = False
     start_s: float = field(default_factory=monotonic)
 
-    def run(self, effort: Effort) -> Stopped:
+    def run(self, question: Question) -> Stopped:
         """Measure until sure; return why it stopped."""
-        if effort.runs is not None:
-            self.extend(effort.runs, self.left_s(effort))
+        if question.runs is not None:
+            self.extend(question.runs, self.left_s(question))
             return self.why_stopped() or "planned"
-        for look in looks(minimum=min(FEWEST_BLOCKS, effort.max_runs), maximum=effort.max_runs):
-            self.extend(look, self.left_s(effort))
+        for look in looks(minimum=min(FEWEST_BLOCKS, question.max_runs), maximum=question.max_runs):
+            self.extend(look, self.left_s(question))
             if stopped := self.why_stopped():
                 return stopped
-            if all(_is_sure(row, effort.until) for one in self.look() for row in one.rows()):
+            if all(_is_sure(row, question.half_width) for one in self.look() for row in one.rows()):
                 return "sure"
-            if effort.max_time_s is None and monotonic() - self.start_s > effort.patience_s:
+            if question.max_time_s is None and monotonic() - self.start_s > question.patience_s:
                 return "max_time"
         return "max_runs"
 
-    def left_s(self, effort: Effort) -> float | None:
+    def left_s(self, question: Question) -> float | None:
         """Return the time (s) that is left, None without a limit."""
-        if effort.max_time_s is None:
+        if question.max_time_s is None:
             return None
-        return max(effort.max_time_s - (monotonic() - self.start_s), 0.0)
+        return max(question.max_time_s - (monotonic() - self.start_s), 0.0)
 
     def why_stopped(self) -> Stopped | None:
         """Return why the last round was cut off, None if it was not."""

@@ -13,9 +13,10 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine, machine_here
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.study.paths import STUDY_NAME, journal_path
-from headroom.gate.compare import Question, look_again, new_blocks, silent
+from headroom.gate.compare import look_again, new_blocks, silent
 from headroom.gate.git import commit_of, prefix_of
 from headroom.gate.measuring import Measuring
+from headroom.gate.question import Question
 from headroom.gate.result import ComparisonResult, Noise, Row
 from headroom.gate.revisions import Revision, arms_of_studies, built
 from headroom.gate.stored import Stored, compare_results
@@ -27,40 +28,26 @@ def compare_saved(
     folder: Path,
     *,
     question: Question,
-    metrics: Sequence[str] = (),
-    force: bool = False,
-    measures_again: bool = True,
-    build: Sequence[str] = (),
     new_progress: Callable[[], Progress] = silent,
 ) -> ComparisonResult:
     """Compare results with the first one; a gate measures its suspicions again if it can.
 
     Parameters
     ----------
-    stored, question, metrics, force
+    stored, question
         As for `compare_results`.
     folder
         Where the journal of new runs goes.
-    measures_again
-        Whether a gate may measure.
-    build, new_progress
-        As for `built` and `compare_arms`.
+    new_progress
+        As for `compare_arms`.
     """
-    why_not = why_not_again(stored) if measures_again else "the caller did not want it"
+    why_not = why_not_again(stored) if question.measure_again else "the caller did not want it"
     again, measured = None, list[Measuring]()
     if not why_not:
         again = _at_commits(
-            stored,
-            folder,
-            question=question,
-            metrics=metrics,
-            build=build,
-            new_progress=new_progress,
-            measured=measured,
+            stored, folder, question=question, new_progress=new_progress, measured=measured
         )
-    result = compare_results(
-        stored, question=question, metrics=metrics, force=force, again=again, why_not=why_not
-    )
+    result = compare_results(stored, question=question, again=again, why_not=why_not)
     if any(one.is_interrupted for one in measured):
         return msgspec.structs.replace(result, stopped="interrupted", gate=None)
     return result
@@ -100,8 +87,6 @@ def _at_commits(
     folder: Path,
     *,
     question: Question,
-    metrics: Sequence[str],
-    build: Sequence[str],
     new_progress: Callable[[], Progress],
     measured: list[Measuring],
 ) -> MeasureAgain:
@@ -120,11 +105,13 @@ def _at_commits(
 
     def again(suspected: Sequence[Row], level: float) -> list[tuple[Row, Noise | None]]:
         with (
-            built(study, revisions, build) as roots,
+            built(study, revisions, question.build) as roots,
             Journal.open(journal_path(folder, False), create=True) as journal,  # noqa: FBT003 - no variant
         ):
             is_quick = stored[1].result.is_quick
-            arms = arms_of_studies(roots, revisions, metrics=metrics, quick=is_quick, is_twice=True)
+            arms = arms_of_studies(
+                roots, revisions, metrics=question.metrics, quick=is_quick, is_twice=True
+            )
             measuring = Measuring(arms=arms, journal=journal, new_progress=new_progress)
             measured.append(measuring)
             count = new_blocks(suspected, level, question, first=question.looks[0])

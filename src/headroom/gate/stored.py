@@ -20,8 +20,8 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.machine.machine_identity import Machine
 from headroom.experiment.study.paths import JOURNAL_NAME, PAGE_NAME, RESULTS_NAME, results_folder
 from headroom.gate.arms import NAMES
-from headroom.gate.compare import Question
 from headroom.gate.judging import judged, row_of_estimates
+from headroom.gate.question import Question
 from headroom.gate.result import Arm, ComparisonResult, Difference, Noise, Row
 from headroom.gate.sessions import commit_in, noise_of_point
 from headroom.gate.threshold import MeasureAgain, gate_of
@@ -99,8 +99,6 @@ def compare_results(
     stored: Sequence[Stored],
     *,
     question: Question,
-    metrics: Sequence[str] = (),
-    force: bool = False,
     again: MeasureAgain | None = None,
     why_not: str = "",
 ) -> ComparisonResult:
@@ -111,11 +109,8 @@ def compare_results(
     stored
         Two results or more, the base first.
     question
-        Difference that does not matter, and threshold of the gate.
-    metrics
-        Metrics to compare; none: the responses of each experiment.
-    force
-        Compare what is not comparable, and record it.
+        Metrics to compare, the difference that does not matter, the threshold of the gate, and
+        whether to compare what is not comparable, and record it.
     again, why_not
         Measures suspected rows again, or the reason why that is impossible.
 
@@ -127,7 +122,7 @@ def compare_results(
     base, *others = stored
     differences = [one for other in others for one in differences_of(base, other)]
     forbidding = [one for one in differences if one.forbids]
-    if forbidding and not force:
+    if forbidding and not question.force:
         first = forbidding[0]
         rest = f" (and {len(forbidding) - 1} more differences)" if len(forbidding) > 1 else ""
         raise StudyError(
@@ -146,7 +141,7 @@ def compare_results(
                 left_out.append(f'{match.label}, only in "{owner.label}"')
                 missing += [match.label] if match.other is None else []
                 continue
-            found = list(_rows(name, match, metrics))
+            found = list(_rows(name, match, question.metrics))
             rows += found
             places += [match] * len(found)
     if not rows:
@@ -155,10 +150,10 @@ def compare_results(
         )
     rows = judged(rows, same_within=question.same_within)
     gate = None
-    if question.threshold is not None:
+    if question.fail_on_regression is not None:
         gate = gate_of(
             rows,
-            threshold=question.threshold,
+            threshold=question.fail_on_regression,
             looks=0,
             again=again,
             missing=missing,

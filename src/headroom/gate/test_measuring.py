@@ -17,9 +17,9 @@ from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.plan import Plan, Point
 from headroom.gate import measuring
 from headroom.gate.arms import Arms, Command, arms_of_commands, programs_of
-from headroom.gate.compare import Question, RunsFailedError, compare_arms, compare_commands, silent
+from headroom.gate.compare import RunsFailedError, compare_arms, compare_commands, silent
 from headroom.gate.git import checkouts, commit_of, git, known_commit, prefix_of
-from headroom.gate.measuring import Effort
+from headroom.gate.question import Question
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
 
@@ -122,8 +122,7 @@ def commands(folder: Path, count: int = 2) -> list[Command]:
 
 
 def compared(folder: Path, count: int = 2, **asked: Any) -> ComparisonResult:
-    threshold = asked.pop("threshold", None)
-    question = Question(effort=Effort(**{"runs": 8, **asked}), threshold=threshold)
+    question = Question(**{"runs": 8, **asked})
     found = compare_commands(commands(folder, count), folder, question=question)
     assert {row.count for row in found.rows} == {row.pairs for row in found.rows}
     return found
@@ -218,8 +217,8 @@ def test_a_gate_runs_suspicions_and_the_base_against_itself_in_new_blocks(
 ) -> None:
     """The second time is how much longer the base takes where it runs again."""
     made = bench(1.0, times[0], own=0.01, again=times[1])
-    arms = arms_of_commands(commands(tmp_path), tmp_path, metrics=["wall_s"], is_twice=True)
-    question = Question(effort=Effort(runs=8), threshold=0.03)
+    question = Question(metrics=["wall_s"], runs=8, fail_on_regression=0.03)
+    arms = arms_of_commands(commands(tmp_path), tmp_path, question)
     found = compare_arms(arms, tmp_path, question=question, new_progress=silent, kind="commands")
     gate = found.gate
     assert gate is not None
@@ -238,20 +237,20 @@ def test_a_gate_without_all_its_runs_does_not_pass(
     bench: Callable[..., Bench], tmp_path: Path
 ) -> None:
     bench(1.0, 1.0, fails={("B", 3)})
-    found = compared(tmp_path, threshold=0.03, runs=9)
+    found = compared(tmp_path, fail_on_regression=0.03, runs=9)
     assert found.gate is not None
     assert (found.gate.verdict, found.gate.missing) == ("missing", ['1 failed runs of "1th"'])
     assert [(arm.done, arm.failed) for arm in found.arms] == [(9, 0), (8, 1)]
     bench(1.0, 1.0).waits = 1
     (tmp_path / "late").mkdir()
-    late = compared(tmp_path / "late", threshold=0.03, max_time_s=0.0)
+    late = compared(tmp_path / "late", fail_on_regression=0.03, max_time_s=0.0)
     assert late.gate is not None
     assert (late.stopped, late.gate.verdict) == ("max_time", "missing")
     assert late.gate.missing[0] == "blocks that --max-time cut off"
     assert late.gate.suspicions == []
     bench(1.0, 1.1, stops_at=2)
     (tmp_path / "end").mkdir()
-    stopped = compared(tmp_path / "end", threshold=0.03)
+    stopped = compared(tmp_path / "end", fail_on_regression=0.03)
     assert (stopped.stopped, stopped.gate, stopped.blocks) == ("interrupted", None, 8)
 
 
@@ -259,7 +258,7 @@ def test_each_suspicion_has_its_own_new_runs_or_none_if_time_ran_out(
     bench: Callable[..., Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench(1.0, 1.1, 1.3)
-    gate = compared(tmp_path, 3, threshold=0.03).gate
+    gate = compared(tmp_path, 3, fail_on_regression=0.03).gate
     assert gate is not None
     ratios = {(one.first.arm, one.first.metric): one.again and one.again.ratio
               for one in gate.suspicions}  # fmt: skip
@@ -272,7 +271,7 @@ def test_each_suspicion_has_its_own_new_runs_or_none_if_time_ran_out(
     late.waits = 2
     monkeypatch.setattr(measuring, "monotonic", lambda: 1e9 if late.rounds else 0.0)
     (tmp_path / "late").mkdir()
-    gate = compared(tmp_path / "late", threshold=0.03, max_time_s=1e6).gate
+    gate = compared(tmp_path / "late", fail_on_regression=0.03, max_time_s=1e6).gate
     assert gate is not None
     again = gate.suspicions[0].again
     assert again is not None
@@ -286,13 +285,13 @@ def test_what_cannot_be_measured_is_refused(bench: Callable[..., Bench], tmp_pat
     with pytest.raises(RunsFailedError, match=r"^it broke\n  hint: run"):
         compared(tmp_path)
     with pytest.raises(StudyError, match="5 blocks can never show"):
-        compared(tmp_path, runs=5, threshold=0.03)
+        compared(tmp_path, runs=5, fail_on_regression=0.03)
     with pytest.raises(StudyError, match="a regression of 0 is none"):
-        Question(threshold=0.0)
+        Question(fail_on_regression=0.0)
     with pytest.raises(StudyError, match="at most 26"):
-        arms_of_commands(commands(tmp_path, 27), tmp_path)
+        arms_of_commands(commands(tmp_path, 27), tmp_path, Question())
     with pytest.raises(StudyError, match="no such metric: `speed`"):
-        arms_of_commands(commands(tmp_path), tmp_path, metrics=["speed"])
+        arms_of_commands(commands(tmp_path), tmp_path, Question(metrics=["speed"]))
     assert len(made.rounds) == 1
 
 
@@ -302,8 +301,8 @@ def test_a_command_is_run_as_it_was_written(tmp_path: Path) -> None:
     own.chmod(0o755)
     command = Command(argv=["./own"], label="", folder=tmp_path, prepare=[["true", "{"], ["nope"]])
     assert [Path(name).name for name in programs_of(command)] == ["own", "true"]
-    more: dict[str, Any] = {"warm_up": 2, "time_limit_s": 3.0}
-    arms = arms_of_commands([command] * 26, tmp_path, ignore_failure=True, **more)
+    question = Question(warm_up=2, time_limit_s=3, ignore_failure=True)
+    arms = arms_of_commands([command] * 26, tmp_path, question)
     setup: Any = arms.plan.experiments[25].setup
     assert (setup.warm_up_runs, setup.time_limit_s, setup.set_up) == (
         2,
@@ -311,7 +310,7 @@ def test_a_command_is_run_as_it_was_written(tmp_path: Path) -> None:
         [["true", "{{"], ["nope"]],
     )
     assert sorted(setup.ok_exit_codes) == list(range(256))
-    assert arms_of_commands([command], tmp_path).plan.seed != arms.plan.seed
+    assert arms_of_commands([command], tmp_path, question).plan.seed != arms.plan.seed
 
 
 def study(root: Path, levels: str = "[2, 3]", more: str = "") -> Path:
@@ -370,7 +369,7 @@ def test_a_gate_looks_again_only_where_noise_may_hide_a_regression(
 ) -> None:
     made = bench(1.0, 1.03, own=0.4, same=2)
     arms = revisions(study(tmp_path / "old"), study(tmp_path / "new"), is_twice=True)
-    question = Question(effort=Effort(max_runs=60), threshold=0.04)
+    question = Question(max_runs=60, fail_on_regression=0.04)
     found = compare_arms(arms, tmp_path, question=question, new_progress=silent, kind="revisions")
     both = {f"{arm}-count{n}" for arm in ("A", "A_again", "B") for n in (2, 3)}
     noisy = {name for name in both if name.endswith("3")}

@@ -20,9 +20,9 @@ from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
-from headroom.gate.compare import Question
 from headroom.gate.git import git
-from headroom.gate.meaning import command_of, meaning_of, meanings_of, share_of
+from headroom.gate.meaning import command_of, meaning_of, meanings_of
+from headroom.gate.question import Question, share_of
 from headroom.gate.repeat import compare_saved, study_of, why_not_again
 from headroom.gate.result import ComparisonResult
 from headroom.gate.series import history_of_files, history_of_study
@@ -56,8 +56,8 @@ def kept(found: StudyResult, label: str = "new", path: Path | None = None) -> St
 
 
 def compared(old: StudyResult, new: StudyResult, **more: Any) -> ComparisonResult:
-    question = Question(threshold=more.pop("threshold", None))
-    return compare_results([kept(old, "old"), kept(new)], question=question, **more)
+    measured = {name: more.pop(name) for name in ("again", "why_not") if name in more}
+    return compare_results([kept(old, "old"), kept(new)], question=Question(**more), **measured)
 
 
 ONE = result(experiment(point(1.0, n=1)))
@@ -66,7 +66,7 @@ ONE = result(experiment(point(1.0, n=1)))
 def test_points_are_matched_by_their_levels_and_those_of_one_side_are_named() -> None:
     old = result(experiment(point(1.0, n=1), point(2.0, n=2)), experiment(name="rest"))
     new = result(experiment(point(4.4, n=3), point(2.4, n=2)))
-    found = compared(old, new, threshold=0.03, why_not="it is a test")
+    found = compared(old, new, fail_on_regression=0.03, why_not="it is a test")
     (row,) = found.rows
     assert (row.experiment, row.levels, row.metric) == ("work", {"n": 2}, "wall_s")
     assert (row.base_value, row.value) == (2.0, 2.4)
@@ -195,7 +195,7 @@ def test_suspicions_are_measured_again_only_where_that_is_possible(tmp_path: Pat
     assert why(replace(ONE, environments=[{"repository": commit}])) == ""
     found = compare_saved(
         [kept(ONE, "old"), kept(result(experiment(point(1.5, n=1))))],
-        tmp_path, question=Question(threshold=0.03), measures_again=False,
+        tmp_path, question=Question(fail_on_regression=0.03, measure_again=False),
     )  # fmt: skip
     assert found.gate is not None
     assert found.gate.not_repeated == "the caller did not want it"

@@ -4,7 +4,7 @@ Invariant: what ran is durable before anything is analysed, and a session that w
 leaves a result of what there is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from headroom.analysis.follow_up.what_if import planned_what_ifs
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.options import QUICK, SEED, SETTINGS, Simulating, option
 from headroom.experiment.protocol.system import Column, Value
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.executors import Place
@@ -32,36 +33,69 @@ from headroom.sessions.voice import Voice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Running(Simulating):
+    """What is asked of a run: the options that the command and the function of Python share."""
+
+    quick: bool = option(like=QUICK, default=False)
+    only: Sequence[str] = option(
+        "--only", "Run this experiment only; repeatable.", metavar="EXPERIMENT", default=()
+    )
+    processes: int | None = option(
+        "--jobs",
+        "-j",
+        "Simulations and analyses in parallel [cores].",
+        low=1,
+        envvar="HEADROOM_JOBS",
+    )
+    seed: int | None = option(like=SEED)
+    settings: Sequence[str] = option(like=SETTINGS, default=())
+    fresh: bool | None = option(
+        "--fresh/--reuse",
+        "Measure again what was measured before, or reuse it. Older measurements stay in "
+        "the journal and no longer count. Simulations are always reused: the same model and "
+        "seed give the same bits. [default: --fresh with --check, else --reuse]",
+        show_default=False,
+    )
+    stop_on_failure: bool = option(
+        "--stop-on-failure", "Stop at the first point that fails.", default=False
+    )
+    overwrite: Sequence[str] = option(
+        "--overwrite",
+        "Allow this run to destroy what is on a target: its name and its size in bytes, "
+        "as the refusal prints them; repeatable.",
+        metavar="'TARGET SIZE'",
+        default=(),
+    )
+    what_if: bool = option(
+        "--what-if/--no-what-if",
+        "Double each exhausted resource at each simulated point, as the study says.",
+        default=True,
+    )
+
+    def chosen(self, plan: Plan) -> Plan:
+        """Return the part of a plan that is run."""
+        return plan.only(self.only) if self.only else plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class How:
     """How a plan is run and reported on.
 
     Parameters
     ----------
+    asked
+        The options.
     voice
         Takes messages and progress.
-    jobs
-        Simulations and analyses in parallel, >= 1.
     resume
         How to continue if the run is interrupted.
-    stop_on_failure
-        Start nothing more after a replication has failed.
-    is_fresh
-        Measure again what was measured before.
-    is_doubled
-        Try what-ifs as the study says.
-    on
-        Cluster that simulates, as of the option `--on`; empty: this machine.
     place
         The cluster once it is connected.
     """
 
+    asked: Running
     voice: Voice
-    jobs: int
     resume: str
-    stop_on_failure: bool = False
-    is_fresh: bool = False
-    is_doubled: bool = True
-    on: str = ""
     place: Place | None = None
 
 
@@ -89,7 +123,7 @@ def run_to_page(plan: Plan, chosen: Plan, how: How, *, identity: bytes) -> Finis
     """
     with opened(plan, how) as (journal, connected):
         outcome = run_in(journal, plan, chosen, connected)
-        result = analysed(plan, journal, identity=identity, jobs=how.jobs)
+        result = analysed(plan, journal, identity=identity, jobs=how.asked.jobs)
         is_whole = journal.unreadable_count == 0
     page = write_artefacts(plan, result, how.voice.insist)
     if is_whole:
@@ -101,7 +135,7 @@ def run_to_page(plan: Plan, chosen: Plan, how: How, *, identity: bytes) -> Finis
 def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
     """Open the journal of a plan for writing, with the cluster that simulates, if any."""
     with (
-        place_of(how.on, how.voice.note) as place,
+        place_of(how.asked.on, how.voice.note) as place,
         Journal.open(journal_of(plan), create=True) as journal,
         kept_workers(),
     ):
@@ -110,11 +144,11 @@ def opened(plan: Plan, how: How) -> Iterator[tuple[Journal, How]]:
 
 def run_in(journal: Journal, plan: Plan, chosen: Plan, how: How) -> Outcome:
     """Run the chosen experiments of a plan, then the what-ifs that they ask for."""
-    if how.is_fresh:
+    if how.asked.fresh:
         _measure_again(chosen, journal, how)
     outcome, settled = _run_stages(plan, chosen, journal, how)
-    is_whole = not outcome.interrupted and not (how.stop_on_failure and outcome.failed)
-    if how.is_doubled and is_whole:
+    is_whole = not outcome.interrupted and not (how.asked.stop_on_failure and outcome.failed)
+    if how.asked.what_if and is_whole:
         outcome = _run_what_ifs(settled.ready(), journal, how, outcome)
     return outcome
 
@@ -144,7 +178,7 @@ def _run_stages(whole: Plan, chosen: Plan, journal: Journal, how: How) -> tuple[
             continue
         found = _run_refined(ready, journal, how)
         outcome = found if outcome is None else outcome.then(found)
-        if outcome.interrupted or (how.stop_on_failure and outcome.failed):
+        if outcome.interrupted or (how.asked.stop_on_failure and outcome.failed):
             break
     settled = with_fits(whole, journal).only(names)
     if outcome is None:
@@ -159,7 +193,7 @@ def _run_refined(plan: Plan, journal: Journal, how: How) -> Outcome:
     known: Known = {}
     refined = with_refined(plan, journal, known)
     outcome = _run(refined, journal, how)
-    while not (outcome.interrupted or (how.stop_on_failure and outcome.failed)):
+    while not (outcome.interrupted or (how.asked.stop_on_failure and outcome.failed)):
         wider = with_refined(plan, journal, known)
         new = _without_points(wider, refined)
         if not new.experiments:
@@ -210,10 +244,10 @@ def _run(
         plan,
         journal,
         stopping=IntervalRule(),
-        jobs=how.jobs,
+        jobs=how.asked.jobs,
         progress=how.voice.progress(),
         interrupt=Interrupt(),
-        stop_on_failure=how.stop_on_failure,
+        stop_on_failure=how.asked.stop_on_failure,
         place=how.place,
     )
     if has_notes or outcome.interrupted:

@@ -1,11 +1,12 @@
 """Search the smallest configuration of a subject that meets its targets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
+from headroom.experiment.protocol.options import SEED, Simulating, option
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
@@ -14,51 +15,54 @@ from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult
 from headroom.sizing.size import Sizing, check_axes
-from headroom.sizing.space import Axis, Space, parse_costs
+from headroom.sizing.space import Axis, Space, parse_axis, parse_costs
 from headroom.sizing.targets import Target, parse_target
 from headroom.sizing.verdicts import Rule
 
 DEFAULT_SEED = 1
-CONFIDENCE, REPLICATIONS, MOST = 0.95, 60, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The question of a search.
+class Wanted(Simulating):
+    """The question of a search: the options that the command and the function of Python share."""
 
-    Parameters
-    ----------
-    name
-        The subject as it was named.
-    axes
-        Factors with their levels, the cheapest first.
-    targets
-        As ``"response_s_p95<=200ms"``; all must be met.
-    costs
-        As ``"servers=3,disks=1"``.
-    confidence
-        Confidence level of the whole answer.
-    replications, most
-        Maximum replications per configuration, and number of simulated configurations.
-    seed
-        Seed of the search.
-    command
-        The command that repeats it.
-    """
+    target: Sequence[str] = option(
+        "--target", "-t", 'As "response_s_p95<=200ms"; repeatable, all count.', default=MISSING
+    )
+    over: Sequence[str | Axis] = option(
+        "--over",
+        'Factor and its levels, the cheapest first: "servers=1..64", "disk=hdd,ssd", '
+        '"station.cpu.servers=1..8"; repeatable.',
+        default=MISSING,
+    )
+    cost: Sequence[str] = option(
+        "--cost", 'Cost of one unit of a factor: "servers=3,disks=1" [1 each].', default=()
+    )
+    experiment: str = option(
+        "--experiment", "Experiment of the study, if it has several.", default=""
+    )
+    completions: int | None = option("--completions", "Completions of one replication.", low=1)
+    confidence: float = option(
+        "--confidence", "Confidence level of the whole answer.", low=0.5, high=0.9999, default=0.95
+    )
+    replications: int = option(
+        "--replications", "Maximum replications per configuration.", low=5, default=60
+    )
+    most: int = option("--most", "Maximum number of simulated configurations.", low=1, default=100)
+    seed: int | None = option(like=SEED)
+    folder: Path | None = option(  # noqa: RUF009 - a field
+        "--results",
+        "Folder of stored runs, for later searches [results/size in the study's folder].",
+    )
 
-    name: str
-    axes: tuple[Axis, ...]
-    targets: Sequence[str]
-    costs: Sequence[str] = ()
-    confidence: float = CONFIDENCE
-    replications: int = REPLICATIONS
-    most: int = MOST
-    seed: int = DEFAULT_SEED
-    command: str
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The factors with their levels."""
+        return tuple(parse_axis(one) if isinstance(one, str) else one for one in self.over)
 
 
 def size_subject(
-    chosen: Subject, wanted: Wanted, place: Path, *, jobs: int, voice: Voice, on: str = ""
+    chosen: Subject, wanted: Wanted, place: Path, *, name: str, command: str, voice: Voice
 ) -> SizingResult:
     """Run or resume a search, and return its result.
 
@@ -70,12 +74,10 @@ def size_subject(
         The question.
     place
         Path of the journal, whose runs are reused.
-    jobs
-        Simulations in parallel, >= 1.
+    name, command
+        The subject as it was named, and the command that repeats the search.
     voice
         Takes the progress.
-    on
-        Cluster that simulates; empty: this machine.
 
     Raises
     ------
@@ -83,13 +85,15 @@ def size_subject(
         The user stopped it.
     """
     declared = chosen.system.parameters()
-    check_axes(wanted.axes, chosen, declared)
-    axes = _typed(wanted.axes, declared)
-    space = Space(axes, parse_costs(wanted.costs, axes))
-    targets = _targets(wanted.targets, chosen, space)
+    seed = DEFAULT_SEED if wanted.seed is None else wanted.seed
+    axes = wanted.axes
+    check_axes(axes, chosen, declared)
+    axes = _typed(axes, declared)
+    space = Space(axes, parse_costs(wanted.cost, axes))
+    targets = _targets(wanted.target, chosen, space)
     error = (1.0 - wanted.confidence) / (2.0 * (len(axes) + 1))
     question = Question(
-        subject=wanted.name,
+        subject=name,
         fixed=chosen.config,
         as_declared=frozenset(
             parameter.name
@@ -97,13 +101,13 @@ def size_subject(
             if chosen.config.get(parameter.name) == parameter.default
         ),
         targets=targets,
-        seed=wanted.seed,
+        seed=seed,
         error=error,
-        command=wanted.command,
+        command=command,
     )
     place.parent.mkdir(parents=True, exist_ok=True)
     with (
-        place_of(on, voice.note) as workers,
+        place_of(wanted.on, voice.note) as workers,
         Journal.open(place, create=True) as journal,
         kept_workers(),
     ):
@@ -111,8 +115,8 @@ def size_subject(
             chosen,
             Rule(targets=targets, error=error, minimum=5, maximum=wanted.replications),
             journal,
-            seed=wanted.seed,
-            jobs=jobs,
+            seed=seed,
+            jobs=wanted.jobs,
             place=workers,
             new_progress=voice.progress,
         )

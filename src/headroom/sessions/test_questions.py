@@ -180,8 +180,9 @@ def sized(folder: Path, *targets: str, **more: Any) -> SizingResult:
     subject = find_subject("mmc", "", 2000, ["servers"])[0]
     given = {"utilization": 0.7, **more.pop("given", {})}
     subject = with_config(subject, given, ["servers"])
-    wanted = Wanted(name="x", axes=axes, targets=targets, command="again", **more)
-    return size_subject(subject, wanted, folder / "new" / "journal", jobs=1, voice=Quiet())
+    wanted = Wanted(over=axes, target=targets, processes=1, **more)
+    place = folder / "new" / "journal"
+    return size_subject(subject, wanted, place, name="x", command="again", voice=Quiet())
 
 
 def test_the_smallest_size_meets_every_target_and_the_one_below_fails(tmp_path: Path) -> None:
@@ -194,7 +195,7 @@ def test_the_smallest_size_meets_every_target_and_the_one_below_fails(tmp_path: 
     # One factor may need four verdicts, and two support the answer: half of the 10% was used.
     assert (found.seed, found.command) == (1, "again")
     assert found.confidence == pytest.approx(0.95)
-    priced = sized(tmp_path, "response_s_mean<=100ms", costs=["servers=5"], seed=4)
+    priced = sized(tmp_path, "response_s_mean<=100ms", cost=["servers=5"], seed=4)
     assert priced.best is not None
     assert (priced.best.levels, priced.best.cost, priced.seed) == ({"servers": 1}, 5.0, 4)
     assert sized(tmp_path, "response_s_mean<=11ms", most=2).best is None

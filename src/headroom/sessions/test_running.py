@@ -17,7 +17,7 @@ from headroom.experiment.machine import program_identity
 from headroom.experiment.runner.progress import Progress
 from headroom.experiment.runner.runner import Outcome
 from headroom.sessions import running, study_session
-from headroom.sessions.running import Finished, How, run_to_page
+from headroom.sessions.running import Finished, How, Running, run_to_page
 from headroom.sessions.study_session import (
     _is_level,
     analysed,
@@ -29,7 +29,7 @@ from headroom.sessions.study_session import (
     remarks_of,
     what_counts,
 )
-from headroom.sessions.trying import InterruptedTrialError, Tried, try_changes
+from headroom.sessions.trying import InterruptedTrialError, Tried, Trying, try_changes
 
 HEAD = 'schema = 1\nname = "shop"\ntitle = "A <shop>"\nseed = 7\n'
 SYSTEM = 'system = {{ name = "model", model = "{}", completions = 400 }}\nreplications.count = 2\n'
@@ -81,7 +81,7 @@ def run(folder: Path, text: str, only: str = "", **how: Any) -> tuple[Finished, 
     (folder / "study.toml").write_text(text, encoding="utf-8")
     plan, heard = open_plan(folder, quick=False), Heard()
     chosen = plan.only([only]) if only else plan
-    asked = How(voice=heard, jobs=1, resume="go on", **how)
+    asked = How(asked=Running(processes=1, **how), voice=heard, resume="go on")
     return run_to_page(plan, chosen, asked, identity=identity_of(plan)), heard
 
 
@@ -99,7 +99,7 @@ def test_what_is_fitted_runs_after_its_source_and_a_second_run_repeats_nothing(
     assert fit.state == "fitted"
     assert ["million" in note for note in heard.notes] == [True, True]
     monkeypatch.setattr(study_session, "replace_file", lambda *_: None)
-    again, heard = run(tmp_path, FITTED, is_fresh=True)
+    again, heard = run(tmp_path, FITTED, fresh=True)
     assert (again.outcome.done, again.outcome.reused) == (0, 8)
     assert heard.notes == [
         "simulations are not repeated: the same model and seed give identical results",
@@ -113,7 +113,7 @@ def test_what_is_fitted_runs_after_its_source_and_a_second_run_repeats_nothing(
 def test_measurements_are_repeated_if_they_shall_be_fresh(tmp_path: Path) -> None:
     first, heard = run(tmp_path, NAPS)
     assert (first.outcome.done, heard.notes) == (2, [])
-    again, heard = run(tmp_path, NAPS, is_fresh=True)
+    again, heard = run(tmp_path, NAPS, fresh=True)
     assert (again.outcome.done, again.outcome.reused) == (2, 0)
     assert heard.notes[0] == "measured again: nap"
     assert len(heard.notes) == 2
@@ -132,7 +132,7 @@ def test_limits_add_levels_and_bottlenecks_are_doubled_once_all_is_there(tmp_pat
     speeds = [note.partition(":")[0] for note in heard.notes if "million" in note]
     assert [word for word in speeds if not word[0].isdigit()] == ["refine", "refine", "what if"]
     plain, heard = run(
-        tmp_path, LIMITED.replace("seed = 7", "seed = 8"), is_doubled=False, stop_on_failure=True
+        tmp_path, LIMITED.replace("seed = 7", "seed = 8"), what_if=False, stop_on_failure=True
     )
     assert (plain.outcome.done, plain.result.experiments[0].what_if_replications) == (8, 0)
     assert not any(note.startswith("what if") for note in heard.notes)
@@ -242,8 +242,8 @@ def test_a_remark_is_about_all_points_of_an_experiment(
 def tried(folder: Path, text: str, **asked: Any) -> Tried:
     (folder / "study.toml").write_text(text, encoding="utf-8")
     plan = open_plan(folder, quick=False)
-    words: dict[str, Any] = {"point": None, "changes": [], "replications": None, **asked}
-    return try_changes(plan, folder / "journal.sqlite", jobs=1, voice=Heard(), **words)
+    trying = Trying(processes=1, **asked)
+    return try_changes(plan, folder / "journal.sqlite", trying, voice=Heard())
 
 
 def test_changes_are_tried_at_the_named_point_or_the_last_that_is_limited(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_other_levels_are_told_apart(word: str) -> None:
 
 
 def test_a_point_is_named_by_its_key_or_by_its_levels(tmp_path: Path) -> None:
-    whole = run(tmp_path, LIMITED, is_doubled=False)[0].result
+    whole = run(tmp_path, LIMITED, what_if=False)[0].result
     (last,) = [one for one in whole.experiments[0].points if one.levels == {"users": 60}]
     assert point_key(whole, "users = 60") == point_key(whole, last.key) == last.key
     for words in ("users=7", "users=60, disk=1"):

@@ -12,6 +12,7 @@ from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
+from headroom.experiment.protocol.options import QUICK, SEED, Simulating, option
 from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.interrupt import Interrupt
@@ -20,8 +21,12 @@ from headroom.experiment.runner.what_if import changed_plan, changed_point
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
+from headroom.experiment.study.study import Replications
 from headroom.sessions.study_session import analysed, point_key
 from headroom.sessions.voice import Voice
+from headroom.sizing.evaluate import Subject, plan_of
+
+DEFAULT_SEED = 1
 
 
 class InterruptedTrialError(Exception):
@@ -48,35 +53,49 @@ class Tried:
         return msgspec.structs.replace(found, what_ifs=kept)
 
 
-def try_changes(
-    plan: Plan,
-    place: Path,
-    *,
-    point: str | None,
-    changes: Sequence[str],
-    replications: int | None,
-    jobs: int,
-    voice: Voice,
-    on: str = "",
-) -> Tried:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trying(Simulating):
+    """What is to be tried: the options that the command and the function of Python share."""
+
+    point: str | None = option(
+        "--point",
+        "Point of the study: its key, or its levels [the last one that is limited].",
+        metavar="POINT",
+    )
+    changes: Sequence[str] = option(
+        "--change",
+        "-c",
+        '"station.cpu.servers=8", "station.cpu.speed=x2", "pool.connections.tokens=x2", '
+        'or a parameter: "hit_ratio=0.9", "rate=x2"; '
+        "repeatable, each one is tried by itself; joined by ; they are tried together "
+        "[everything doubled].",
+        default=(),
+    )
+    completions: int | None = option("--completions", "Completions, of a model.", low=1)
+    replications: int | None = option(
+        "--replications", "-n", "Pairs [those of the point; of a model 10].", low=2
+    )
+    quick: bool = option(like=QUICK, default=False)
+    seed: int | None = option(like=SEED)
+
+    def one_point(self, subject: Subject) -> Plan:
+        """Return the plan of a model's one point."""
+        rule = Replications(count=self.replications or 10)
+        seed = DEFAULT_SEED if self.seed is None else self.seed
+        return plan_of(subject, [subject.config], rule, seed=seed)
+
+
+def try_changes(plan: Plan, place: Path, asked: Trying, *, voice: Voice) -> Tried:
     """Run a point and changes of it, and return their effects.
 
     Parameters
     ----------
     plan, place
         The plan, and the path of its journal.
-    point
-        Key or levels of the point; None: the last one that something limits.
-    changes
-        Texts such as ``"station.cpu.servers=x2"``; none: everything doubled.
-    replications
-        Pairs, >= 2; None: those of the point.
-    jobs
-        Simulations in parallel, >= 1.
+    asked
+        The options.
     voice
         Takes the progress.
-    on
-        Cluster that simulates; empty: this machine.
 
     Raises
     ------
@@ -91,7 +110,7 @@ def try_changes(
             wanted,
             journal,
             stopping=IntervalRule(),
-            jobs=jobs,
+            jobs=asked.jobs,
             progress=voice.progress(),
             interrupt=Interrupt(),
             place=workers,
@@ -100,15 +119,15 @@ def try_changes(
             raise InterruptedTrialError
 
     with (
-        place_of(on, voice.note) as workers,
+        place_of(asked.on, voice.note) as workers,
         Journal.open(place, create=True) as journal,
         kept_workers(),
     ):
-        experiment, base = base_point(plan, journal, point)
+        experiment, base = base_point(plan, journal, asked.point)
         alone = replace(plan, experiments=(replace(experiment, points=(base,)),))
         run(alone)
-        checked = _changes(experiment, base, changes, plan, journal)
-        count = replications or _done(journal, base)
+        checked = _changes(experiment, base, asked.changes, plan, journal)
+        count = asked.replications or _done(journal, base)
         wanted = [
             (experiment, changed_point(base, one, experiment.system), count) for one in checked
         ]

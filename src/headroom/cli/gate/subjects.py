@@ -1,19 +1,19 @@
 """The subjects of `headroom compare`: commands, results, or one thing at several commits."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from headroom.errors import StudyError
 from headroom.experiment.runner.progress import Progress
-from headroom.gate.arms import COMMAND_METRICS, Command
-from headroom.gate.compare import Question, compare_arms, compare_commands
+from headroom.gate.arms import Command
+from headroom.gate.compare import compare_arms, compare_commands
 from headroom.gate.git import known_commit, prefix_of
 from headroom.gate.meaning import Meaning, command_of, meaning_of, meanings_of
+from headroom.gate.question import Question
 from headroom.gate.repeat import compare_saved
 from headroom.gate.result import ComparisonResult
 from headroom.gate.revisions import Revision, arms_of_studies, built
@@ -21,33 +21,24 @@ from headroom.gate.stored import read_stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The options of a comparison."""
+class Here:
+    """A question, the folder of its runs, and how they show their progress."""
 
     question: Question
-    metrics: Sequence[str]
-    build: Sequence[str]
-    labels: Sequence[str]
-    prepare: Sequence[str]
-    quick: bool
-    force: bool
-    options: Mapping[str, Any]
-    """Of commands, see `arms_of_commands`."""
+    folder: Path
     new_progress: Callable[[], Progress]
 
 
-def compared(
-    texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
-) -> ComparisonResult:
+def compared(texts: Sequence[str], revisions: Sequence[str], here: Here) -> ComparisonResult:
     """Compare what the arguments name."""
     if revisions:
-        return _at_revisions(texts, revisions, asked, folder)
+        return _at_revisions(texts, revisions, here)
     found = meanings_of(texts)
-    labels = _labels([meaning.text for meaning in found], asked.labels)
+    labels = _labels([meaning.text for meaning in found], here.question.names)
     if found[0].kind == "command":
-        commands = _commands(found, labels, asked.prepare, [Path.cwd()] * len(found))
-        return _of_commands(commands, asked, folder)
-    return _of_results(found, labels, asked, folder)
+        commands = _commands(found, labels, here, [Path.cwd()] * len(found))
+        return _of_commands(commands, here)
+    return _of_results(found, labels, here)
 
 
 def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -63,11 +54,9 @@ def _labels(texts: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def _commands(
-    found: Sequence[Meaning],
-    labels: Sequence[str],
-    prepare: Sequence[str],
-    folders: Sequence[Path],
+    found: Sequence[Meaning], labels: Sequence[str], here: Here, folders: Sequence[Path]
 ) -> list[Command]:
+    prepare = here.question.prepare
     if len(prepare) not in {0, 1, len(found)}:
         raise StudyError(
             f"{len(prepare)} --prepare for {len(found)} commands",
@@ -82,38 +71,23 @@ def _commands(
     ]
 
 
-def _of_commands(commands: Sequence[Command], asked: Asked, folder: Path) -> ComparisonResult:
+def _of_commands(commands: Sequence[Command], here: Here) -> ComparisonResult:
     return compare_commands(
-        commands,
-        folder,
-        question=asked.question,
-        new_progress=asked.new_progress,
-        metrics=asked.metrics or COMMAND_METRICS,
-        **asked.options,
+        commands, here.folder, question=here.question, new_progress=here.new_progress
     )
 
 
-def _of_results(
-    found: Sequence[Meaning], labels: Sequence[str], asked: Asked, folder: Path
-) -> ComparisonResult:
+def _of_results(found: Sequence[Meaning], labels: Sequence[str], here: Here) -> ComparisonResult:
     stored = [
-        read_stored(one.path, label=label, quick=asked.quick)
+        read_stored(one.path, label=label, quick=here.question.quick)
         for one, label in zip(found, labels, strict=True)
     ]
     return compare_saved(
-        stored,
-        folder,
-        question=asked.question,
-        metrics=asked.metrics,
-        force=asked.force,
-        build=asked.build,
-        new_progress=asked.new_progress,
+        stored, here.folder, question=here.question, new_progress=here.new_progress
     )
 
 
-def _at_revisions(
-    texts: Sequence[str], revisions: Sequence[str], asked: Asked, folder: Path
-) -> ComparisonResult:
+def _at_revisions(texts: Sequence[str], revisions: Sequence[str], here: Here) -> ComparisonResult:
     """Compare one study, or one command, at several commits."""
     if len(texts) != 1 or len(revisions) < 2:  # noqa: PLR2004 - a pair
         raise StudyError(
@@ -121,7 +95,7 @@ def _at_revisions(
             f"{len(revisions)}",
             cure="headroom compare --rev main --rev HEAD 'COMMAND'",
         )
-    labels = _labels(revisions, asked.labels)
+    labels = _labels(revisions, here.question.names)
     commits = [known_commit(Path(), revision) for revision in revisions]
     is_study = Path(texts[0]).is_dir() and meaning_of(texts[0]).kind == "result"
     path = Path(prefix_of(Path())) / (texts[0] if is_study else "")
@@ -130,29 +104,26 @@ def _at_revisions(
         for label, commit in zip(labels, commits, strict=True)
     ]
     if is_study:
-        return _of_studies(found, asked, folder)
-    with built(Path(), found, asked.build) as roots:
+        return _of_studies(found, here)
+    with built(Path(), found, here.question.build) as roots:
         folders = [root / path for root in roots]
         meaning = command_of(texts[0], folders[0])
-        commands = _commands([meaning] * len(found), labels, asked.prepare, folders)
-        result = _of_commands(commands, asked, folder)
+        commands = _commands([meaning] * len(found), labels, here, folders)
+        result = _of_commands(commands, here)
     return msgspec.structs.replace(result, title=f"{shlex.join(meaning.argv)}: {result.title}")
 
 
-def _of_studies(revisions: Sequence[Revision], asked: Asked, folder: Path) -> ComparisonResult:
+def _of_studies(revisions: Sequence[Revision], here: Here) -> ComparisonResult:
     """Compare a study at several commits; checkouts and journal are temporary."""
-    with built(Path(), revisions, asked.build) as roots:
+    question = here.question
+    with built(Path(), revisions, question.build) as roots:
         arms = arms_of_studies(
             roots,
             revisions,
-            metrics=asked.metrics,
-            quick=asked.quick,
-            is_twice=asked.question.threshold is not None,
+            metrics=question.metrics,
+            quick=question.quick,
+            is_twice=question.fail_on_regression is not None,
         )
         return compare_arms(
-            arms,
-            folder,
-            question=asked.question,
-            new_progress=asked.new_progress,
-            kind="revisions",
+            arms, here.folder, question=question, new_progress=here.new_progress, kind="revisions"
         )

@@ -8,7 +8,7 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode, result_console
-from headroom.cli.study.run_command import run
+from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import EnvironmentUnfitError, ExitCode
 from headroom.experiment.machine.storage_facts import mount_of
 from headroom.experiment.study.file.shipped import copy_shipped
@@ -76,8 +76,11 @@ def _run(
 ) -> int:
     """Run the quick variant and return its exit code; an interruption ends the demo."""
     result_console(color).print(f"\n== headroom run {study} --quick", markup=False, soft_wrap=True)
+    asked = RunCommand(
+        study=study, quick=True, processes=jobs, settings=settings, quiet=quiet, color=color
+    )
     try:
-        run(study, quick=True, jobs=jobs, settings=list(settings), quiet=quiet, color=color)
+        run_study(asked)
     except typer.Exit as done:
         if done.exit_code not in {ExitCode.DONE, ExitCode.POINTS_FAILED}:
             raise

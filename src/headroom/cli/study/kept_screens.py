@@ -135,7 +135,7 @@ def words_of_show(
     shows_all: bool = False,
 ) -> list[Any]:
     """Return the options of `headroom show` but for those that `KeptScreens.of` knows itself."""
-    return [seed, settings or [], point, limits or [], load, current, shows_all]
+    return [seed, list(settings or ()), point, limits or [], load, current, shows_all]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """`headroom run`: run a study from its file to its report."""
 
-import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -14,12 +14,7 @@ from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.statistics.undecidable import undecidable
 from headroom.analysis.stored_form import stored_form
 from headroom.cli import options, session
-from headroom.cli.output import (
-    ColorMode,
-    print_lines,
-    result_console,
-    write_json,
-)
+from headroom.cli.output import ColorMode, print_lines, result_console, write_json
 from headroom.cli.study.kept_screens import KeptScreens, watched, words_of_show
 from headroom.cli.study.shown import Named, keep_text, print_answer
 from headroom.errors import ExitCode
@@ -35,37 +30,15 @@ from headroom.report.sentences.plans import (
 )
 from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
-from headroom.sessions.overwrite import (
-    confirm,
-    confirmations,
-    foresight,
-    foresight_lines,
-)
+from headroom.sessions.overwrite import confirm, confirmations, foresight, foresight_lines
 from headroom.sessions.runnable import check_points
-from headroom.sessions.running import How, levels_text, run_to_page
+from headroom.sessions.running import How, Running, levels_text, run_to_page
 
 
-def run(
-    study: options.StudyPath = Path(),
-    *,
-    quick: options.Quick = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="EXPERIMENT", help="Run this experiment only; repeatable."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
-            min=1,
-            envvar="HEADROOM_JOBS",
-            help="Simulations and analyses in parallel [cores].",
-        ),
-    ] = None,
-    on: options.On = "",
-    seed: options.Seed = None,
-    settings: options.Settings = None,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCommand(Running):
+    """The options of `headroom run`."""
+
     check: Annotated[
         bool,
         typer.Option(
@@ -73,96 +46,65 @@ def run(
             help="Exit 3 unless every claim holds, and every limit at its `current` load (with "
             "--only: of those experiments). Measures again unless --reuse is given.",
         ),
-    ] = False,
-    fresh: Annotated[
-        bool | None,
-        typer.Option(
-            "--fresh/--reuse",
-            help="Measure again what was measured before, or reuse it. Older measurements stay in "
-            "the journal and no longer count. Simulations are always reused: the same model and "
-            "seed give the same bits. [default: --fresh with --check, else --reuse]",
-            show_default=False,
-        ),
-    ] = None,
-    stop_on_failure: Annotated[
-        bool, typer.Option("--stop-on-failure", help="Stop at the first point that fails.")
-    ] = False,
+    ] = False
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Check and print the points, and stop; nothing is run."),
-    ] = False,
-    overwrite: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--overwrite",
-            metavar="'TARGET SIZE'",
-            help="Allow this run to destroy what is on a target: its name and its size in bytes, "
-            "as the refusal prints them; repeatable.",
-        ),
-    ] = None,
+    ] = False
     is_salvaged: Annotated[
         bool,
         typer.Option(
             "--salvage",
             help="First recover the readable rows of a damaged journal; the damaged file is kept.",
         ),
-    ] = False,
-    is_doubled: Annotated[
-        bool,
-        typer.Option(
-            "--what-if/--no-what-if",
-            help="Double each exhausted resource at each simulated point, as the study says.",
-        ),
-    ] = True,
-    shows_all: options.ShowsAll = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    color: options.Color = ColorMode.AUTO,
-) -> None:
+    ] = False
+    study: options.StudyPath = Path()
+    shows_all: options.ShowsAll = False
+    as_json: options.AsJson = False
+    quiet: options.Quiet = False
+    color: options.Color = ColorMode.AUTO
+
+
+def run_study(asked: RunCommand) -> None:
     """Run a study, or resume an interrupted one; then analyse it and write its report."""
+    quiet, console = asked.quiet, result_console(asked.color)
+    named: dict[str, Any] = {name: getattr(asked, name) for name in ("quick", "seed", "settings")}
     with watched() as watch:
-        plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
-    if dry_run:
-        chosen = plan.only(only) if only else plan
+        plan = session.open_plan(asked.study, **named)
+    chosen = asked.chosen(plan)
+    if asked.dry_run:
         check_points(chosen)
-        _print_plan(chosen, as_json=as_json)
+        _print_plan(chosen, as_json=asked.as_json)
         return
     identity = session.identity_of(plan)
-    if is_salvaged:
+    if asked.is_salvaged:
         _salvage(session.journal_of(plan))
     session.say_remarks(plan, quiet=quiet)
-    chosen = plan.only(only) if only else plan
-    confirm(chosen, overwrite or ())
-    for line in foresight_lines(chosen):
+    confirm(chosen, asked.overwrite)
+    for line in [*foresight_lines(chosen), *undecidable_lines(undecidable(chosen))]:
         session.note(line, quiet=quiet)
-    for sentence in undecidable_lines(undecidable(chosen)):
-        session.note(sentence, quiet=quiet)
-    is_fresh = check if fresh is None else fresh
-    how = How(
-        voice=session.TerminalVoice(color=color, is_quiet=quiet),
-        jobs=jobs or os.cpu_count() or 1,
-        resume=_how_to_resume(is_fresh=is_fresh, is_checked=check),
-        stop_on_failure=stop_on_failure,
-        is_fresh=is_fresh,
-        is_doubled=is_doubled,
-        on=on,
-    )
+    asked = replace(asked, fresh=asked.check if asked.fresh is None else asked.fresh)
+    voice = session.TerminalVoice(color=asked.color, is_quiet=quiet)
+    how = How(asked=asked, voice=voice, resume=_how_to_resume(asked))
     finished = run_to_page(plan, chosen, how, identity=identity)
     outcome, result, page = finished.outcome, finished.result, finished.page
-    named = Named.of(study, quick=quick, seed=seed, settings=settings)
+    name = Named.of(asked.study, **named)
     if finished.is_whole:
-        console = result_console(color)
-        screens = KeptScreens.of(study, words_of_show(seed, settings), console, quick=quick)
-        keep_text(plan, result, screens, named=named, watch=watch, console=console)
-    shown = _part(result, only) if only else result
-    if as_json:
+        words = words_of_show(asked.seed, asked.settings)
+        screens = KeptScreens.of(asked.study, words, console, quick=asked.quick)
+        keep_text(plan, result, screens, named=name, watch=watch, console=console)
+    shown = _part(result, asked.only) if asked.only else result
+    if asked.as_json:
         write_json("study-result", stored_form(result))
         session.note(f"report: {page.resolve().as_uri()}", quiet=quiet)
-    elif shows_all:
-        render_study(shown, result_console(color), reused=outcome.reused_measurements)
+    elif asked.shows_all:
+        render_study(shown, result_console(asked.color), reused=outcome.reused_measurements)
     else:
-        print_answer(shown, result_console(color), named, reused=outcome.reused_measurements)
-    raise typer.Exit(_exit_code(outcome, shown, is_checked=check))
+        print_answer(shown, result_console(asked.color), name, reused=outcome.reused_measurements)
+    raise typer.Exit(_exit_code(outcome, shown, is_checked=asked.check))
+
+
+run = options.command(RunCommand)(run_study)
 
 
 def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
@@ -175,11 +117,11 @@ def _part(result: StudyResult, names: Sequence[str]) -> StudyResult:
     return with_answer(part)
 
 
-def _how_to_resume(*, is_fresh: bool, is_checked: bool) -> str:
-    if not is_fresh:
+def _how_to_resume(asked: RunCommand) -> str:
+    if not asked.fresh:
         return "run the same command to resume"
-    options = "--check --reuse" if is_checked else "--reuse in place of --fresh"
-    return f"resume with {options}; the same command measures all again"
+    instead = "--check --reuse" if asked.check else "--reuse in place of --fresh"
+    return f"resume with {instead}; the same command measures all again"
 
 
 def _salvage(path: Path) -> None:

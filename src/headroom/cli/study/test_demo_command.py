@@ -1,5 +1,6 @@
 """The demo copies once and commits to a disk; `tests/test_wheel.py` runs it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,19 +9,20 @@ from typer.testing import CliRunner
 
 from headroom.cli.app import app
 from headroom.cli.study import demo_command
+from headroom.cli.study.run_command import RunCommand
 from headroom.errors import ExitCode
 from headroom.experiment.machine.storage_facts import Mount
 
 
-def runs(monkeypatch: pytest.MonkeyPatch, *codes: int) -> list[tuple[str, list[str]]]:
+def runs(monkeypatch: pytest.MonkeyPatch, *codes: int) -> list[tuple[str, Sequence[str]]]:
     """Let each run of a study end with a code; return where the studies and settings are noted."""
-    noted: list[tuple[str, list[str]]] = []
+    noted: list[tuple[str, Sequence[str]]] = []
 
-    def run(study: Path, *, settings: list[str], **_: object) -> None:
-        noted.append((study.name, settings))
+    def run(asked: RunCommand) -> None:
+        noted.append((asked.study.name, asked.settings))
         raise typer.Exit(codes[len(noted) - 1])
 
-    monkeypatch.setattr(demo_command, "run", run)
+    monkeypatch.setattr(demo_command, "run_study", run)
     return noted
 
 
@@ -59,7 +61,7 @@ def test_in_memory_the_commits_go_to_a_disk(
     mounts(monkeypatch, str(tmp_path))
     answer = CliRunner().invoke(app, ["demo", str(tmp_path)])
     assert answer.exit_code == ExitCode.DONE, answer.output
-    assert noted[1] == ("sqlite_commits", ["experiment.fixed.target=/var/tmp"])
+    assert noted[1] == ("sqlite_commits", ("experiment.fixed.target=/var/tmp",))
     assert "SQLite commits to /var/tmp (ext4 on /dev/disk)" in answer.stderr
 
 

@@ -1,22 +1,16 @@
 """`headroom records advise`: the fastest layout of a user's records on this processor."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from headroom.cli import options
 from headroom.cli.output import ColorMode, error_console, result_console, write_json
 from headroom.errors import StudyError
-from headroom.experiment.protocol.suggestions import suggestion
-from headroom.systems.records.advisor.question import (
-    ANY,
-    DEFAULT_MIX,
-    LAYOUTS,
-    MOST_BATCH,
-    PLACEMENTS,
-    Question,
-)
+from headroom.experiment.protocol.options import Options
+from headroom.systems.records.advisor.question import Question
 
 app = typer.Typer(
     name="records",
@@ -32,81 +26,56 @@ def records() -> None:
     """Lay out records in memory for this processor."""
 
 
-@app.command("advise")
-def advise(
-    *,
-    record_bytes: Annotated[
-        int, typer.Option("--record-bytes", min=8, max=1 << 20, help="Size (B) of a record.")
-    ] = 64,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviseCommand(Options):
+    """The options of `headroom records advise`."""
+
+    question: Question
     records: Annotated[
         str, typer.Option("--records", metavar="N", help="Records of the table, such as 2e6.")
-    ] = "1e6",
-    mix: Annotated[
-        str,
-        typer.Option("--mix", help="Shares of operations: lookup, scan, insert, update, delete."),
-    ] = DEFAULT_MIX,
-    scan_records: Annotated[
-        int, typer.Option("--scan-records", min=1, help="Records that a scan visits.")
-    ] = 100,
-    most_batch: Annotated[
-        int,
-        typer.Option(
-            "--most-batch",
-            min=1,
-            max=MOST_BATCH,
-            help="Look-ups that the program asks for at once.",
-        ),
-    ] = MOST_BATCH,
-    placement: Annotated[
-        str,
-        typer.Option("--placement", help=f"Where nodes are put: {', '.join(PLACEMENTS)}."),
-    ] = "arena",
-    layout: Annotated[
-        str, typer.Option("--layout", help=f"Search one alone: {', '.join(LAYOUTS)}.")
-    ] = ANY,
+    ] = "1e6"
     time_s: Annotated[
         float | None, typer.Option("--time", min=1.0, help="Time (s) of the search. [default: 90]")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Search for 15 s; fewer finalists.")
-    ] = False,
-    cpu: Annotated[
-        int | None, typer.Option("--cpu", min=0, help="Processor to measure on.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Orders and keys.")] = 1,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
-    color: options.Color = ColorMode.AUTO,
-) -> None:
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="Search for 15 s; fewer finalists.")] = (
+        False
+    )
+    cpu: Annotated[int | None, typer.Option("--cpu", min=0, help="Processor to measure on.")] = None
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**63 - 1, help="Orders and keys.")] = 1
+    as_json: options.AsJson = False
+    quiet: options.Quiet = False
+    color: options.Color = ColorMode.AUTO
+
+
+@app.command("advise")
+@options.command(AdviseCommand)
+def advise(asked: AdviseCommand) -> None:
     """Choose node size, layout, index node, pages and batch for your records, and say why."""
     from headroom.systems.records.advisor import advice, shown  # noqa: PLC0415 - heavy libraries
 
-    question = Question.of({
-        "record_bytes": record_bytes, "records": _count(records), "mix": mix,
-        "scan_records": scan_records, "most_batch": most_batch,
-        "layout": _one_of(layout, "--layout", (ANY, *LAYOUTS)),
-        "placement": _one_of(placement, "--placement", PLACEMENTS),
-    })  # fmt: skip
-    limit_s = time_s or (advice.QUICK_TIME_S if quick else advice.TIME_S)
-    console = error_console(color)
-    status = console.status("starting") if console.is_terminal and not quiet else None
+    question = msgspec.structs.replace(asked.question, records=_count(asked.records))
+    limit_s = asked.time_s or (advice.QUICK_TIME_S if asked.quick else advice.TIME_S)
+    console = error_console(asked.color)
+    status = console.status("starting") if console.is_terminal and not asked.quiet else None
 
     def say(what: str, share: float) -> None:
         if status is not None:
             status.update(f"{min(share, 1.0):4.0%} {what}")
 
-    with advice.on_cpu(cpu) as chosen:
+    with advice.on_cpu(asked.cpu) as chosen:
         if status is not None:
             status.start()
         try:
-            found = advice.advise(question, time_s=limit_s, seed=seed, is_quick=quick, say=say)
+            found = advice.advise(
+                question, time_s=limit_s, seed=asked.seed, is_quick=asked.quick, say=say
+            )
         finally:
             if status is not None:
                 status.stop()
-    if as_json:
+    if asked.as_json:
         write_json("record-advice", shown.advice_data(found, chosen))
     else:
-        shown.show(found, chosen, result_console(color))
+        shown.show(found, chosen, result_console(asked.color))
 
 
 def _count(text: str) -> int:
@@ -127,9 +96,3 @@ def _count(text: str) -> int:
             cure="write a number such as 500000 or 2e6",
         )
     return int(number)
-
-
-def _one_of(text: str, option: str, choices: Sequence[str]) -> str:
-    if text not in choices:
-        raise StudyError(f"`{option} {text}` is unknown", cure=suggestion(text, choices))
-    return text

@@ -22,7 +22,7 @@ class Question(Declared, frozen=True, kw_only=True):
     """A table and its use."""
 
     record_bytes: Annotated[int, parameter(unit="B", low=8, high=1 << 20, source="declared")] = 64
-    """Size of a record"""
+    """Size (B) of a record"""
     records: Annotated[int, parameter(low=1, high=4_294_967_295, source="declared")] = 1_000_000
     """Records of the table"""
     mix: Annotated[str, parameter(source="declared")] = DEFAULT_MIX
@@ -34,7 +34,7 @@ class Question(Declared, frozen=True, kw_only=True):
     placement: Annotated[Placement, parameter(source="declared")] = "arena"
     """Where nodes are put"""
     layout: Annotated[Literal["any", Layout], parameter(source="declared")] = "any"
-    """The only layout that is searched; any: all"""
+    """Search one layout alone"""
 
     @property
     def shares(self) -> Mapping[str, float]:

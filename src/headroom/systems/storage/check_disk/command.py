@@ -16,7 +16,7 @@ import typer
 
 from headroom.cli import options, session
 from headroom.cli.output import ColorMode
-from headroom.cli.study.run_command import run
+from headroom.cli.study.run_command import RunCommand, run_study
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.study.design import make_plan
@@ -98,17 +98,19 @@ def check_disk(
         session.note(f"left out: {', '.join(left_out(template, reading))}", quiet=quiet)
         _write(folder, reading)
     session.note(f"the study and its results are in {folder}", quiet=quiet)
-    run(
-        folder,
-        quick=quick,
-        only=only,
-        settings=settings,
-        overwrite=overwrite,
-        fresh=fresh,
-        dry_run=dry_run,
-        as_json=as_json,
-        quiet=quiet,
-        color=color,
+    run_study(
+        RunCommand(
+            study=folder,
+            quick=quick,
+            only=only or (),
+            settings=settings or (),
+            overwrite=overwrite or (),
+            fresh=fresh,
+            dry_run=dry_run,
+            as_json=as_json,
+            quiet=quiet,
+            color=color,
+        )
     )
 
 

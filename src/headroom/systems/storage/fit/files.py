@@ -34,6 +34,7 @@ from headroom.simulation import (
 from headroom.systems.storage.blocks.job import OPERATIONS
 from headroom.systems.storage.fit.file_parameters import FILES, KINDS, LOAD, SYNC
 from headroom.systems.storage.postmark.postmark_figures import RUN_S
+from headroom.systems.storage.workloads.workload_parameters import Postmark
 from headroom.systems.storage.workloads.workload_table import pool_table
 
 US_PER_S = 1e6
@@ -94,7 +95,8 @@ class FittedFiles:
     def __call__(self, **given: Value) -> Model:
         """Return the model of the benchmark with some parameters changed."""
         values = {parameter.name: parameter.default for parameter in self.parameters} | given
-        if int(values["postmark_low_bytes"]) > int(values["postmark_high_bytes"]):  # type: ignore[arg-type]  # both have defaults
+        asked = Postmark.of(values)  # type: ignore[arg-type]  # all have defaults
+        if asked.postmark_low_bytes > asked.postmark_high_bytes:
             raise StudyError(
                 "postmark_low_bytes is above postmark_high_bytes",
                 cure="make the largest file at least as large as the smallest",
@@ -106,7 +108,7 @@ class _Builder:
     """The phases, and the program that walks through the operations."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+        self._values, self._asked = values, Postmark.of(values)
         self._model = Model("PostMark on fitted files", time_unit="us")
         self._phases = [self._model.station(phase) for phase in PHASES]
         names = ("is there", "kind", "bytes", "ends", "phase", "made", "written", "extra")
@@ -122,7 +124,7 @@ class _Builder:
         walk = model.program("transaction")
         with walk.branch() as what:
             with what.when(at["made"] == 0):
-                with walk.loop(int(self._values["postmark_files"])):
+                with walk.loop(self._asked.postmark_files):
                     self._next(walk)
                     walk.call(one_each[0])
                 walk.set(at["made"], 1)
@@ -134,7 +136,7 @@ class _Builder:
             with what.otherwise():
                 self._until(walk, one_each[1], at["extra"] == 1)
         model.closed_class("transactions", walk, population=1, start="ready")
-        model.stop(completions=int(self._values["postmark_transactions"]) + _OWN_WALKS)
+        model.stop(completions=self._asked.postmark_transactions + _OWN_WALKS)
         model.counted_by_hand(
             highest_throughput=math.inf,
             why="operations come in the order of the benchmark, which formulas do not know",
@@ -208,22 +210,22 @@ class _Builder:
 
     def _sync(self, program: Program, station: Station, kind: str) -> None:
         """Make every n-th written file durable: a new one needs its name and inode, too."""
-        if self._values["postmark_sync"] == "never":
+        if self._asked.postmark_sync == "never":
             return
         at = self._at
         program.set(at["written"], at["written"] + 1)
         with (
             program.branch() as due,
-            due.when(at["written"] >= int(self._values["postmark_sync_every"])),
+            due.when(at["written"] >= self._asked.postmark_sync_every),
         ):
             program.set(at["written"], 0)
             program.use(station, self._cost(f"{kind}_sync", "sync"))
 
     def _delete_durable(self, program: Program, station: Station) -> None:
         """Let a durable file take longer: each n-th is one, if each n-th write was synced."""
-        if self._values["postmark_sync"] == "never":
+        if self._asked.postmark_sync == "never":
             return
-        share = 1.0 / int(self._values["postmark_sync_every"])
+        share = 1.0 / self._asked.postmark_sync_every
         further = self._us("durable_delete_s")
         further_each = self._us("durable_delete_s_per_byte")
         is_durable = draw(uniform(0.0, 1.0)) < share

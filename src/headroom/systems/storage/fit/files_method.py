@@ -34,6 +34,7 @@ from headroom.systems.storage.fit.file_parameters import FILES, KINDS, SYNC
 from headroom.systems.storage.fit.laws import NORMAL_P90, quantiles_of
 from headroom.systems.storage.fit.observations import typical, usual_of
 from headroom.systems.storage.postmark.postmark import operations
+from headroom.systems.storage.workloads.workload_parameters import Postmark
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 _TRANSACTIONS = 4000
@@ -70,8 +71,12 @@ class _Times:
         return float(self.bytes.mean())
 
     @property
+    def asked(self) -> Postmark:
+        return Postmark.of(self.point.config)
+
+    @property
     def is_synced(self) -> bool:
-        return self.point.config["postmark_sync"] != "never"
+        return self.asked.postmark_sync != "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +140,11 @@ def _times_of(point: SourcePoint) -> Iterator[_Times]:
     config = point.config
     if config.get("workload") != "postmark":
         return
-    is_other = config.get("postmark_threads", 1) != 1
-    every = int(config.get("postmark_sync_every", 1))
-    if is_other or (config["postmark_sync"] != "never" and every > 1):
+    asked = Postmark.of(config)
+    is_some_synced = asked.postmark_sync != "never" and asked.postmark_sync_every > 1
+    if asked.postmark_threads != 1 or is_some_synced:
         return
-    moved = _bytes_of(*(config[name] for name in _ASKED))
+    moved = _bytes_of(*(getattr(asked, name) for name in _ASKED))
     for kind in KINDS:
         name = f"class.{kind}.response_s"
         if name not in point.distributions or not moved[kind].size:
@@ -199,7 +204,7 @@ def _bytes_of(
 
 def _plain_line(plain: Sequence[_Times], kind: str) -> _Line:
     own = [time_ for time_ in plain if time_.kind == kind]
-    sizes = {time_.point.config["postmark_high_bytes"] for time_ in own}
+    sizes = {time_.asked.postmark_high_bytes for time_ in own}
     if len(sizes) < 2:  # noqa: PLR2004 - a line has two ends
         raise FitError(
             f"the sweep has {len(sizes)} sizes of files with enough {kind}s; a byte's time needs "
@@ -214,7 +219,7 @@ def _sync_lines(synced: Sequence[_Times], lines: Mapping[str, _Line]) -> dict[st
     """Return the extra time of synced writes, and of deletes of synced files."""
     by_kind = {kind: [time_ for time_ in synced if time_.kind == kind] for kind in KINDS}
     sizes = [
-        len({time_.point.config["postmark_high_bytes"] for time_ in by_kind[kind]})
+        len({time_.asked.postmark_high_bytes for time_ in by_kind[kind]})
         for kind in ("create", "append", "delete")
     ]
     if min(sizes) < 2:  # noqa: PLR2004 - a line has two ends

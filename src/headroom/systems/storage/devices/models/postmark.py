@@ -33,11 +33,12 @@ from headroom.systems.storage.devices.models.numbers import (
     types_of,
 )
 from headroom.systems.storage.devices.models.postmark_parameters import (
-    EARLIER,
+    History,
     benchmark_parameters,
     earlier_runs,
 )
 from headroom.systems.storage.postmark.postmark_figures import RUN_S, WARM_UP_RATIO, warm_up_ratio
+from headroom.systems.storage.workloads.workload_parameters import Postmark
 from headroom.systems.storage.workloads.workload_table import pool_table
 
 CREATE, READ, APPEND, DELETE, NOTHING = range(5)
@@ -95,7 +96,7 @@ class PostmarkModel:
     def parameters(self) -> tuple[Parameter, ...]:
         """Numbers of the benchmark, of the client and of the device."""
         device = device_model(self.device_kind, self.device).device_parameters
-        earlier = (*earlier_runs(*self.runs_before), EARLIER)
+        earlier = earlier_runs(*self.runs_before)
         return (*benchmark_parameters(), *earlier, *client_parameters(), *device)
 
     def __call__(self, **config: Value) -> Model:
@@ -113,7 +114,7 @@ class PostmarkModel:
         values = checked(self.name, self.parameters, config)
         model = Model(f"PostMark: {self.name}", time_unit="ms")
         _Benchmark(model, values, self.device_kind).add()
-        model.stop(completions=int(values["postmark_transactions"]))
+        model.stop(completions=Postmark.of(values).postmark_transactions)
         model.counted_by_hand(
             highest_throughput=math.inf,
             why="the wait of an operation depends on the contents of the caches, which formulas "
@@ -138,7 +139,7 @@ class _Benchmark:
     """Builds the client, its file system and the device."""
 
     def __init__(self, model: Model, values: Mapping[str, Value], kind: str) -> None:
-        self._model, self._values = model, values
+        self._model, self._asked, self._history = model, Postmark.of(values), History.of(values)
         self._client: ClientNumbers = _numbers(ClientNumbers, values)
         device = _numbers(KINDS[kind].numbers, values)
         self._target_bytes = device.target_bytes
@@ -166,7 +167,7 @@ class _Benchmark:
         operation = self._operation()
         with walk.branch() as first, first.when(at["made"] == 0):
             self._journal.begin(walk)
-            with walk.loop(int(self._values["postmark_files"])):
+            with walk.loop(self._asked.postmark_files):
                 walk.call(operation)
             walk.set(at["made"], 1)
         with walk.network() as steps:
@@ -179,11 +180,11 @@ class _Benchmark:
     @property
     def _slot_bytes(self) -> int:
         """Room of a file on the device, in whole pages."""
-        return -(-int(self._values["postmark_high_bytes"]) // PAGE_BYTES) * PAGE_BYTES
+        return -(-self._asked.postmark_high_bytes // PAGE_BYTES) * PAGE_BYTES
 
     @property
     def _slots(self) -> int:
-        return 2 * int(self._values["postmark_files"])
+        return 2 * self._asked.postmark_files
 
     @property
     def _inode_start(self) -> int:
@@ -207,7 +208,7 @@ class _Benchmark:
 
     def _device(self, kind: str, device: DeviceNumbers) -> Program:
         if isinstance(device, ArrayNumbers):
-            most = float(self._values["earlier_load_share"]) * device.destage_high_share
+            most = self._history.earlier_load_share * device.destage_high_share
             return DiskArray(
                 self._model,
                 device,
@@ -230,8 +231,7 @@ class _Benchmark:
         }
 
     def _journal_behind(self) -> Journal:
-        values = self._values
-        low, high = int(values["earlier_runs_low"]), int(values["earlier_runs_high"])
+        low, high = self._history.earlier_runs_low, self._history.earlier_runs_high
         if low > high:
             raise StudyError(
                 f"earlier_runs_low is {low}, more than earlier_runs_high, {high}",
@@ -254,12 +254,11 @@ class _Benchmark:
     @property
     def _records_of_run(self) -> float:
         """Bytes (B) of records that a run writes on average: files made, changed and deleted."""
-        values, of_ten = self._values, 10.0
-        read, create = float(values["postmark_bias_read"]), float(values["postmark_bias_create"])
+        asked, of_ten = self._asked, 10.0
+        read, create = asked.postmark_bias_read, asked.postmark_bias_create
         changes = (create >= 0) + (1 - read / of_ten) * (read >= 0)
-        files = 2 * float(values["postmark_files"])
         return self._client.journal_bytes * (
-            files + float(values["postmark_transactions"]) * changes
+            2 * asked.postmark_files + asked.postmark_transactions * changes
         )
 
     def _operation(self) -> Program:

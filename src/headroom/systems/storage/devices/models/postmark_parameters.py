@@ -5,8 +5,10 @@ Invariant: a parameter of the benchmark is that of the measured column, with the
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Annotated, TypeAlias
 
-from headroom.experiment.protocol.declared import declared_by
+from headroom.experiment.protocol.declared import Declared, declared_by
+from headroom.experiment.protocol.model_parameters import parameter
 from headroom.experiment.protocol.system import Parameter, Value
 from headroom.systems.storage.devices.models.numbers import KIB
 from headroom.systems.storage.workloads.workload_parameters import Postmark
@@ -31,43 +33,46 @@ _SET: Mapping[str, tuple[Value, str]] = {
     "postmark_bias_read": (3.5, f"{_PAPER}: reads to writes about 3.5 to 6.5"),
 }  # fmt: skip
 """The paper's differences from PostMark itself, and where it states them."""
-EARLIER = Parameter(
-    name="earlier_load_share",
-    type="float",
-    unit="1",
-    default=1.0,
-    low=0.0,
-    high=1.0,
-    source="assumed: runs followed each other after pauses of unknown length. The model leaves the "
-    "write cache about as full as its high mark, whatever it found, and an array without load "
-    "empties it; so a run finds it anywhere between that and empty",
-    description="Largest share of the high mark that an earlier run leaves dirty in an array; "
-    "drawn uniformly from 0",
-)
-
-_RUNS = "earlier runs on the file system since it was made"
 _RUNS_SOURCE = {
     0: "derived: the digits of the paper's table 1 are those of 20 runs; none is said to be cut",
     4: "derived: the digits of the paper's table 1 are those of 16 runs, 20 less 4 of warming up, "
     "which section 3.3 asks to cut",
 }
-_MOST_RUNS = 1_000
+_LEFT = (
+    "assumed: runs followed each other after pauses of unknown length. The model leaves the write "
+    "cache about as full as its high mark, whatever it found, and an array without load empties "
+    "it; so a run finds it anywhere between that and empty"
+)
+_Runs: TypeAlias = Annotated[int, parameter(low=0, high=1_000, source="assumed")]
 
 
-def earlier_runs(low: int, high: int) -> tuple[Parameter, Parameter]:
-    """Return the parameters that say how many runs came before; each number is equally likely.
+class History(Declared, frozen=True, kw_only=True):
+    """How many runs came before, each number equally likely, and what they left."""
+
+    earlier_runs_low: _Runs
+    """Fewest earlier runs on the file system since it was made"""
+    earlier_runs_high: _Runs
+    """Most earlier runs on the file system since it was made"""
+    earlier_load_share: Annotated[float, parameter(low=0.0, high=1.0, source=_LEFT)] = 1.0
+    """Largest share of the high mark that an earlier run leaves dirty in an array; drawn uniformly
+    from 0"""
+
+
+def earlier_runs(low: int, high: int) -> tuple[Parameter, ...]:
+    """Return the parameters of the history, of which so many runs came before.
 
     Examples
     --------
     >>> [one.default for one in earlier_runs(0, 19)]
-    [0, 19]
+    [0, 19, 1.0]
     """
+    fewest, most, share = declared_by(History)
     source = _RUNS_SOURCE.get(low, "assumed")
-    return tuple(  # type: ignore[return-value]  # two of them
-        Parameter(name=f"earlier_runs_{word}", type="int", unit="1", default=count, low=0,
-                  high=_MOST_RUNS, source=source, description=f"{most} {_RUNS}")
-        for word, most, count in (("low", "Fewest", low), ("high", "Most", high))
-    )  # fmt: skip
+    return (
+        replace(fewest, default=low, source=source),
+        replace(most, default=high, source=source),
+        share,
+    )
 
 
 def benchmark_parameters() -> tuple[Parameter, ...]:
