@@ -34,7 +34,8 @@ def results_of(study: Path) -> dict[str, Any]:
         written = copy / "results" / "quick" / "results.json"
         if not written.exists():
             sys.exit(f"{study.name}: no results\n{done.stderr}")
-        results: dict[str, Any] = json.loads(written.read_text(encoding="utf-8"))
+        text = written.read_text(encoding="utf-8").replace(str(copy), study.name)
+        results: dict[str, Any] = json.loads(text)
         return results
 
 
