@@ -22,7 +22,7 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.defects import fallback
-from headroom.quantities import format_level, format_plain
+from headroom.quantities import format_level, format_levels, format_plain
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.findings.beside import theory_sentences
 from headroom.report.findings.comparisons import comparison_sentences, design_cautions
@@ -41,10 +41,12 @@ from headroom.report.sentences.bottleneck import limit_sentence
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.numbers import brief_percent
 from headroom.report.words import (
+    COLUMN_WORDS,
     count_noun,
     join_words,
     label_metric,
     label_point,
+    verdict_counts,
     why_no_figures,
 )
 
@@ -264,10 +266,10 @@ def _knees(experiment: ExperimentResult) -> list[str]:
         return _no_knees(experiment.knees)
     # What a user sees over the first factor comes first; the figures show the rest.
     seen = [knee for knee in found if "." not in knee.metric] or found
-    groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
+    groups = dict.fromkeys((knee.factor, format_levels(knee.where)) for knee in seen)
     main = [group for group in groups if group[0] == next(iter(groups))[0]]
     sentences = [
-        knees_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
+        knees_sentence([knee for knee in seen if (knee.factor, format_levels(knee.where)) == group])
         for group in main[:_KNEES_AT_MOST]
     ]
     others = len(groups) - len(sentences)
@@ -286,10 +288,6 @@ def _no_knees(knees: Sequence[Knee]) -> list[str]:
         no_knee_sentence([knee.metric for knee in group], group[0])
         for group in [*alike.values()][:_REASONS_AT_MOST]
     ]
-
-
-def _where(knee: Knee) -> str:
-    return ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:
@@ -333,7 +331,7 @@ def _overlap(first: Estimate, second: Estimate) -> bool:
 def _cautions(experiment: ExperimentResult) -> list[str]:
     points = experiment.points
     shown = [point for point in points if point.estimates]
-    ran = {"measure": "measured", "model": "simulated"}[experiment.column]
+    ran = COLUMN_WORDS[experiment.column]
     counted = {
         "{} lost some replications": [p for p in shown if p.failed],
         f"{{}} not {ran} yet": [p for p in points if not p.failed and not p.done],
@@ -425,16 +423,8 @@ def count_verdicts(claims: Sequence[ClaimResult]) -> str:
     """
     if not claims:
         return "The study states no claims."
-    counts = {
-        verdict: sum(claim.verdict == verdict for claim in claims)
-        for verdict in ("holds", "differs", "undecided")
-    }
-    words = [
-        (counts["holds"], "holds", "hold"),
-        (counts["differs"], "differs", "differ"),
-        (counts["undecided"], "is undecided", "are undecided"),
-    ]
-    parts = [f"{count} {one if count == 1 else many}" for count, one, many in words if count]
+    counts = Counter(claim.verdict for claim in claims)
+    parts = verdict_counts(counts["holds"], counts["differs"], counts["undecided"])
     return f"{count_noun(len(claims), 'claim')}: {join_words(parts)}."
 
 

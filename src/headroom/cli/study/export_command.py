@@ -143,7 +143,7 @@ def _folder_of(what: What, output: Path | None) -> Path:
 def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
     """Write the figures of the first screen; return how many."""
     from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
-    from headroom.report.opening.pictures import pictures_of  # noqa: PLC0415 - as above
+    from headroom.report.first_screen.drafts import pictures_of  # noqa: PLC0415 - as above
 
     is_png = form is Format.PNG
     pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)

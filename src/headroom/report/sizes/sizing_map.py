@@ -7,7 +7,7 @@ Verdicts differ in their sign as well as in colour.
 from markupsafe import Markup
 
 from headroom.quantities import format_level
-from headroom.report.figures.draw import NARROW_PX, WHOLE_PX, draw
+from headroom.report.figures.draw import WHOLE_PX, draw_both
 from headroom.report.figures.inputs import Cell, Cells
 from headroom.report.figures.roles import Role
 from headroom.report.words import join_words
@@ -23,9 +23,7 @@ _SIGNS: dict[str, tuple[str, Role]] = {
 def draw_map(result: SizingResult) -> Markup:
     """Return the map of a search as SVG, at the width of a page and for phones."""
     label = f"Configurations over {join_words([one.name for one in result.axes])}, and verdicts"
-    cells = _cells(result)
-    wide = draw(cells, WHOLE_PX, label, style="wide both").svg
-    return wide + draw(cells, NARROW_PX, label, style="narrow").svg
+    return draw_both(_cells(result), WHOLE_PX, label).svg
 
 
 def _cells(result: SizingResult) -> Cells:

@@ -3,11 +3,9 @@
 Invariant: reads `SizingResult` only; the page holds no script and loads nothing.
 """
 
-from markupsafe import Markup
-
 from headroom.quantities import format_level
-from headroom.report.figures.roles import page_rules as figure_rules
-from headroom.report.layout import environment, template_text
+from headroom.report.compared.figure import Figure
+from headroom.report.layout import static_page
 from headroom.report.sizes.sizing import answer_sentences, effort_words, figure_of, reasons_of
 from headroom.report.sizes.sizing_map import draw_map
 from headroom.report.tables.tables import Cell, Head, Table
@@ -16,27 +14,30 @@ from headroom.sizing.conclusion import cost_words
 from headroom.sizing.result import SizingResult, Trial
 
 _MARKS = {"meets": "verdict holds", "fails": "bad", "undecided": "warn"}
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_CAPTION = (
+    "Configurations that were looked at: a tick meets every target, a cross fails, a question mark "
+    "is undecided. Configurations without a mark follow from those with one."
+)
 
 
 def render_sizing_page(result: SizingResult) -> str:
     """Return the page of a search for the smallest configuration."""
-    return (
-        environment()
-        .get_template("sizing.html")
-        .render(
-            result=result,
-            answer=answer_sentences(result),
-            policy=_POLICY,
-            style=Markup(template_text("page.css") + figure_rules()),  # noqa: S704 - of this package
-            effort=effort_words(result),
-            cost=cost_words(result),
-            fixed=[(name, format_level(value)) for name, value in result.fixed.items()],
-            picture=draw_map(result),
-            trail=_trail(result),
-            reasons=[(f"No. {numbers}", why) for why, numbers in reasons_of(result).items()],
-            seeds=_seeds(result),
-        )
+    about = {"Cost": cost_words(result), "Seed": str(result.seed)}
+    about["Seeds of the replications, shared by all"] = _seeds(result)
+    fixed = [(name, format_level(value)) for name, value in result.fixed.items()]
+    reasons = [(f"No. {numbers}", why) for why, numbers in reasons_of(result).items()]
+    return static_page(
+        "static.html",
+        title=f"The smallest {result.subject} that meets its targets",
+        question=", ".join(target.text for target in result.targets),
+        answer=answer_sentences(result),
+        runs=effort_words(result),
+        cautions=[],
+        figures=[Figure("How it was found", draw_map(result), _CAPTION)],
+        tables=[_trail(result)],
+        records=[("Why they were looked at", reasons), ("Question", [*about.items(), *fixed])],
+        command=result.command,
+        version=result.headroom_version,
     )
 
 

@@ -26,13 +26,7 @@ class PointGroup:
 
 
 def point_groups(experiment: ExperimentResult) -> list[PointGroup]:
-    """Return the points to show, in groups.
-
-    Parameters
-    ----------
-    experiment
-        An experiment of any size.
-    """
+    """Return the points to show, in groups."""
     points = experiment.points
     if len(points) <= ROWS_AT_MOST:
         return [PointGroup("", points)] if points else []

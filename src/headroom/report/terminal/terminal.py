@@ -43,6 +43,7 @@ from headroom.report.terminal.chosen_points import (
 from headroom.report.terminal.columns import Column, narrow_width_of, width_of
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import (
+    COLUMN_WORDS,
     count_noun,
     label_factor,
     label_point,
@@ -115,7 +116,7 @@ def _render_whole(result: StudyResult, screen: Screen, reused: int) -> None:
 
 
 def _render_experiment(experiment: ExperimentResult, screen: Screen, folder: Path) -> None:
-    column = {"measure": "measured", "model": "simulated"}[experiment.column]
+    column = COLUMN_WORDS[experiment.column]
     screen.line(f"{experiment.title or experiment.name} ({column})", "bold")
     topic = ""
     for finding in find(experiment):
@@ -256,7 +257,7 @@ def _limit(point: PointResult) -> str:
         return "failed" if why == "failed" else "no figures"
     if not point.done:
         return "not run"
-    return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "-"
+    return point.limiter or "-"
 
 
 def _render_claims(result: StudyResult, screen: Screen) -> None:

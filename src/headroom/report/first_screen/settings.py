@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from headroom.analysis.answer.design import telling_factors
@@ -9,26 +10,27 @@ from headroom.analysis.answer_evidence import Changes, FigureChoice, TriedChange
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import Scale, choose_scale
-from headroom.report.figures.inputs import Bar, Bars, Dot, Row, Rows, Setting, TradeOff
-from headroom.report.opening.scales import (
+from headroom.report.figures.inputs import Bar, Bars, Row, Rows, TradeOff
+from headroom.report.first_screen.scales import (
     digits,
     is_at,
     point_axis,
     scale_of,
+    scaled,
+    setting_at,
     short,
     times,
     title_of,
     value_axis,
     where_of,
 )
-from headroom.report.sentences.answer.names import applied_words, setting_words
+from headroom.report.first_screen.sentences.names import applied_words, setting_words
 from headroom.report.words import axis_title, label_levels
 
 Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
 """A point with its estimates across and up."""
 MOST_ROWS = 14
 _MOST_RUNS = 40
-_NO_GAIN = 0.02
 
 
 def name_of(point: PointResult, experiment: ExperimentResult) -> str:
@@ -72,20 +74,16 @@ def bars_of(choice: FigureChoice, experiment: ExperimentResult) -> Bars | None:
         Bar(
             label=name_of(point, experiment),
             value=estimate.value * scale.factor,
-            low=_scaled(estimate.low, scale),
-            high=_scaled(estimate.high, scale),
+            low=scaled(estimate.low, scale),
+            high=scaled(estimate.high, scale),
             text=digits(estimate.value, scale),
             role="better" if _is_marked(point, best) else "data",
-            end=point.bottleneck.name if point.bottleneck and point.bottleneck.limits else "",
+            end=point.limiter,
         )
         for point, estimate in found
     )
     axis = value_axis([v * scale.factor for v in values], title_of(choice.metrics, scale), scale)
     return Bars(x=axis, bars=bars, end_title="limits" if any(bar.end for bar in bars) else "")
-
-
-def _scaled(value: float | None, scale: Scale) -> float | None:
-    return None if value is None else value * scale.factor
 
 
 def rows_of(choice: FigureChoice, experiment: ExperimentResult) -> Rows | None:
@@ -100,8 +98,8 @@ def rows_of(choice: FigureChoice, experiment: ExperimentResult) -> Rows | None:
         Row(
             label=name_of(point, experiment),
             value=estimate.value * scale.factor,
-            low=_scaled(estimate.low, scale),
-            high=_scaled(estimate.high, scale),
+            low=scaled(estimate.low, scale),
+            high=scaled(estimate.high, scale),
             runs=tuple(run * scale.factor for run in _runs_of(point, estimate)),
             text=short(estimate),
             role="better" if _is_marked(point, best) else "data",
@@ -155,15 +153,8 @@ def trade_off_of(choice: FigureChoice, experiment: ExperimentResult) -> TradeOff
     unbeaten = frontier(pairs)
     best, beaten = _marked(choice, "best"), _marked(choice, "beaten")
     settings = tuple(
-        Setting(
-            x=Dot(
-                x=x.value * scales[0].factor,
-                y=y.value * scales[1].factor,
-                low=_scaled(x.low, scales[0]),
-                high=_scaled(x.high, scales[0]),
-            ),
-            y_low=_scaled(y.low, scales[1]),
-            y_high=_scaled(y.high, scales[1]),
+        replace(
+            setting_at(x, y, scales),
             name=name_of(point, experiment),
             detail=_detail(point, choice, experiment, (x, y)),
             role="better" if _is_marked(point, best) else "data",

@@ -10,15 +10,11 @@ from typing import TypeAlias
 from markupsafe import Markup
 
 from headroom.report.charts.panel import Choice, Panel
-from headroom.report.figures.draw import NARROW_PX, PANEL_PX, WHOLE_PX, draw
+from headroom.report.figures.draw import PANEL_PX, WHOLE_PX, Drawing, draw, draw_both
 from headroom.report.figures.inputs import Figure
-from headroom.report.words import join_words
 
-Picture: TypeAlias = tuple[Markup, tuple[str, ...]]
-"""A drawing, and the labels for which it has no room."""
-Pictures: TypeAlias = dict[tuple[str, Choice], Picture]
-"""Pictures by panel and choice."""
-_MOST_LABELS = 3
+Pictures: TypeAlias = dict[tuple[str, Choice], Drawing]
+"""Drawings by panel and choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,20 +72,19 @@ def _view(panel: Panel, known: Pictures, experiment: str, point: str) -> PanelVi
         if (panel.key, choice) not in known:
             known[panel.key, choice] = _draw(panel, figure)
         drawn[choice] = known[panel.key, choice]
-    first, left_out = drawn.pop(shown, (Markup(), ()))
-    unnamed = f"Not named: {join_words(left_out[:_MOST_LABELS])}." if left_out else ""
+    first = drawn.pop(shown, Drawing(Markup(), ()))
     return PanelView(
         key=panel.key,
         title=panel.title,
         direction=panel.direction,
-        caption=" ".join(filter(None, [panel.caption, unnamed])),
+        caption=first.caption(panel.caption),
         is_wide=panel.is_wide,
         experiment=experiment,
         choice=panel.choice,
         options=options,
         shown=_key(shown),
-        first=first,
-        more={_key(choice): str(svg) for choice, (svg, _) in drawn.items()},
+        first=first.svg,
+        more={_key(choice): str(one.svg) for choice, one in drawn.items()},
     )
 
 
@@ -97,10 +92,8 @@ def _key(choice: Choice) -> str:
     return "\t".join(choice)
 
 
-def _draw(panel: Panel, figure: Figure) -> Picture:
-    """Return a figure, for phones too if it is wide, and the labels for which was no room."""
-    if not panel.is_wide:
-        drawn = draw(figure, PANEL_PX, panel.title)
-        return drawn.svg, drawn.left_out
-    wide = draw(figure, WHOLE_PX, panel.title, style="wide both")
-    return wide.svg + draw(figure, NARROW_PX, panel.title, style="narrow").svg, wide.left_out
+def _draw(panel: Panel, figure: Figure) -> Drawing:
+    """Return a figure, for phones too if it is wide."""
+    if panel.is_wide:
+        return draw_both(figure, WHOLE_PX, panel.title)
+    return draw(figure, PANEL_PX, panel.title)

@@ -14,9 +14,9 @@ from headroom.report.dimensions import Dimension, dimensions_of
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Busy, BusyRow, Stack, Stacks
 from headroom.report.figures.roles import Role
-from headroom.report.opening.scales import digits, value_axis
-from headroom.report.sentences.answer.names import factor_words, noun, with_factor
-from headroom.report.sentences.answer.sentence import brief_percent_of
+from headroom.report.first_screen.scales import digits, value_axis
+from headroom.report.first_screen.sentences.names import factor_words, noun, with_factor
+from headroom.report.first_screen.sentences.sentence import brief_percent_of
 from headroom.report.sentences.numbers import capital
 from headroom.report.states import class_names, shares_of
 from headroom.report.words import label_factor, label_point
@@ -119,11 +119,10 @@ def busy_of(experiment: ExperimentResult) -> tuple[Busy, str] | None:
         lines = sorted(lines, key=lambda line: -_mean(line))[:_MOST_ROWS]
         step = point.series.step_s
         time = choose_scale([step * point.series.count], "s")
-        limiting = point.bottleneck.name if point.bottleneck and point.bottleneck.limits else ""
         rows = tuple(
             BusyRow(
                 label=_group_of(line.name),
-                role="limit" if line.name == limiting else "data",
+                role="limit" if line.name == point.limiter else "data",
                 shares=_thin(line.values),
             )
             for line in lines

@@ -29,8 +29,8 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.report.sentences.answer.changes import changes_words
-from headroom.report.sentences.answer.limits import (
+from headroom.report.first_screen.sentences.changes import changes_words
+from headroom.report.first_screen.sentences.limits import (
     busiest_words,
     disturbed_words,
     incomplete_words,
@@ -38,12 +38,12 @@ from headroom.report.sentences.answer.limits import (
     no_limit_words,
     saturated_words,
 )
-from headroom.report.sentences.answer.names import (
+from headroom.report.first_screen.sentences.names import (
     level_words,
     range_words,
     where_words,
 )
-from headroom.report.sentences.answer.sentence import (
+from headroom.report.first_screen.sentences.sentence import (
     Sentence,
     bounded_words,
     brief,
@@ -53,16 +53,16 @@ from headroom.report.sentences.answer.sentence import (
     plain,
     times,
 )
-from headroom.report.sentences.answer.settings import (
+from headroom.report.first_screen.sentences.settings import (
     comparison_words,
     equal_words,
     settings_words,
     trade_off_words,
     undecided_words,
 )
-from headroom.report.sentences.answer.targets import target_words
+from headroom.report.first_screen.sentences.targets import target_words
 from headroom.report.sentences.numbers import capital
-from headroom.report.words import count_noun, label_metric
+from headroom.report.words import count_noun, label_metric, verdict_counts
 
 
 def statement_sentence(statement: Statement, *, start: str = "") -> Sentence:
@@ -174,12 +174,7 @@ def counts_words(holds: int, differs: int, undecided: int) -> str:
     >>> counts_words(6, 1, 6), counts_words(1, 0, 0)
     ('6 hold, 1 differs, 6 are undecided', '1 holds')
     """
-    words = [
-        (holds, "holds", "hold"),
-        (differs, "differs", "differ"),
-        (undecided, "is undecided", "are undecided"),
-    ]
-    return ", ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in words if n)
+    return ", ".join(verdict_counts(holds, differs, undecided))
 
 
 def _printed(found: PrintedNumbers) -> str:

@@ -2,8 +2,8 @@
 
 from headroom.analysis.answer_evidence import Caution, Sureness
 from headroom.quantities import format_levels
+from headroom.report.first_screen.sentences.sentence import brief_percent_of, plain
 from headroom.report.notes.sureness import percent, widest_words
-from headroom.report.sentences.answer.sentence import brief_percent_of, plain
 from headroom.report.words import count_noun, label_metric
 
 _CAUSES = {

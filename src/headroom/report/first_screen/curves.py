@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from headroom.analysis.answer_evidence import FigureChoice, Mark
 from headroom.analysis.pictures import evenly
@@ -14,9 +13,7 @@ from headroom.report.figures import inputs
 from headroom.report.figures.axes import level_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Reference, Saturated
 from headroom.report.figures.roles import Role
-from headroom.report.notes.saturation import is_unbounded
-from headroom.report.numbers import format_estimate
-from headroom.report.opening.scales import (
+from headroom.report.first_screen.scales import (
     factor_scale,
     factor_title,
     is_at,
@@ -28,7 +25,9 @@ from headroom.report.opening.scales import (
     value_axis,
     where_of,
 )
-from headroom.report.sentences.answer.names import applied_words, level_number
+from headroom.report.first_screen.sentences.names import applied_words, level_number
+from headroom.report.notes.saturation import is_unbounded
+from headroom.report.numbers import format_estimate
 from headroom.report.words import label_metric
 
 MOST_LINES = 4
@@ -54,56 +53,28 @@ def curve_of(
         return None
     scale, across = scale_of(estimates), factor_scale(experiment, choice.factor)
     drawn = tuple(
-        Line(label=label, role=_role(choice, metric, place), dots=_dots(line, scale))
+        Line(label=label, role=_role(choice, metric, place), dots=_dots(line, across, scale))
         for place, (label, metric, line) in enumerate(lines)
     )
     values = [dot.y for line in drawn for dot in line.dots]
-    saturated = _saturated(choice, experiment)
-    at = [*levels, *(one.x for one in saturated)]
+    saturated = _saturated(choice, experiment, across)
+    at = [*(level * across.factor for level in levels), *(one.x for one in saturated)]
     is_spread = min(values) > 0.0 and max(values) > _LOG_FROM * min(values)
     limited = next((mark for mark in choice.marks if mark.kind in {"knee", "limit"}), None)
-    theory = _theory(experiment, choice, scale) if len(drawn) == 1 else None
-    curve = Curve(
-        x=level_axis(at, "", is_log=is_log_like(at)),
+    theory = _theory(experiment, choice, across, scale) if len(drawn) == 1 else None
+    return Curve(
+        x=level_axis(at, factor_title(experiment, choice.factor, across), is_log=is_log_like(at)),
         y=value_axis(
             [*values, *_ends(drawn)], title_of(choice.metrics, scale), scale, is_log=is_spread
         ),
         lines=(*drawn, *([theory] if theory else [])),
-        breaks=tuple(_breaks(choice)),
-        limited_from=_start_of(limited),
+        breaks=tuple(_breaks(choice, across)),
+        limited_from=_start_of(limited, across),
         limited_by=_limited_by(limited),
         before="nothing limits" if limited and limited.name else "",
         references=tuple(_references(choice, scale)),
-        marks=tuple(_marks(choice, experiment, scale, claims)),
+        marks=tuple(_marks(choice, experiment, (across, scale), claims)),
         saturated=saturated,
-    )
-    return _scaled(curve, across.factor, factor_title(experiment, choice.factor, across))
-
-
-def _scaled(curve: Curve, factor: float, title: str) -> Curve:
-    """Return a curve whose x axis is in another unit, `factor` times as large in numbers."""
-    at = [dot.x * factor for line in curve.lines for dot in line.dots]
-    at += [one.x * factor for one in curve.saturated]
-    start = curve.limited_from
-    return replace(
-        curve,
-        x=level_axis(at, title, is_log=curve.x.is_log),
-        lines=tuple(
-            replace(line, dots=tuple(replace(dot, x=dot.x * factor) for dot in line.dots))
-            for line in curve.lines
-        ),
-        breaks=tuple(
-            replace(
-                one,
-                at=None if one.at is None else one.at * factor,
-                low=one.low * factor,
-                high=one.high * factor,
-            )
-            for one in curve.breaks
-        ),
-        limited_from=None if start is None else start * factor,
-        marks=tuple(replace(mark, x=mark.x * factor) for mark in curve.marks),
-        saturated=tuple(replace(one, x=one.x * factor) for one in curve.saturated),
     )
 
 
@@ -181,20 +152,21 @@ def _role(choice: FigureChoice, metric: str, place: int) -> Role:
     return _ROLES[place]
 
 
-def _dots(line: Sequence[tuple[float, Estimate]], scale: Scale) -> tuple[Dot, ...]:
-    def scaled(value: float | None) -> float | None:
-        return None if value is None or not math.isfinite(value) else value * scale.factor
-
+def _dots(line: Sequence[tuple[float, Estimate]], across: Scale, scale: Scale) -> tuple[Dot, ...]:
     return tuple(
         Dot(
-            x=level,
+            x=level * across.factor,
             y=estimate.value * scale.factor,
-            low=scaled(estimate.low),
-            high=scaled(estimate.high),
+            low=_finite(estimate.low, scale),
+            high=_finite(estimate.high, scale),
             hint=f"{format_level(level)}: {format_estimate(estimate)}",
         )
         for level, estimate in line
     )
+
+
+def _finite(value: float | None, scale: Scale) -> float | None:
+    return None if value is None or not math.isfinite(value) else value * scale.factor
 
 
 def _ends(lines: Sequence[Line]) -> list[float]:
@@ -204,7 +176,9 @@ def _ends(lines: Sequence[Line]) -> list[float]:
     return [min(end, 1.5 * highest) for end in ends]
 
 
-def _theory(experiment: ExperimentResult, choice: FigureChoice, scale: Scale) -> Line | None:
+def _theory(
+    experiment: ExperimentResult, choice: FigureChoice, across: Scale, scale: Scale
+) -> Line | None:
     """Return the values of formulas, if they differ visibly from the simulated ones."""
     metric = choice.metrics[0]
     pairs = [
@@ -217,21 +191,23 @@ def _theory(experiment: ExperimentResult, choice: FigureChoice, scale: Scale) ->
     ]
     if len(pairs) < 2 or all(abs(t - e.value) <= _SAME * abs(e.value) for _, t, e in pairs):  # noqa: PLR2004
         return None
-    dots = tuple(Dot(x=level, y=value * scale.factor) for level, value, _ in sorted(pairs[:]))
+    dots = tuple(
+        Dot(x=level * across.factor, y=value * scale.factor) for level, value, _ in sorted(pairs)
+    )
     return Line(label="theory", role="published", dots=dots, is_dashed=True)
 
 
-def _start_of(mark: Mark | None) -> float | None:
+def _start_of(mark: Mark | None, across: Scale) -> float | None:
     if mark is None or mark.level is None or not isinstance(mark.level.value, int | float):
         return None
-    return float(mark.level.value)
+    return float(mark.level.value) * across.factor
 
 
 def _limited_by(mark: Mark | None) -> str:
     return f"{mark.name} limits" if mark and mark.name else ""
 
 
-def _breaks(choice: FigureChoice) -> Iterator[Break]:
+def _breaks(choice: FigureChoice, across: Scale) -> Iterator[Break]:
     for mark in choice.marks:
         level = mark.level
         if level is None or level.low is None or level.high is None:
@@ -245,7 +221,10 @@ def _breaks(choice: FigureChoice) -> Iterator[Break]:
         if getattr(choice.finding, "kept", "below") == "above" and is_number:
             lines = (f"kept from {level_number(float(value))} {level.factor}",)
         yield Break(
-            at=float(value) if is_number else None, low=level.low, high=level.high, lines=lines
+            at=float(value) * across.factor if is_number else None,
+            low=level.low * across.factor,
+            high=level.high * across.factor,
+            lines=lines,
         )
 
 
@@ -261,10 +240,11 @@ def _references(choice: FigureChoice, scale: Scale) -> Iterator[Reference]:
 def _marks(
     choice: FigureChoice,
     experiment: ExperimentResult,
-    scale: Scale,
+    scales: tuple[Scale, Scale],
     claims: Sequence[ClaimResult],
 ) -> Iterator[inputs.Mark]:
     """Yield the best what-if change, the current load, and published numbers."""
+    across, scale = scales
     best = getattr(choice.finding, "best", None)
     last = max(
         (float(p.levels[choice.factor]) for p in experiment.points if choice.factor in p.levels),
@@ -273,8 +253,10 @@ def _marks(
     if best is not None and best.metric == choice.metrics[0]:
         much = f": {times(best.gain.value)}" if best.gain else ""
         words = f"{applied_words(best.applied)}{much}"
-        yield inputs.Mark(x=last, y=best.after * scale.factor, lines=(words,), role="better")
-    yield from _today(choice, experiment, scale)
+        yield inputs.Mark(
+            x=last * across.factor, y=best.after * scale.factor, lines=(words,), role="better"
+        )
+    yield from _today(choice, experiment, scales)
     printed = [
         claim
         for claim in claims
@@ -286,7 +268,7 @@ def _marks(
     for claim in printed[:_MOST_PRINTED]:
         if claim.printed is not None:
             yield inputs.Mark(
-                x=float(claim.printed.levels[choice.factor]),
+                x=float(claim.printed.levels[choice.factor]) * across.factor,
                 y=claim.printed.value * scale.factor,
                 lines=("published",) if claim is printed[0] else (),
                 role="published",
@@ -294,8 +276,9 @@ def _marks(
 
 
 def _today(
-    choice: FigureChoice, experiment: ExperimentResult, scale: Scale
+    choice: FigureChoice, experiment: ExperimentResult, scales: tuple[Scale, Scale]
 ) -> Iterator[inputs.Mark]:
+    across, scale = scales
     level = next((m.level for m in choice.marks if m.kind == "current"), None)
     if level is None:
         return
@@ -308,7 +291,7 @@ def _today(
         ):
             estimate = point.estimates[choice.metrics[0]]
             yield inputs.Mark(
-                x=float(level.value),
+                x=float(level.value) * across.factor,
                 y=estimate.value * scale.factor,
                 lines=(f"today: {short(estimate)}",),
                 role="data",
@@ -316,10 +299,12 @@ def _today(
             return
 
 
-def _saturated(choice: FigureChoice, experiment: ExperimentResult) -> tuple[Saturated, ...]:
+def _saturated(
+    choice: FigureChoice, experiment: ExperimentResult, across: Scale
+) -> tuple[Saturated, ...]:
     """Return the saturated levels at which the metric has no bound, each with its load."""
     found = {
-        float(point.levels[choice.factor]): (
+        float(point.levels[choice.factor]) * across.factor: (
             f"{point.saturation.load:.2f}" if point.saturation and point.saturation.load else ""
         )
         for point in experiment.points

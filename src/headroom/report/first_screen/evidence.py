@@ -22,8 +22,8 @@ from headroom.report.figures.inputs import (
     SquareRow,
     Squares,
 )
-from headroom.report.opening.scales import digits, factor_title, value_axis
-from headroom.report.opening.settings import MOST_ROWS
+from headroom.report.first_screen.scales import digits, factor_title, scaled, value_axis
+from headroom.report.first_screen.settings import MOST_ROWS
 from headroom.report.sentences.claims import claim_figure
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import axis_title
@@ -134,7 +134,7 @@ def predicted_of(choice: FigureChoice, result: StudyResult) -> Curve | None:
     values = [value for pair in pairs for value in (pair.measured, pair.predicted)]
     scale = choose_scale(values, claim.pair_unit, metric=claim.metric)
     at = [float(pair.levels[choice.factor]) for pair in pairs]
-    experiment = next((e for e in result.experiments if e.name == choice.experiment), None)
+    experiment = result.experiment_named(choice.experiment)
     fitted = _fitted_range(experiment, choice.factor)
     title = factor_title(experiment, choice.factor) if experiment else choice.factor
     is_inside = fitted is None or fitted[0] <= at[0] <= at[-1] <= fitted[1]
@@ -158,7 +158,7 @@ def _side(
 ) -> tuple[Dot, ...]:
     """Return the predicted or the measured values of pairs with their intervals."""
     ends = [(getattr(pair, f"{side}_low"), getattr(pair, f"{side}_high")) for pair in pairs]
-    bounds = [[None if v is None else v * scale.factor for v in pair] for pair in ends]
+    bounds = [[scaled(end, scale) for end in pair] for pair in ends]
     return tuple(
         Dot(x=x, y=getattr(pair, side) * scale.factor, low=low, high=high)
         for x, pair, (low, high) in zip(at, pairs, bounds, strict=True)

@@ -15,6 +15,7 @@ from headroom.quantities import (
 )
 from headroom.report.dimensions import is_log_like
 from headroom.report.figures.axes import Axis, linear_axis, log_axis
+from headroom.report.figures.inputs import Dot, Setting
 from headroom.report.words import axis_title, label_factor, label_metric
 
 _DIGITS = 3
@@ -126,6 +127,29 @@ def factor_title(experiment: ExperimentResult, name: str, scale: Scale | None = 
     """Return the title of the axis of a factor, with the unit of its scale."""
     factor = factor_of(experiment, name)
     return label_factor(msgspec.structs.replace(factor, unit=scale.label) if scale else factor)
+
+
+def scaled(value: float | None, scale: Scale) -> float | None:
+    """Return a value in the unit of an axis."""
+    return None if value is None else value * scale.factor
+
+
+def setting_at(x: Estimate, y: Estimate, scales: tuple[Scale, Scale], hint: str = "") -> Setting:
+    """Return a setting by two goals with their intervals, in the units of the axes."""
+    across, up = scales
+    return Setting(
+        x=Dot(
+            x=x.value * across.factor,
+            y=y.value * up.factor,
+            low=scaled(x.low, across),
+            high=scaled(x.high, across),
+            hint=hint,
+        ),
+        y_low=scaled(y.low, up),
+        y_high=scaled(y.high, up),
+        name="",
+        role="data",
+    )
 
 
 def is_at(point: PointResult, where: Mapping[str, Value]) -> bool:

@@ -8,14 +8,20 @@ import msgspec
 from headroom.analysis.answer_evidence import Target
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_given
-from headroom.report.sentences.answer.names import (
+from headroom.report.first_screen.sentences.names import (
     level_number,
     level_words,
     range_words,
     where_words,
     with_factor,
 )
-from headroom.report.sentences.answer.sentence import NO_BREAK, brief, first_short, plain, times
+from headroom.report.first_screen.sentences.sentence import (
+    NO_BREAK,
+    brief,
+    first_short,
+    plain,
+    times,
+)
 from headroom.report.sentences.numbers import list_words
 from headroom.report.words import label_metric
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headroom.analysis.answer_evidence import FigureChoice
-from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.analysis.results import ExperimentResult
 from headroom.experiment.protocol.section import Matrix, Section, StackedBars, Timeline
 from headroom.quantities import choose_scale, format_level, format_quantity
 from headroom.report.figures.axes import linear_axis
@@ -18,7 +18,7 @@ from headroom.report.figures.inputs import (
     Stacks,
 )
 from headroom.report.figures.roles import Role
-from headroom.report.opening.scales import (
+from headroom.report.first_screen.scales import (
     digits,
     factor_of,
     factor_title,
@@ -68,7 +68,7 @@ def cells_of(choice: FigureChoice, experiment: ExperimentResult) -> Cells | None
     if len(found) < 2:  # noqa: PLR2004
         return None
     scale = scale_of([point.estimates[metric] for point in found.values()])
-    names = list(dict.fromkeys(filter(None, map(_limiter, found.values()))))
+    names = list(dict.fromkeys(point.limiter for point in found.values() if point.limiter))
     return Cells(
         columns=tuple(map(format_level, columns)),
         rows=tuple(map(format_level, rows)),
@@ -78,8 +78,8 @@ def cells_of(choice: FigureChoice, experiment: ExperimentResult) -> Cells | None
             tuple(
                 Cell(
                     text=digits(point.estimates[metric].value, scale),
-                    word=_limiter(point),
-                    role=_limit_role(_limiter(point), names),
+                    word=point.limiter,
+                    role=_limit_role(point.limiter, names),
                 )
                 if (point := found.get((row, column))) is not None
                 else None
@@ -93,10 +93,6 @@ def cells_of(choice: FigureChoice, experiment: ExperimentResult) -> Cells | None
 def _order(level: object) -> tuple[bool, float, str]:
     is_number = isinstance(level, int | float)
     return (not is_number, float(level) if isinstance(level, int | float) else 0.0, str(level))
-
-
-def _limiter(point: PointResult) -> str:
-    return point.bottleneck.name if point.bottleneck and point.bottleneck.limits else ""
 
 
 def _limit_role(name: str, names: Sequence[str]) -> Role:

@@ -16,10 +16,10 @@ from rich.text import Text
 
 from headroom.analysis.results import StudyResult
 from headroom.experiment.study.paths import PAGE_NAME, results_folder
-from headroom.report.first_screen.decisive import decisive_table
 from headroom.report.first_screen.grid import chosen_rows, fitted
-from headroom.report.sentences.answer.answer import AnswerWords, answer_words
-from headroom.report.sentences.answer.sentence import NO_BREAK
+from headroom.report.first_screen.sentences.answer import AnswerWords, answer_words
+from headroom.report.first_screen.sentences.sentence import NO_BREAK
+from headroom.report.first_screen.table import decisive_table
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun
 
@@ -58,8 +58,6 @@ def render_first_screen(
         Measurements that a run which has just ended did not have to take.
     """
     words = answer_words(result)
-    if words is None:
-        raise AssertionError(f"study {result.name} has no answer")
     writer = _Writer(Screen(console), max(console.width, _MIN_WIDTH))
     blocks = [
         _Block("head", writer.head(words)),
@@ -68,7 +66,7 @@ def render_first_screen(
             _Block(
                 "follow", _cut(writer.paragraph(text), 3, writer.width), order=0 if not place else 6
             )
-            for place, text in enumerate(_follow_texts(words))
+            for place, text in enumerate(one.text for one in words.follows)
         ),
         _Block("claims", writer.claims(words)),
         *(_Block("exception", lines, order=3) for lines in writer.exceptions(words)),
@@ -79,10 +77,6 @@ def render_first_screen(
     ]
     for line in writer.composed(blocks, result):
         writer.screen.print(writer.finished(line))
-
-
-def _follow_texts(words: AnswerWords) -> list[str]:
-    return [sentence.text for sentence in words.follows]
 
 
 def _contents(result: StudyResult) -> str:
@@ -161,13 +155,12 @@ class _Writer:
 
     def exceptions(self, words: AnswerWords) -> list[list[Text]]:
         """Return the first claims that do not hold, those that differ first."""
-        differing = [text for verdict, text in words.exceptions if verdict == "differs"]
-        undecided = [text for verdict, text in words.exceptions if verdict == "undecided"]
-        found = [("✗" if self.is_unicode else "x", "red", text) for text in differing]
-        found += [("?", "yellow", text) for text in undecided]
+        signs = {"differs": ("✗" if self.is_unicode else "x", "red"), "undecided": ("?", "yellow")}
+        ordered = sorted(words.exceptions, key=lambda one: [*signs].index(one.verdict))
         return [
-            _cut(self.item(sign, text, head_style=style), 1 if place else 2, self.width)
-            for place, (sign, style, text) in enumerate(found[:2])
+            _cut(self.item(sign, one.text, head_style=style), 1 if place else 2, self.width)
+            for place, one in enumerate(ordered[:2])
+            for sign, style in [signs[one.verdict]]
         ]
 
     def cautions(self, words: AnswerWords, *, reused: int) -> list[_Block]:

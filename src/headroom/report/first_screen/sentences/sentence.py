@@ -58,6 +58,11 @@ class Sentence:
             spans.append(Span(rest if end else piece))
         return cls(tuple(span for span in spans if span.text))
 
+    @classmethod
+    def verbatim(cls, text: str) -> "Sentence":
+        """Return a sentence of a text that marks no intervals."""
+        return cls((Span(text),))
+
     @property
     def text(self) -> str:
         """The whole text."""

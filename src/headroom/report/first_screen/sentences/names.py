@@ -11,7 +11,7 @@ from headroom.analysis.answer_evidence import Level, Part
 from headroom.analysis.evidence import AppliedChange
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_level, format_plain
-from headroom.report.sentences.answer.sentence import NO_BREAK, number, plain
+from headroom.report.first_screen.sentences.sentence import NO_BREAK, number, plain
 from headroom.report.sentences.numbers import list_words
 
 _PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)

@@ -15,7 +15,7 @@ from headroom.analysis.answer_evidence import (
     Part,
     Saturated,
 )
-from headroom.report.sentences.answer.names import (
+from headroom.report.first_screen.sentences.names import (
     Noun,
     advice,
     level_number,
@@ -23,7 +23,7 @@ from headroom.report.sentences.answer.names import (
     noun,
     where_words,
 )
-from headroom.report.sentences.answer.sentence import (
+from headroom.report.first_screen.sentences.sentence import (
     brief,
     brief_percent_of,
     first_short,

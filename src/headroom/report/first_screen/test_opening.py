@@ -20,13 +20,11 @@ from headroom.analysis.results import (
 )
 from headroom.report.charts.test_over_time import over_time_experiment
 from headroom.report.figures.inputs import Bars, Curve, Rows, Squares, TradeOff
-from headroom.report.opening.chosen import figure_of
-from headroom.report.opening.courses import busy_of, time_of
-from headroom.report.opening.drafts import drafts_of
-from headroom.report.opening.evidence import telling_factors
-from headroom.report.opening.pictures import pictures_of, small_figure
-from headroom.report.opening.screen import MOST_PANELS, _those_that_fit, opening_of
-from headroom.report.sentences.answer.answer import words_or_none
+from headroom.report.first_screen.courses import busy_of, time_of
+from headroom.report.first_screen.drafts import drafts_of, figure_of, pictures_of
+from headroom.report.first_screen.evidence import telling_factors
+from headroom.report.first_screen.opening import MOST_PANELS, _those_that_fit, opening_of
+from headroom.report.first_screen.sentences.answer import words_of
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,
@@ -193,8 +191,8 @@ def test_a_first_screen_has_few_figures_each_with_its_finding(shape: str) -> Non
     opening = opening_of(SHAPES[shape])
     assert len(opening.panels) <= MOST_PANELS
     for panel in [*opening.panels, *([opening.lead] if opening.lead else [])]:
-        assert 'aria-label="' in panel.wide
-        assert 'aria-label=""' not in panel.wide
+        assert 'aria-label="' in panel.drawing
+        assert 'aria-label=""' not in panel.drawing
     keys = [panel.key for panel in opening.panels]
     assert len(set(keys)) == len(keys)
 
@@ -212,9 +210,7 @@ def test_a_half_of_the_room_is_for_figures_that_systems_add(
     asked: int, added: int, shown: str
 ) -> None:
     result = SHAPES["everything"]
-    words = words_or_none(result)
-    assert words
-    draft = next(drafts_of(result, words, []))
+    draft = next(drafts_of(result, words_of(result), []))
     questions = [replace(draft, key=f"q{number}") for number in range(asked)]
     sections = [replace(draft, key=f"s{number}", is_section=True) for number in range(added)]
     found = [one.key for one in _those_that_fit([*questions, *sections])]
@@ -228,8 +224,7 @@ def test_pictures_are_those_of_the_page_in_their_order() -> None:
     assert len(names) >= 1 + len(opening.panels)
     assert names[0] == "01-answer"
     assert names == sorted(names)
-    assert small_figure(result).startswith('<img src="data:image/svg+xml;base64,')
-    assert small_figure(SHAPES["empty"]) == ""
+    assert pictures_of(SHAPES["empty"]) == []
 
 
 def test_results_without_an_answer_have_no_pictures() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from headroom.analysis.answer_evidence import Changes, TriedChange
 from headroom.quantities import format_given
-from headroom.report.sentences.answer.names import applied_words, setting_words
-from headroom.report.sentences.answer.sentence import NO_BREAK, brief, number, plain, times
+from headroom.report.first_screen.sentences.names import applied_words, setting_words
+from headroom.report.first_screen.sentences.sentence import NO_BREAK, brief, number, plain, times
 from headroom.report.sentences.numbers import capital, list_words
 from headroom.report.words import label_metric
 

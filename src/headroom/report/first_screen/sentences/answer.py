@@ -3,20 +3,21 @@
 Invariant: every text words a field of `StudyResult.answer`, or names its study.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from headroom.analysis.answer_evidence import Answer, Disturbed, FigureChoice, Incomplete
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
-from headroom.report.sentences.answer.cautions import caution_words, sureness_words
-from headroom.report.sentences.answer.limits import MAX_REASON, incomplete_reason
-from headroom.report.sentences.answer.sentence import Sentence, plain
-from headroom.report.sentences.answer.statements import counts_words, statement_sentence
+from headroom.report.first_screen.sentences.cautions import caution_words, sureness_words
+from headroom.report.first_screen.sentences.limits import MAX_REASON, incomplete_reason
+from headroom.report.first_screen.sentences.sentence import Sentence, plain
+from headroom.report.first_screen.sentences.statements import counts_words, statement_sentence
+from headroom.report.sentences.claims import claim_figure
 from headroom.report.sentences.numbers import capital
-from headroom.report.words import label_metric
+from headroom.report.words import COLUMN_WORDS, label_metric
 
-_COLUMNS = {"measure": "measured", "model": "simulated"}
 _QUESTIONS = {
     "carries": "How much does it carry?",
     "which_part": "Which part runs out first?",
@@ -43,44 +44,62 @@ class Chip:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Exceptional:
+    """A claim that differs or is undecided, with what was found."""
+
+    verdict: str
+    text: str
+    published: str
+    ours: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerWords:
-    """The texts of a first screen."""
+    """The texts of a first screen, on a page, in a terminal and in a notebook."""
 
     question: str
-    column: str
-    """``simulated``, ``measured`` or both; with the variant."""
+    columns: Sequence[str]
+    """``simulated``, ``measured`` or both."""
+    column: str = ""
+    """The same as one text, with the variant."""
     answer: Sentence
-    follows: list[Sentence]
-    figure: FigureWords | None
-    questions: list[FigureWords]
+    follows: Sequence[Sentence] = ()
+    figure: FigureWords | None = None
+    questions: Sequence[FigureWords] = ()
     """In the order of `Answer.questions`."""
-    chips: list[Chip]
-    claims: str
+    chips: Sequence[Chip] = ()
+    claims: str = ""
     """All chips as one clause; empty without claims."""
-    exceptions: list[tuple[str, str]]
-    """Verdict and text of each claim that differs or is undecided, except those that the quick
-    variant leaves out."""
-    sureness: str
-    cautions: list[str]
+    exceptions: Sequence[Exceptional] = ()
+    """Without those that the quick variant leaves out."""
+    sureness: str = ""
+    cautions: Sequence[str] = ()
 
 
-def answer_words(result: StudyResult) -> AnswerWords | None:
-    """Return the texts of the first screen of a study; None without an answer.
+def words_of(result: StudyResult) -> AnswerWords:
+    """Return the texts of the first screen of a study.
 
-    Parameters
-    ----------
-    result
-        An analysed study.
+    Without an answer, or if Headroom fails to word it, its title replaces one.
     """
+    return fallback(lambda: answer_words(result), lambda _: _title_alone(result))
+
+
+def _title_alone(result: StudyResult) -> AnswerWords:
+    title = Sentence.verbatim(result.title)
+    return AnswerWords(question=plain(result.title), columns=_columns(result), answer=title)
+
+
+def answer_words(result: StudyResult) -> AnswerWords:
+    """Return the same; if Headroom fails to word it, that is an error."""
     answer = result.answer
     if answer is None:
-        return None
-    sentence = statement_sentence(answer.statement)
+        return _title_alone(result)
     return AnswerWords(
         question=plain(result.title),
-        column=_column(result, answer),
-        answer=sentence,
+        columns=_columns(result),
+        column=" · ".join([" and ".join(_columns(result)), *(["quick"] * result.is_quick)]),
+        answer=statement_sentence(answer.statement),
         follows=_follows(answer),
         figure=None if answer.figure is None else _figure(result, answer.figure),
         questions=[_figure(result, figure) for figure in answer.questions],
@@ -92,9 +111,8 @@ def answer_words(result: StudyResult) -> AnswerWords | None:
     )
 
 
-def _column(result: StudyResult, answer: Answer) -> str:
-    columns = " and ".join(_COLUMNS[column] for column in answer.columns)
-    return " · ".join(filter(None, [columns, "quick" if result.is_quick else ""]))
+def _columns(result: StudyResult) -> list[str]:
+    return [COLUMN_WORDS[name] for name in dict.fromkeys(one.column for one in result.experiments)]
 
 
 def _follows(answer: Answer) -> list[Sentence]:
@@ -127,9 +145,8 @@ def _question(result: StudyResult, figure: FigureChoice) -> str:
     if figure.question == "answer":
         return plain(result.title)
     if figure.question == "experiment":
-        titles = (one.title or one.name for one in result.experiments)
-        names = [one.name for one in result.experiments]
-        return plain(dict(zip(names, titles, strict=True)).get(figure.experiment, ""))
+        experiment = result.experiment_named(figure.experiment)
+        return plain(experiment.title or experiment.name) if experiment else ""
     if figure.question == "waits":
         is_response = metric.endswith("response time") or "response" in metric
         return "How long does a response take?" if is_response else f"How long is the {metric}?"
@@ -160,16 +177,16 @@ def _claims(result: StudyResult, answer: Answer) -> str:
     return f"{words} ({claims.left_out} of them not in the quick variant)"
 
 
-def _exceptions(result: StudyResult, answer: Answer) -> list[tuple[str, str]]:
+def _exceptions(result: StudyResult, answer: Answer) -> list[Exceptional]:
     by_name = {claim.name: claim for claim in result.claims}
     found = [by_name[name] for name in answer.claims.exceptions if name in by_name]
     return [
-        (claim.verdict, plain(claim.text).rstrip("."))
+        Exceptional(
+            claim.verdict,
+            plain(claim.text).rstrip("."),
+            claim.published,
+            claim_figure(claim),
+        )
         for claim in found
         if not getattr(claim.evidence, "is_quick", False)
     ]
-
-
-def words_or_none(result: StudyResult) -> AnswerWords | None:
-    """Return the texts of a first screen; None also if Headroom fails to make them."""
-    return fallback(lambda: answer_words(result), lambda _: None)

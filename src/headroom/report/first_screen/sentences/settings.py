@@ -16,12 +16,12 @@ from headroom.analysis.answer_evidence import (
     Undecided,
 )
 from headroom.quantities import format_given
-from headroom.report.sentences.answer.names import (
+from headroom.report.first_screen.sentences.names import (
     level_words,
     setting_words,
     where_words,
 )
-from headroom.report.sentences.answer.sentence import (
+from headroom.report.first_screen.sentences.sentence import (
     AS_IS,
     bounded_words,
     brief_percent_of,

@@ -33,14 +33,15 @@ from headroom.quantities import (
     half_width_of,
 )
 from headroom.report.first_screen.grid import Grid, GridColumn
-from headroom.report.numbers import format_estimate
-from headroom.report.sentences.answer.names import (
+from headroom.report.first_screen.scales import is_at
+from headroom.report.first_screen.sentences.names import (
     head_words,
     level_number,
     level_words,
     setting_words,
 )
-from headroom.report.sentences.answer.sentence import NO_BREAK, Sentence
+from headroom.report.first_screen.sentences.sentence import NO_BREAK, Sentence
+from headroom.report.numbers import format_estimate
 from headroom.report.tables.tables import column_scale
 from headroom.report.words import label_metric
 
@@ -75,16 +76,17 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
     answer = result.answer
     figure = answer.figure if answer else None
     if figure is None:
-        own = [one for one in result.experiments if answer and one.name == answer.experiment]
-        return _point(own[0], is_unicode=is_unicode) if own else None
+        own = result.experiment_named(answer.experiment) if answer else None
+        return _point(own, is_unicode=is_unicode) if own else None
     if figure.kind == "claims":
         return _claims(result.claims, result.experiments, is_unicode=is_unicode)
     if figure.kind == "errors":
         return _errors(result.claims, figure, is_unicode=is_unicode)
-    experiment = next(one for one in result.experiments if one.name == figure.experiment)
-    if figure.factor:
-        return _curve(experiment, figure, is_unicode=is_unicode)
-    return _settings(experiment, figure, is_unicode=is_unicode)
+    experiment = result.experiment_named(figure.experiment)
+    if experiment is None:
+        return None
+    draw = _curve if figure.factor else _settings
+    return draw(experiment, figure, is_unicode=is_unicode)
 
 
 def _point(experiment: ExperimentResult, *, is_unicode: bool) -> Decisive | None:
@@ -105,10 +107,10 @@ def _point(experiment: ExperimentResult, *, is_unicode: bool) -> Decisive | None
 def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bool) -> Decisive:
     where = getattr(figure.finding, "where", {})
     held_everywhere = {name: level for name, level in where.items() if name != figure.series}
-    points = [point for point in experiment.points if _is_at(point, held_everywhere)]
+    points = [point for point in experiment.points if is_at(point, held_everywhere)]
     if len(points) > _MAX_MIXED:  # Several curves would hide each other.
         last = where or setting_of(experiment, points[-1], but=figure.factor)
-        points = [one for one in points if _is_at(one, last)]
+        points = [one for one in points if is_at(one, last)]
     elif where != held_everywhere:
         where, figure = held_everywhere, replace(figure, marks=[])  # Of one of the curves.
     points.sort(key=lambda point: float(point.levels[figure.factor]))
@@ -126,10 +128,6 @@ def _curve(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bo
         _grid(experiment, points, figure.metrics[0], labels, rules, is_unicode=is_unicode),
         important,
     )
-
-
-def _is_at(point: PointResult, where: Setting) -> bool:
-    return all(point.levels.get(name) == level for name, level in where.items())
 
 
 def _head(experiment: ExperimentResult, factor: str) -> str:
@@ -266,8 +264,7 @@ def _grid(
 def _limit(point: PointResult) -> str:
     if point.saturation is not None:
         return f"{point.saturation.name} saturated".strip()
-    verdict = point.bottleneck
-    return verdict.name if verdict is not None and verdict.limits else "-"
+    return point.limiter or "-"
 
 
 def _bars(points: Sequence[PointResult], metric: str) -> list[float | None]:

@@ -1,0 +1,1 @@
+"""What a page folds: each experiment with its findings, figures and tables."""
