@@ -38,7 +38,7 @@ from headroom.report.fold.panels import PanelView, Pictures, panel_views
 from headroom.report.fold.view import ExperimentView, view_of
 from headroom.report.layout import environment, template_text
 from headroom.report.model_picture.style import page_rules
-from headroom.report.notes.measured_when import moment
+from headroom.report.notes.measuring import moment
 from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.numbers import capital
 from headroom.report.summary import count_verdicts, describe_progress

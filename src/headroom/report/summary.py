@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.answer.cautions import imprecise
 from headroom.analysis.evidence import NotLimited
 from headroom.analysis.results import (
     Bottleneck,
@@ -30,9 +31,11 @@ from headroom.report.findings.crossovers import crossover_sentences
 from headroom.report.findings.fits import fit_sentences, prediction_sentences
 from headroom.report.findings.headroom_left import headroom_sentences
 from headroom.report.findings.what_if import what_if_sentences
-from headroom.report.notes.disk_health import disk_health_sentences
-from headroom.report.notes.disturbances import disturbance_sentences
-from headroom.report.notes.measured_when import measured_sentences
+from headroom.report.notes.measuring import (
+    disk_health_sentences,
+    disturbance_sentences,
+    measured_sentences,
+)
 from headroom.report.notes.saturation import saturation_sentences
 from headroom.report.notes.sureness import sureness_sentences
 from headroom.report.notes.terminating import analysis_sentences, stretch_words, worst_sentences
@@ -354,29 +357,13 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
 
 def _imprecise(experiment: ExperimentResult) -> list[str]:
     """Say how far points are from the requested precision, and what would reach it."""
-    metric, wanted = experiment.precision_metric, experiment.precision
-    missed = [point for point in experiment.points if point.precision_reached is False]
-    widths = {
-        point.key: width
-        for point in missed
-        if (width := _relative_half_width(point.estimates.get(metric))) is not None
-    }
-    if not widths or wanted is None:
-        return []
-    worst = max((point for point in missed if point.key in widths), key=lambda p: widths[p.key])
-    where = f" at {label_point(worst, experiment.factors)}" if len(missed) > 1 else ""
     return [
-        f"{count_noun(len(widths), 'point')} did not reach ±{_in_percent(wanted)} in "
-        f"{label_metric(metric)} (worst: ±{_in_percent(widths[worst.key])}{where}); raise "
+        f"{count_noun(found.count, 'point')} did not reach ±{_in_percent(found.wanted or 0.0)} in "
+        f"{label_metric(found.metric)} (worst: ±{_in_percent(found.share or 0.0)}"
+        f"{f' at {format_levels(found.levels)}' if found.count > 1 else ''}); raise "
         "`replications.maximum` or run longer."
+        for found in imprecise(experiment)
     ]
-
-
-def _relative_half_width(estimate: Estimate | None) -> float | None:
-    """Return half of an interval relative to its centre; None if either is missing."""
-    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
-        return None
-    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
 
 
 def _said_of_points(

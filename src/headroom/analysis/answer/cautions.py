@@ -33,7 +33,7 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
         _failed(study),
         _without_results(experiment),
         _broken_law(experiment),
-        _imprecise(experiment),
+        imprecise(experiment),
         _without_intervals(experiment),
         _unpaired(experiment),
         _quick(study),
@@ -96,7 +96,8 @@ def _broken_law(experiment: ExperimentResult) -> Iterator[Caution]:
         yield Caution(code="little", count=count, total=len(experiment.points))
 
 
-def _imprecise(experiment: ExperimentResult) -> Iterator[Caution]:
+def imprecise(experiment: ExperimentResult) -> Iterator[Caution]:
+    """Yield how far points are from the requested precision, if any is."""
     metric = experiment.precision_metric
     missed = [
         (width, point)

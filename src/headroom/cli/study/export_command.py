@@ -151,10 +151,10 @@ def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | No
         raise StudyError("the study has no results to draw yet", cure="run it: headroom run STUDY")
     folder.mkdir(parents=True, exist_ok=True)
     if is_png:
-        write_pngs({folder / f"{one.name}.png": one.svg for one in pictures})
+        write_pngs({folder / f"{name}.png": svg for name, svg in pictures.items()})
     else:
-        for one in pictures:
-            write_output(folder / f"{one.name}.svg", one.svg)
+        for name, svg in pictures.items():
+            write_output(folder / f"{name}.svg", svg)
     return len(pictures)
 
 

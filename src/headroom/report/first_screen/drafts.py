@@ -40,20 +40,13 @@ class Draft:
     title: Sentence
     caption: str
     experiment: str
+    """Whose numbers it shows; empty: the claims."""
     is_section: bool = False
     """Whether a system adds it: the answer to a question of its layer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure as an SVG document; `name` is that of its file, without the ending."""
-
-    name: str
-    svg: str
-
-
-def pictures_of(result: StudyResult, *, has_dark: bool = True) -> list[Picture]:
-    """Return the figures of the first screen as files, the decisive one first.
+def pictures_of(result: StudyResult, *, has_dark: bool = True) -> dict[str, str]:
+    """Return the figures of the first screen by the names of their files, the decisive one first.
 
     Parameters
     ----------
@@ -62,18 +55,15 @@ def pictures_of(result: StudyResult, *, has_dark: bool = True) -> list[Picture]:
     has_dark
         Whether viewers that prefer dark pages get dark colours.
     """
-    return [
-        Picture(
-            f"{place:02}-{_slug(draft.key)}",
-            svg_file(
-                draft.figure,
-                draft.title.text,
-                LEAD_PX if draft.key == LEAD else HALF_PX,
-                has_dark=has_dark,
-            ),
+    return {
+        f"{place:02}-{_slug(draft.key)}": svg_file(
+            draft.figure,
+            draft.title.text,
+            LEAD_PX if draft.key == LEAD else HALF_PX,
+            has_dark=has_dark,
         )
         for place, draft in enumerate(drafts_of(result, words_of(result), []), start=1)
-    ]
+    }
 
 
 def _slug(key: str) -> str:

@@ -7,10 +7,8 @@ and leaves a caution.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from markupsafe import Markup
-
 from headroom.analysis.results import StudyResult
-from headroom.report.figures.draw import HALF_PX, LEAD_PX, WHOLE_PX, draw_both
+from headroom.report.figures.draw import HALF_PX, LEAD_PX, WHOLE_PX, Drawing, draw_both
 from headroom.report.first_screen.drafts import LEAD, Draft, drafts_of
 from headroom.report.first_screen.evidence import MOST_BESIDE
 from headroom.report.first_screen.sentences.answer import AnswerWords, Exceptional, words_of
@@ -25,16 +23,11 @@ MOST_IN_TABLE, MOST_CAUTIONS = 6, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A drawn figure at two widths, with its question, title and caption."""
+    """A drawn figure; its draft has its question, title and caption."""
 
-    key: str
-    question: str
-    title: Sentence
-    drawing: Markup
-    caption: str
+    draft: Draft
+    drawing: Drawing
     is_whole: bool
-    experiment: str
-    """Whose numbers it shows; empty: the claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +117,8 @@ def _those_that_fit(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _panel(draft: Draft, width: float) -> Panel:
     """Return a figure drawn at a width (px), and for phones."""
-    drawn = draw_both(draft.figure, width, draft.title.text)
-    return Panel(
-        key=draft.key,
-        question=draft.question,
-        title=draft.title,
-        drawing=drawn.svg,
-        caption=drawn.caption(draft.caption),
-        is_whole=width == WHOLE_PX,
-        experiment=draft.experiment,
-    )
+    drawing = draw_both(draft.figure, width, draft.title.text)
+    return Panel(draft=draft, drawing=drawing, is_whole=width == WHOLE_PX)
 
 
 def _parameters(result: StudyResult) -> str:

@@ -3,8 +3,8 @@
 Invariant: shows estimates of the result alone; a row for each point of the figure.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -57,7 +57,7 @@ _SIGNS = {"holds": "■", "differs": "✗", "undecided": "?", "left out": "."}
 _ORDER = ("holds", "differs", "undecided", "left out")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Decisive:
     """A table, and the rows that must stay if not all fit."""
 
@@ -208,10 +208,7 @@ def _settings(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode:
     grid = _grid(
         experiment, points, metric, labels, [], is_unicode=is_unicode, first=figure.metrics
     )
-    with_notes = Grid(
-        columns=grid.columns, bars=grid.bars, behind=grid.behind, notes=notes, is_unicode=is_unicode
-    )
-    return Decisive(with_notes, important)
+    return Decisive(dataclasses.replace(grid, notes=notes), important)
 
 
 def _text(setting: Setting) -> str:

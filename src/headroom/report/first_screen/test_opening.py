@@ -87,7 +87,7 @@ def test_curves_hold_the_factors_that_they_do_not_show_and_say_where() -> None:
         for line in found.lines:
             assert [dot.x for dot in line.dots] == [100.0, 200.0, 400.0]
     opening = opening_of(result)
-    captions = [one.caption for one in (opening.lead, *opening.panels) if one is not None]
+    captions = [one.draft.caption for one in (opening.lead, *opening.panels) if one is not None]
     assert any("At cache = 1." in caption for caption in captions)
 
 
@@ -191,9 +191,9 @@ def test_a_first_screen_has_few_figures_each_with_its_finding(shape: str) -> Non
     opening = opening_of(SHAPES[shape])
     assert len(opening.panels) <= MOST_PANELS
     for panel in [*opening.panels, *([opening.lead] if opening.lead else [])]:
-        assert 'aria-label="' in panel.drawing
-        assert 'aria-label=""' not in panel.drawing
-    keys = [panel.key for panel in opening.panels]
+        assert 'aria-label="' in panel.drawing.svg
+        assert 'aria-label=""' not in panel.drawing.svg
+    keys = [panel.draft.key for panel in opening.panels]
     assert len(set(keys)) == len(keys)
 
 
@@ -220,16 +220,16 @@ def test_a_half_of_the_room_is_for_figures_that_systems_add(
 def test_pictures_are_those_of_the_page_in_their_order() -> None:
     result = SHAPES["everything"]
     opening = opening_of(result)
-    names = [picture.name for picture in pictures_of(result)]
+    names = list(pictures_of(result))
     assert len(names) >= 1 + len(opening.panels)
     assert names[0] == "01-answer"
     assert names == sorted(names)
-    assert pictures_of(SHAPES["empty"]) == []
+    assert pictures_of(SHAPES["empty"]) == {}
 
 
 def test_results_without_an_answer_have_no_pictures() -> None:
     old: StudyResult = msgspec.structs.replace(with_answer(SHAPES["measured"]), answer=None)
-    assert pictures_of(old) == []
+    assert pictures_of(old) == {}
 
 
 def test_the_parts_of_a_response_add_up_to_its_mean() -> None:

@@ -1,1 +1,1 @@
-"""What a page folds: each experiment with its findings, figures and tables."""
+"""What is behind the first screen: each experiment with all it found, on a page or as text."""

@@ -18,7 +18,7 @@ from headroom.report.first_screen.sentences.answer import AnswerWords, words_of
 from headroom.report.first_screen.sentences.cautions import caution_words
 from headroom.report.index.entries import Entry
 from headroom.report.layout import static_page
-from headroom.report.notes.measured_when import moment
+from headroom.report.notes.measuring import moment
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
 

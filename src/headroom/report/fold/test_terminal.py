@@ -11,8 +11,8 @@ from rich.console import Console
 from headroom.analysis.evidence import Fault
 from headroom.analysis.results import StudyResult
 from headroom.errors import StudyError
+from headroom.report.fold.terminal import render_study
 from headroom.report.sentences.claims import claim_sentence
-from headroom.report.terminal.terminal import render_study
 from tests.support.example_results import (
     SHAPES,
     black_box_experiment,

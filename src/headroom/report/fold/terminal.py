@@ -25,6 +25,12 @@ from headroom.report.findings.laws import basis_sentences
 from headroom.report.findings.predictions import render_predictions
 from headroom.report.findings.profiles import render_profiles
 from headroom.report.findings.what_if import render_what_if_table
+from headroom.report.fold.chosen_points import (
+    MESSAGES_AT_MOST,
+    ROWS_AT_MOST,
+    point_groups,
+    rest_words,
+)
 from headroom.report.notes.remarks import cautions_of, remarks_of
 from headroom.report.notes.saturation import SATURATED, is_unbounded
 from headroom.report.numbers import format_estimate, format_short
@@ -34,12 +40,6 @@ from headroom.report.sentences.runs import fault_words
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables.replication_table import render_replications
 from headroom.report.tables.tables import column_scale
-from headroom.report.terminal.chosen_points import (
-    MESSAGES_AT_MOST,
-    ROWS_AT_MOST,
-    point_groups,
-    rest_words,
-)
 from headroom.report.terminal.columns import Column, narrow_width_of, width_of
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import (
