@@ -6,6 +6,7 @@ notebook is shown. It has a ground of its own, light or dark as the notebook is.
 Invariant: restates results; every text passes `escape`.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -194,6 +195,8 @@ def _interval(estimate: Estimate) -> str:
     known = [end for end in (estimate.low, estimate.value, estimate.high) if end is not None]
     low, value, high = (end * scale.factor for end in known)
     words = format_estimate(estimate)
+    if not all(map(math.isfinite, known)):
+        return _note(words)
     bounds = words.partition(" (")[2].removesuffix(")")
     row = Row(label="", value=value, low=low, high=high, text=bounds, role="data")
     axis = point_axis([low, value, high], axis_title(estimate.metric, scale), scale)

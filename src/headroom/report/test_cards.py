@@ -49,6 +49,7 @@ def test_an_estimate_is_its_number_interval_runs_and_method() -> None:
     assert "simulated" in card
     assert "no interval" in estimate_card(stored(low=None, high=None), is_simulated=False)
     assert "<circle" in estimate_card(stored(low=1.0, high=1.0))
+    assert "interval without end" in estimate_card(stored(high=float("inf")))
 
 
 def test_a_result_is_its_answer_a_small_figure_and_what_to_be_careful_of(sweep: hr.Sweep) -> None:
