@@ -3,7 +3,6 @@
 Invariant: every sentence restates fields of the results; no threshold of its own decides.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.answer.cautions import imprecise
+from headroom.analysis.answer.cautions import imprecise, without_count
 from headroom.analysis.evidence import NotLimited
 from headroom.analysis.results import (
     Bottleneck,
@@ -372,7 +371,7 @@ def _said_of_points(
     """Return what is said about points with figures, each sentence once with how many it is of."""
     shown = [point for point in experiment.points if point.estimates]
     said = Counter(
-        (_without_count(words), _is_of_all_runs(words, point))
+        (without_count(words), _is_of_all_runs(words, point))
         for point in shown
         for words in said_of(point)
     )
@@ -387,17 +386,6 @@ def _said_of_points(
 
 def _is_of_all_runs(remark: str, point: PointResult) -> bool:
     return point.done == 1 or remark.endswith(f" ({point.done} times)")
-
-
-def _without_count(remark: str) -> str:
-    """Return a remark without the number of runs that say it.
-
-    Examples
-    --------
-    >>> _without_count("the tool is being measured (3 times)")
-    'the tool is being measured'
-    """
-    return re.sub(r" \(\d+ times\)$", "", remark)
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:

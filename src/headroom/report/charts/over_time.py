@@ -26,6 +26,7 @@ from headroom.report.charts.sweep import series_role
 from headroom.report.figures.axes import linear_axis, log_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Tile
 from headroom.report.first_screen.scales import scaled
+from headroom.report.tables.over_time import line_scale
 from headroom.report.words import axis_title, label_metric, title_metric
 
 _RESPONSES = ("response_s_p50", "response_s_p95", "response_s_p99")
@@ -124,8 +125,7 @@ def series_panel(experiment: ExperimentResult, points: Sequence[PointResult]) ->
 
 def _series(series: TimeSeries, line: SeriesLine, cut: WarmUpCut | None) -> Curve:
     time = choose_scale([series.step_s * series.count], "s")
-    known = [value for value in line.values if value is not None]
-    scale = choose_scale(known, line.unit, metric=line.metric)
+    scale = line_scale(line)
     step = series.step_s * time.factor
     dots = tuple(
         Dot(x=at * step, y=value * scale.factor)

@@ -36,7 +36,7 @@ from headroom.report.notes.saturation import SATURATED, is_unbounded
 from headroom.report.numbers import format_estimate, format_short
 from headroom.report.sentences.claims import claim_figure, claim_sentence
 from headroom.report.sentences.intervals import absent_words
-from headroom.report.sentences.runs import fault_words
+from headroom.report.sentences.runs import messages_of
 from headroom.report.summary import count_verdicts, describe_progress, find
 from headroom.report.tables.replication_table import render_replications
 from headroom.report.tables.tables import column_scale
@@ -134,12 +134,12 @@ def _render_experiment(experiment: ExperimentResult, screen: Screen, folder: Pat
 
 
 def _render_messages(experiment: ExperimentResult, screen: Screen) -> None:
-    spoken = [point for point in experiment.points if _messages(point)]
+    spoken = [point for point in experiment.points if messages_of(point)]
     is_short = len(experiment.points) > ROWS_AT_MOST and len(spoken) > MESSAGES_AT_MOST
     shown = spoken[:MESSAGES_AT_MOST] if is_short else spoken
     for point in shown:
         label = label_point(point, experiment.factors)
-        for kind, message in _messages(point):
+        for kind, message in messages_of(point):
             screen.item(kind, f"{label}: {message}", "red")
     if is_short:
         more = count_noun(len(spoken) - len(shown), "more point")
@@ -157,15 +157,6 @@ def _absent_words(experiment: ExperimentResult) -> list[str]:
             points = count_noun(len(reasons), "point")
             said.append(f"{title_metric(metric)} at {points}: {absent_words(reasons[0])}")
     return said
-
-
-def _messages(point: PointResult) -> list[tuple[str, str]]:
-    """Return the faults of a point, each message once, under its heading."""
-    fault = "Fault" if point.estimates else "Missing"
-    return [
-        *(("Failed", message) for message in dict.fromkeys(point.errors)),
-        *((fault, message) for message in dict.fromkeys(map(fault_words, point.faults))),
-    ]
 
 
 def _render_launcher(experiment: ExperimentResult, screen: Screen) -> None:
@@ -297,7 +288,7 @@ def _render_point(experiment: ExperimentResult, point: PointResult, screen: Scre
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(label_point(point, experiment.factors), "bold")
     screen.line(f"{point.done} done, {point.failed} failed; key {point.key}", "dim")
-    for head, message in _messages(point):
+    for head, message in messages_of(point):
         screen.item(head, message, "red")
     for caution in cautions_of(point):
         screen.item("Caution", caution, "yellow")

@@ -15,7 +15,7 @@ from headroom.report.fold.panels import PanelView, Pictures
 from headroom.report.fold.tables import tables_of
 from headroom.report.model_figure import ModelFigure
 from headroom.report.notes.remarks import page_remarks
-from headroom.report.sentences.runs import fault_words, stopping_words
+from headroom.report.sentences.runs import messages_of, stopping_words
 from headroom.report.summary import Finding, find
 from headroom.report.tables.tables import Table, flatten, parameters_table
 from headroom.report.words import count_noun, label_point
@@ -106,16 +106,10 @@ def _choice_note(shown: int, experiment: ExperimentResult) -> str:
 
 def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:
     return [
-        (label_point(point, experiment.factors), messages)
+        (label_point(point, experiment.factors), [text for _, text in messages])
         for point in experiment.points
-        if (messages := _messages(point))
+        if (messages := messages_of(point, fault="fault: "))
     ]
-
-
-def _messages(point: PointResult) -> list[str]:
-    return list(
-        dict.fromkeys([*point.errors, *(f"fault: {fault_words(fault)}" for fault in point.faults)])
-    )
 
 
 def _seeds(points: Iterable[PointResult], experiment: ExperimentResult) -> list[tuple[str, str]]:
