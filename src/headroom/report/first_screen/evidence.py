@@ -104,18 +104,15 @@ def _percent(value: float | None, base: float) -> float | None:
     return None if value is None else 100.0 * (value / base - 1.0)
 
 
-def _claim_of(choice: FigureChoice, result: StudyResult) -> ClaimResult | None:
-    """Return the first claim whose predictions a figure shows."""
-    for claim in result.claims:
-        is_about = choice.experiment in {claim.experiment, claim.to_experiment, ""}
-        if claim.pairs and is_about and claim.metric in (choice.metrics or [claim.metric]):
-            return claim
-    return None
+def claim_of(choice: FigureChoice, result: StudyResult) -> ClaimResult | None:
+    """Return the claim whose predictions a figure shows, on a page and in a terminal."""
+    told = (one for one in result.claims if one.pairs and one.experiment == choice.experiment)
+    return next((one for one in told if [one.metric] == choice.metrics), None)
 
 
 def errors_of(choice: FigureChoice, result: StudyResult) -> Rows | None:
     """Return predicted over measured at each point of a claim, less one, in percent."""
-    claim = _claim_of(choice, result)
+    claim = claim_of(choice, result)
     if claim is None:
         return None
     pairs = [pair for pair in claim.pairs if pair.ratio is not None][:MOST_ROWS]
@@ -127,7 +124,7 @@ def errors_of(choice: FigureChoice, result: StudyResult) -> Rows | None:
 
 def predicted_of(choice: FigureChoice, result: StudyResult) -> Curve | None:
     """Return predicted and measured values over a factor, and where the model was fitted."""
-    claim = _claim_of(choice, result)
+    claim = claim_of(choice, result)
     pairs = sorted(claim.pairs if claim else [], key=lambda pair: pair.levels[choice.factor])
     if claim is None or len(pairs) < 2:  # noqa: PLR2004
         return None

@@ -32,6 +32,7 @@ from headroom.quantities import (
     format_scaled,
     half_width_of,
 )
+from headroom.report.first_screen.evidence import claim_of
 from headroom.report.first_screen.grid import Grid, GridColumn
 from headroom.report.first_screen.scales import is_at
 from headroom.report.first_screen.sentences.names import (
@@ -81,7 +82,7 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
     if figure.kind == "claims":
         return _claims(result.claims, result.experiments, is_unicode=is_unicode)
     if figure.kind == "errors":
-        return _errors(result.claims, figure, is_unicode=is_unicode)
+        return _errors(claim_of(figure, result), is_unicode=is_unicode)
     experiment = result.experiment_named(figure.experiment)
     if experiment is None:
         return None
@@ -355,18 +356,8 @@ def _exception(claims: Sequence[ClaimResult]) -> str:
     return f"{differs} {'differs' if differs == 1 else 'differ'}" if differs else ""
 
 
-def _errors(
-    claims: Sequence[ClaimResult], figure: FigureChoice, *, is_unicode: bool
-) -> Decisive | None:
+def _errors(claim: ClaimResult | None, *, is_unicode: bool) -> Decisive | None:
     """Return predicted and measured values, with the error as a bar."""
-    claim = next(
-        (
-            one
-            for one in claims
-            if one.experiment == figure.experiment and one.metric == figure.metrics[0] and one.pairs
-        ),
-        None,
-    )
     if claim is None:
         return None
     errors = [None if pair.ratio is None else pair.ratio - 1.0 for pair in claim.pairs]

@@ -25,6 +25,7 @@ from headroom.report.first_screen.drafts import drafts_of, figure_of, pictures_o
 from headroom.report.first_screen.evidence import telling_factors
 from headroom.report.first_screen.opening import MOST_PANELS, _those_that_fit, opening_of
 from headroom.report.first_screen.sentences.answer import words_of
+from headroom.report.first_screen.table import decisive_table
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,
@@ -339,6 +340,21 @@ def test_predictions_are_a_curve_beside_what_was_measured_and_where_they_were_fi
     assert (measured.label, predicted.label, predicted.is_dashed) == ("measured", "predicted", True)
     ratios = [p.y / m.y for m, p in zip(measured.dots, predicted.dots, strict=True)]
     assert ratios == pytest.approx([1.05, 1.5, 1.14])
+
+
+def test_page_and_terminal_show_the_claim_that_the_answer_is_about() -> None:
+    """Another claim predicts the other way round: the page drew whichever came first."""
+    near = predicting("near")
+    back = {"name": "back", "experiment": "device", "to_experiment": "model", "verdict": "holds"}
+    other = msgspec.structs.replace(near, pairs=near.pairs[:1], **back)
+    result = with_answer(with_claims(plain(model_experiment()), [other, near]))
+    assert result.answer is not None
+    assert result.answer.figure is not None
+    found = figure_of(result.answer.figure, result)
+    table = decisive_table(result, is_unicode=True)
+    assert isinstance(found, Rows)
+    assert table is not None
+    assert len(found.rows) == table.grid.count == len(near.pairs)
 
 
 def test_zipped_factors_are_not_told_for_a_point_that_others_tell_apart() -> None:
