@@ -39,17 +39,22 @@ def squares_of(result: StudyResult) -> Squares | None:
     """Return a square for each claim, by the experiment that it is about."""
     if len(result.claims) < 2:  # noqa: PLR2004
         return None
-    titles = {one.name: one.title or one.name for one in result.experiments}
     exceptions = len(result.answer.claims.exceptions) if result.answer else 0
+    return Squares(
+        rows=tuple(
+            _square_row(title, claims, has_notes=exceptions <= MOST_BESIDE)
+            for title, claims in claim_groups(result)
+        )
+    )
+
+
+def claim_groups(result: StudyResult) -> list[tuple[str, list[ClaimResult]]]:
+    """Return the claims about each experiment, with its title."""
+    titles = {one.name: one.title or one.name for one in result.experiments}
     groups: dict[str, list[ClaimResult]] = {}
     for claim in result.claims:
         groups.setdefault(claim.experiment, []).append(claim)
-    return Squares(
-        rows=tuple(
-            _square_row(titles.get(name, name), claims, has_notes=exceptions <= MOST_BESIDE)
-            for name, claims in groups.items()
-        )
-    )
+    return [(titles.get(name, name), claims) for name, claims in groups.items()]
 
 
 def _square_row(title: str, claims: Sequence[ClaimResult], *, has_notes: bool) -> SquareRow:

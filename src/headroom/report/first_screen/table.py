@@ -32,7 +32,7 @@ from headroom.quantities import (
     format_scaled,
     half_width_of,
 )
-from headroom.report.first_screen.evidence import claim_of
+from headroom.report.first_screen.evidence import claim_groups, claim_of
 from headroom.report.first_screen.grid import Grid, GridColumn
 from headroom.report.first_screen.scales import is_at
 from headroom.report.first_screen.sentences.names import (
@@ -80,7 +80,7 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
         own = result.experiment_named(answer.experiment) if answer else None
         return _point(own, is_unicode=is_unicode) if own else None
     if figure.kind == "claims":
-        return _claims(result.claims, result.experiments, is_unicode=is_unicode)
+        return _claims(result, is_unicode=is_unicode)
     if figure.kind == "errors":
         return _errors(claim_of(figure, result), is_unicode=is_unicode)
     experiment = result.experiment_named(figure.experiment)
@@ -315,21 +315,15 @@ def _cell(estimate: Estimate, scale: Scale | None) -> str:
     return format_scaled(estimate.value, scale, half_width=half)
 
 
-def _claims(
-    claims: Sequence[ClaimResult], experiments: Sequence[ExperimentResult], *, is_unicode: bool
-) -> Decisive:
+def _claims(result: StudyResult, *, is_unicode: bool) -> Decisive:
     """Return a sign for each claim, a row for each experiment."""
-    titles = {one.name: one.title or one.name for one in experiments}
-    names = list(dict.fromkeys(claim.experiment for claim in claims))
-    rows = [[claim for claim in claims if claim.experiment == name] for name in names]
-    marks = [_signs(row, is_unicode=is_unicode) for row in rows]
-    texts = [_exception(row) for row in rows]
+    titles, rows = zip(*claim_groups(result), strict=True)
     grid = Grid(
         columns=[
-            GridColumn("", [titles.get(name, name) for name in names]),
-            GridColumn("", marks, is_kept=True),
+            GridColumn("", titles),
+            GridColumn("", [_signs(row, is_unicode=is_unicode) for row in rows], is_kept=True),
         ],
-        notes=[(text, "") for text in texts],
+        notes=[(_exception(row), "") for row in rows],
         is_unicode=is_unicode,
         max_label=_MAX_TITLE,
     )
