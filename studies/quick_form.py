@@ -10,7 +10,7 @@ import pytest
 from headroom.errors import ExitCode
 from headroom.report.browser import open_browser
 from headroom.report.extent import PAGE_BYTES_AT_MOST
-from headroom.report.first_screen.render import MAX_LINES
+from headroom.report.first_screen.terminal import MAX_LINES
 from headroom.report.test_page_in_browser import browser_or_skip
 from tests.support.first_screen import first_screen_problems
 

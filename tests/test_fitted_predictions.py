@@ -13,8 +13,9 @@ from headroom.analysis.fits.test_fits import analysed, opened, planned, run_all
 from headroom.analysis.results import ExperimentResult, Margin
 from headroom.analysis.statistics.intervals import Interval, t_quantile
 from headroom.experiment.protocol.fit_method import Load
+from headroom.report.figures.inputs import Curve
 from headroom.report.findings.fits import candidates_table, fit_sentences, prediction_sentences
-from headroom.report.findings.profiles import profile_pictures, profiles_of
+from headroom.report.findings.profiles import profile_panels, profiles_of
 
 pytestmark = pytest.mark.deep
 
@@ -147,9 +148,11 @@ def test_a_prediction_past_the_measured_clients_carries_the_error_of_the_method(
     assert "clients 96, measured 1 to 8" in sentence
     assert "a burst of 2 s with 96 clients and no think time" in sentence
     assert [profile.name for profile in profiles_of(experiment)] == ["service_s"]
-    ((caption, picture),) = profile_pictures(experiment)
-    assert "service_s" in caption
-    assert picture.startswith("<svg")
+    (panel,) = profile_panels(experiment)
+    assert "service_s" in panel.caption
+    (picture,) = panel.pictures.values()
+    assert isinstance(picture, Curve)
+    assert picture.lines[0].dots
     (claim,) = result.claims
     (pair,) = claim.pairs
     assert pair.ratio is not None

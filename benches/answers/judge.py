@@ -12,7 +12,7 @@ from typing import Any
 from benches.answers.studies import Level, Study
 from headroom.analysis import answer_evidence as said
 from headroom.analysis.results import PointResult, StudyResult, WhatIfResult
-from headroom.report.sentences.answer.answer import answer_words
+from headroom.report.first_screen.sentences.answer import answer_words
 from headroom.report.sentences.what_if import effects_clause
 
 FAULTS = ("direction", "level", "part", "change", "number", "own table", "beside", "words")
@@ -41,7 +41,7 @@ class Judge:
     def judge(self) -> None:
         """Judge all sentences and intervals."""
         answer, words = self.result.answer, answer_words(self.result)
-        if answer is None or words is None:
+        if answer is None:
             raise AssertionError(f"{self.study.name} has no answer")
         self._sentence("headline", answer.statement, words.answer.text)
         for statement, sentence in zip(answer.follows, words.follows, strict=True):

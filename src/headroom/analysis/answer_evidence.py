@@ -1,7 +1,7 @@
 """The answer of a study as plain data: statements, figures and cautions, never sentences.
 
-`headroom.analysis.answer` makes it from the rest of a result, `headroom.report.sentences.answer`
-words it. A statement is what one sentence says: the answer, what follows, or the title of a figure.
+`headroom.analysis.answer` makes it from the rest of a result, `headroom.report.first_screen` words
+it. A statement is what one sentence says: the answer, what follows, or the title of a figure.
 
 Invariant: as for `headroom.analysis.results`, all of it survives `msgspec.to_builtins` and back; a
 number with an interval is stated no more strongly than the interval allows.

@@ -538,6 +538,11 @@ class PointResult(_Result, frozen=True, kw_only=True):
         """True where replications finished, and yet none of them may be reported."""
         return self.done > 0 and not self.estimates and self.saturation is None
 
+    @property
+    def limiter(self) -> str:
+        """Name of the station or pool that limits; empty if none does."""
+        return self.bottleneck.name if self.bottleneck and self.bottleneck.limits else ""
+
 
 class Factor(_Result, frozen=True, kw_only=True):
     """A factor of an experiment as it was run."""
@@ -1022,3 +1027,7 @@ class StudyResult(_Result, frozen=True, kw_only=True):
     """The most of them; more than `full_planned` if they stop at a precision."""
     answer: Answer | None = None
     """Made of all the rest; None in results of older versions."""
+
+    def experiment_named(self, name: str) -> ExperimentResult | None:
+        """Return an experiment; None if no result is about one of this name."""
+        return next((one for one in self.experiments if one.name == name), None)

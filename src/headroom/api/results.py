@@ -22,9 +22,9 @@ from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.paths import RESULTS_NAME, results_folder
 from headroom.output_file import write_output
 from headroom.report.cards import result_card
-from headroom.report.first_screen.render import render_first_screen
+from headroom.report.first_screen.terminal import render_first_screen
+from headroom.report.fold.terminal import render_study
 from headroom.report.terminal.screen import printed
-from headroom.report.terminal.terminal import render_study
 from headroom.sessions.study_session import existing_journal, page_text
 
 if TYPE_CHECKING:

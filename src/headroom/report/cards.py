@@ -6,7 +6,8 @@ notebook is shown. It has a ground of its own, light or dark as the notebook is.
 Invariant: restates results; every text passes `escape`.
 """
 
-import re
+import math
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 
@@ -14,13 +15,15 @@ from headroom.analysis.results import Estimate, ExperimentResult, StudyResult
 from headroom.defects import fallback
 from headroom.quantities import format_quantity
 from headroom.report.figures.draw import CARD_PX, draw
+from headroom.report.figures.inputs import Row, Rows
 from headroom.report.figures.roles import PAPER, page_rules
+from headroom.report.first_screen.drafts import LEAD, drafts_of
+from headroom.report.first_screen.scales import point_axis, scale_of
+from headroom.report.first_screen.sentences.answer import AnswerWords, Chip, words_of
 from headroom.report.model_picture import draw_model
 from headroom.report.numbers import format_estimate
-from headroom.report.opening.chosen import figure_of
-from headroom.report.sentences.answer.answer import AnswerWords, Chip, words_or_none
 from headroom.report.summary import describe_progress
-from headroom.report.words import count_noun, label_metric
+from headroom.report.words import axis_title, count_noun, label_metric
 
 WIDTH_PX = 560
 MOST_CAUTIONS = 2
@@ -68,9 +71,8 @@ def result_card(result: StudyResult) -> str:
     result
         An analysed study, or one experiment of it with an answer of its own.
     """
-    words = words_or_none(result)
-    figure = _figure(result, words)
-    chips = _chips([] if words is None else words.chips)
+    words = words_of(result)
+    figure, chips = _figure(result, words), _chips(words.chips)
     side = f"<div>{chips}{_note(describe_progress(result))}</div>"
     body = (
         f'<div style="display:flex;gap:16px;flex-wrap:wrap;align-items:center">{figure}{side}</div>'
@@ -78,12 +80,12 @@ def result_card(result: StudyResult) -> str:
     points = sum(len(experiment.points) for experiment in result.experiments)
     extent = f"{count_noun(len(result.experiments), 'experiment')}, {count_noun(points, 'point')}"
     return _card(
-        _head(result.title, "" if words is None else words.column),
-        _strong("No answer: see the summary." if words is None else words.answer.text),
-        *(_text(sentence.text) for sentence in ([] if words is None else words.follows)),
+        _head(result.title, words.column),
+        _strong(words.answer.text if result.answer else "No answer: see the summary."),
+        *(_text(sentence.text) for sentence in words.follows),
         *(_responses(one) for one in result.experiments if len(one.points) == 1),
         body,
-        *(_caution(text) for text in ([] if words is None else words.cautions)[:MOST_CAUTIONS]),
+        *(_caution(text) for text in words.cautions[:MOST_CAUTIONS]),
         _note(f"{extent} · .summary() .to_frame() .chart() .page()"),
     )
 
@@ -165,7 +167,7 @@ def _responses(experiment: ExperimentResult) -> str:
     return _text("; ".join(told)) if told else ""
 
 
-def _chips(chips: list[Chip]) -> str:
+def _chips(chips: Sequence[Chip]) -> str:
     shown = [
         f'<span style="border:1px solid;color:var(--text-{role});border-radius:9px;padding:0 8px;'
         f'margin-right:6px;font-size:13px">{sign} {escape(chip.text)}</span>'
@@ -175,62 +177,27 @@ def _chips(chips: list[Chip]) -> str:
     return f"<div>{''.join(shown)}</div>" if shown else ""
 
 
-def _figure(result: StudyResult, words: AnswerWords | None) -> str:
+def _figure(result: StudyResult, words: AnswerWords) -> str:
     """Return the decisive figure of a study, small; empty if it has none."""
-    choice = None if result.answer is None else result.answer.figure
-    if choice is None or words is None:
-        return ""
 
     def drawn() -> str:
-        figure = figure_of(choice, result)
-        return "" if figure is None else str(draw(figure, CARD_PX, words.answer.text).svg)
+        draft = next(drafts_of(result, words, []), None)
+        if draft is None or draft.key != LEAD:
+            return ""
+        return str(draw(draft.figure, CARD_PX, words.answer.text).svg)
 
     return fallback(drawn, lambda _: "")
 
 
 def _interval(estimate: Estimate) -> str:
-    """Return the interval, drawn on a line that is twice as long."""
-    low, high = float(estimate.low or 0.0), float(estimate.high or 0.0)
-    span = (high - low) or abs(estimate.value) or 1.0
-    left = (low + high) / 2 - span
-
-    def x(value: float) -> float:
-        return 4 + (value - left) / (2 * span) * 242
-
-    ends = [_label(x(end), text) for end, text in zip((low, high), _ends(estimate), strict=True)]
-    return _svg(
-        250,
-        34,
-        format_estimate(estimate),
-        _line(4, 10, 246, 10, "var(--line)"),
-        f'<rect x="{x(low):.1f}" y="5" width="{max(x(high) - x(low), 1):.1f}" height="10" '
-        f'fill="var(--ground-data)"/>',
-        f'<circle cx="{x(estimate.value):.1f}" cy="10" r="4" fill="var(--mark-data)"/>',
-        *(ends if high > low else ends[:1]),
-    )
-
-
-def _ends(estimate: Estimate) -> tuple[str, str]:
-    """Return both ends of an interval, in the unit of the number if that shows both."""
-    found = re.search(r"\(([^\s()]+) to ([^\s()]+)\)", format_estimate(estimate))
-    if found:
-        return found[1], found[2]
-    low, high = float(estimate.low or 0.0), float(estimate.high or 0.0)
-    return format_quantity(low, estimate.unit), format_quantity(high, estimate.unit)
-
-
-def _svg(width: int, height: int, label: str, *parts: str) -> str:
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'style="max-width:100%;font:11px system-ui,sans-serif" aria-label="{escape(label)}">'
-        f"{''.join(parts)}</svg>"
-    )
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, color: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{color}"/>'
-
-
-def _label(x: float, text: str) -> str:
-    place = f'x="{x:.1f}" y="31.0" text-anchor="middle"'
-    return f'<text {place} fill="var(--soft)">{escape(text)}</text>'
+    """Return the interval, drawn over an axis."""
+    scale = scale_of([estimate])
+    known = [end for end in (estimate.low, estimate.value, estimate.high) if end is not None]
+    low, value, high = (end * scale.factor for end in known)
+    words = format_estimate(estimate)
+    if not all(map(math.isfinite, known)):
+        return _note(words)
+    bounds = words.partition(" (")[2].removesuffix(")")
+    row = Row(label="", value=value, low=low, high=high, text=bounds, role="data")
+    axis = point_axis([low, value, high], axis_title(estimate.metric, scale), scale)
+    return str(draw(Rows(x=axis, rows=(row,)), CARD_PX, words).svg)

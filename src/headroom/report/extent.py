@@ -44,7 +44,6 @@ WHOLE_BUDGETS = tuple(Budget(None, details) for details in (100, 40, 20, 12, 7))
 BUDGETS = tuple(Budget(share) for share in (1.0, 0.5, 0.25, 0.1))
 """Of a large study; tried in turn."""
 _ROWS_IN_ALL = 200
-_RESOURCE_ROWS_IN_ALL = 200
 _MARKS_IN_ALL = 1_200
 _DETAILS_IN_ALL = 50
 _SERIES_IN_ALL = 10
@@ -131,42 +130,25 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
             )
         ]
     figures = [_figure_count(experiment) for experiment in result.experiments]
-    least = len(sizes)
-    marks = fair_shares(
-        [size * n for size, n in zip(sizes, figures, strict=True)], int(share * _MARKS_IN_ALL)
-    )
+    rows = fair_shares(sizes, max(len(sizes), int(share * _ROWS_IN_ALL)))
+    details = fair_shares(sizes, max(len(sizes), int(share * _DETAILS_IN_ALL)))
+    series = fair_shares(sizes, int(share * _SERIES_IN_ALL))
+    drawn = [size * n for size, n in zip(sizes, figures, strict=True)]
+    marks = fair_shares(drawn, int(share * _MARKS_IN_ALL))
+    artefacts = fair_shares(left, int(share * _ARTEFACT_BYTES_IN_ALL))
     return [
         Extent(
-            rows=rows,
-            resource_rows=resource_rows,
-            statistic_rows=resource_rows,
-            marks=-(-mark_share // n),
-            details=details,
-            series=series,
-            class_rows=max(resource_rows, int(share * _CLASS_ROWS)),
-            artefact_bytes=artefact_bytes,
+            rows=rows[place],
+            resource_rows=rows[place],
+            statistic_rows=rows[place],
+            marks=-(-marks[place] // n),
+            details=details[place],
+            series=series[place],
+            class_rows=max(rows[place], int(share * _CLASS_ROWS)),
+            artefact_bytes=artefacts[place],
             has_picture=place < share * _PICTURES,
         )
-        for place, (
-            rows,
-            resource_rows,
-            details,
-            series,
-            mark_share,
-            n,
-            artefact_bytes,
-        ) in enumerate(
-            zip(
-                fair_shares(sizes, max(least, int(share * _ROWS_IN_ALL))),
-                fair_shares(sizes, max(least, int(share * _RESOURCE_ROWS_IN_ALL))),
-                fair_shares(sizes, max(least, int(share * _DETAILS_IN_ALL))),
-                fair_shares(sizes, int(share * _SERIES_IN_ALL)),
-                marks,
-                figures,
-                fair_shares(left, int(share * _ARTEFACT_BYTES_IN_ALL)),
-                strict=True,
-            )
-        )
+        for place, n in enumerate(figures)
     ]
 
 

@@ -8,8 +8,15 @@ from functools import cache
 from importlib.resources import files
 
 import jinja2
+from markupsafe import Markup
+
+from headroom.report.figures.roles import page_rules
 
 _HERE = files("headroom.report")
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "base-uri 'none'"
+)
 _COMMENT = re.compile(r"/\*(?:(?!\*/).)*\*/")
 
 
@@ -34,3 +41,9 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def static_page(template: str, **parts: object) -> str:
+    """Return a page that holds no script and loads nothing."""
+    style = Markup(template_text("page.css") + page_rules())  # noqa: S704 - files of this package
+    return environment().get_template(template).render(policy=_POLICY, style=style, **parts)

@@ -3,7 +3,6 @@
 Invariant: every sentence restates fields of the results; no threshold of its own decides.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.answer.cautions import imprecise, without_count
 from headroom.analysis.evidence import NotLimited
 from headroom.analysis.results import (
     Bottleneck,
@@ -22,7 +22,7 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.defects import fallback
-from headroom.quantities import format_level, format_plain
+from headroom.quantities import format_level, format_levels, format_plain
 from headroom.report.dimensions import dimensions_of, hold_label
 from headroom.report.findings.beside import theory_sentences
 from headroom.report.findings.comparisons import comparison_sentences, design_cautions
@@ -30,9 +30,11 @@ from headroom.report.findings.crossovers import crossover_sentences
 from headroom.report.findings.fits import fit_sentences, prediction_sentences
 from headroom.report.findings.headroom_left import headroom_sentences
 from headroom.report.findings.what_if import what_if_sentences
-from headroom.report.notes.disk_health import disk_health_sentences
-from headroom.report.notes.disturbances import disturbance_sentences
-from headroom.report.notes.measured_when import measured_sentences
+from headroom.report.notes.measuring import (
+    disk_health_sentences,
+    disturbance_sentences,
+    measured_sentences,
+)
 from headroom.report.notes.saturation import saturation_sentences
 from headroom.report.notes.sureness import sureness_sentences
 from headroom.report.notes.terminating import analysis_sentences, stretch_words, worst_sentences
@@ -41,10 +43,12 @@ from headroom.report.sentences.bottleneck import limit_sentence
 from headroom.report.sentences.knee import knees_sentence, no_knee_sentence
 from headroom.report.sentences.numbers import brief_percent
 from headroom.report.words import (
+    COLUMN_WORDS,
     count_noun,
     join_words,
     label_metric,
     label_point,
+    verdict_counts,
     why_no_figures,
 )
 
@@ -264,10 +268,10 @@ def _knees(experiment: ExperimentResult) -> list[str]:
         return _no_knees(experiment.knees)
     # What a user sees over the first factor comes first; the figures show the rest.
     seen = [knee for knee in found if "." not in knee.metric] or found
-    groups = dict.fromkeys((knee.factor, _where(knee)) for knee in seen)
+    groups = dict.fromkeys((knee.factor, format_levels(knee.where)) for knee in seen)
     main = [group for group in groups if group[0] == next(iter(groups))[0]]
     sentences = [
-        knees_sentence([knee for knee in seen if (knee.factor, _where(knee)) == group])
+        knees_sentence([knee for knee in seen if (knee.factor, format_levels(knee.where)) == group])
         for group in main[:_KNEES_AT_MOST]
     ]
     others = len(groups) - len(sentences)
@@ -286,10 +290,6 @@ def _no_knees(knees: Sequence[Knee]) -> list[str]:
         no_knee_sentence([knee.metric for knee in group], group[0])
         for group in [*alike.values()][:_REASONS_AT_MOST]
     ]
-
-
-def _where(knee: Knee) -> str:
-    return ", ".join(f"{name} = {format_level(level)}" for name, level in knee.where.items())
 
 
 def _bests(experiment: ExperimentResult) -> list[str]:
@@ -333,7 +333,7 @@ def _overlap(first: Estimate, second: Estimate) -> bool:
 def _cautions(experiment: ExperimentResult) -> list[str]:
     points = experiment.points
     shown = [point for point in points if point.estimates]
-    ran = {"measure": "measured", "model": "simulated"}[experiment.column]
+    ran = COLUMN_WORDS[experiment.column]
     counted = {
         "{} lost some replications": [p for p in shown if p.failed],
         f"{{}} not {ran} yet": [p for p in points if not p.failed and not p.done],
@@ -356,29 +356,13 @@ def _cautions(experiment: ExperimentResult) -> list[str]:
 
 def _imprecise(experiment: ExperimentResult) -> list[str]:
     """Say how far points are from the requested precision, and what would reach it."""
-    metric, wanted = experiment.precision_metric, experiment.precision
-    missed = [point for point in experiment.points if point.precision_reached is False]
-    widths = {
-        point.key: width
-        for point in missed
-        if (width := _relative_half_width(point.estimates.get(metric))) is not None
-    }
-    if not widths or wanted is None:
-        return []
-    worst = max((point for point in missed if point.key in widths), key=lambda p: widths[p.key])
-    where = f" at {label_point(worst, experiment.factors)}" if len(missed) > 1 else ""
     return [
-        f"{count_noun(len(widths), 'point')} did not reach ±{_in_percent(wanted)} in "
-        f"{label_metric(metric)} (worst: ±{_in_percent(widths[worst.key])}{where}); raise "
+        f"{count_noun(found.count, 'point')} did not reach ±{_in_percent(found.wanted or 0.0)} in "
+        f"{label_metric(found.metric)} (worst: ±{_in_percent(found.share or 0.0)}"
+        f"{f' at {format_levels(found.levels)}' if found.count > 1 else ''}); raise "
         "`replications.maximum` or run longer."
+        for found in imprecise(experiment)
     ]
-
-
-def _relative_half_width(estimate: Estimate | None) -> float | None:
-    """Return half of an interval relative to its centre; None if either is missing."""
-    if estimate is None or estimate.low is None or estimate.high is None or not estimate.value:
-        return None
-    return (estimate.high - estimate.low) / 2.0 / abs(estimate.value)
 
 
 def _said_of_points(
@@ -387,7 +371,7 @@ def _said_of_points(
     """Return what is said about points with figures, each sentence once with how many it is of."""
     shown = [point for point in experiment.points if point.estimates]
     said = Counter(
-        (_without_count(words), _is_of_all_runs(words, point))
+        (without_count(words), _is_of_all_runs(words, point))
         for point in shown
         for words in said_of(point)
     )
@@ -404,17 +388,6 @@ def _is_of_all_runs(remark: str, point: PointResult) -> bool:
     return point.done == 1 or remark.endswith(f" ({point.done} times)")
 
 
-def _without_count(remark: str) -> str:
-    """Return a remark without the number of runs that say it.
-
-    Examples
-    --------
-    >>> _without_count("the tool is being measured (3 times)")
-    'the tool is being measured'
-    """
-    return re.sub(r" \(\d+ times\)$", "", remark)
-
-
 def count_verdicts(claims: Sequence[ClaimResult]) -> str:
     """Return how many claims hold, differ or are undecided, as text.
 
@@ -425,16 +398,8 @@ def count_verdicts(claims: Sequence[ClaimResult]) -> str:
     """
     if not claims:
         return "The study states no claims."
-    counts = {
-        verdict: sum(claim.verdict == verdict for claim in claims)
-        for verdict in ("holds", "differs", "undecided")
-    }
-    words = [
-        (counts["holds"], "holds", "hold"),
-        (counts["differs"], "differs", "differ"),
-        (counts["undecided"], "is undecided", "are undecided"),
-    ]
-    parts = [f"{count} {one if count == 1 else many}" for count, one, many in words if count]
+    counts = Counter(claim.verdict for claim in claims)
+    parts = verdict_counts(counts["holds"], counts["differs"], counts["undecided"])
     return f"{count_noun(len(claims), 'claim')}: {join_words(parts)}."
 
 

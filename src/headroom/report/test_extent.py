@@ -9,7 +9,7 @@ from headroom.analysis.pictures import evenly
 from headroom.analysis.results import Estimate, PointResult
 from headroom.report.charts.panel import drawn_words, thin
 from headroom.report.extent import fair_shares
-from headroom.report.opening.settings import frontier
+from headroom.report.first_screen.settings import frontier
 from tests.support.example_results import estimate
 
 SIZES = st.lists(st.integers(0, 20_000), min_size=1, max_size=8)

@@ -17,7 +17,7 @@ from headroom.analysis.evidence import Fault, MissingEvidence
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form
 from headroom.report.extent import PAGE_BYTES_AT_MOST, WHOLE_UP_TO
-from headroom.report.opening.screen import MOST_IN_TABLE
+from headroom.report.first_screen.opening import MOST_IN_TABLE
 from headroom.report.page import embed_json, render_page
 from headroom.report.tables.tables import points_table
 from tests.support.example_results import (
@@ -195,7 +195,7 @@ def test_a_figure_that_fails_leaves_a_caution(monkeypatch: pytest.MonkeyPatch) -
         raise ZeroDivisionError
 
     monkeypatch.delenv("HEADROOM_DEBUG")
-    monkeypatch.setattr("headroom.report.opening.drafts.figure_of", broken)
+    monkeypatch.setattr("headroom.report.first_screen.drafts.figure_of", broken)
     page = render_page(study(model_experiment()))
     assert "could not be drawn" in _opening(page).split("Take care")[1]
     assert "<svg" not in _opening(page)

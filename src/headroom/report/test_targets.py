@@ -37,9 +37,9 @@ from headroom.report.figures import inputs
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
-from headroom.report.first_screen.decisive import decisive_table
-from headroom.report.opening.courses import time_of
-from headroom.report.sentences.answer.statements import statement_sentence
+from headroom.report.first_screen.courses import time_of
+from headroom.report.first_screen.sentences.statements import statement_sentence
+from headroom.report.first_screen.table import decisive_table
 from tests.support.example_answers import (
     RESPONSE,
     THROUGHPUT,

@@ -13,6 +13,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.windows import WORST
 from headroom.quantities import Scale, format_level
 
+COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 _WORDS = {
     "response": "response time",
     "service": "service time",
@@ -218,6 +219,18 @@ def count_noun(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
+def first_few(sentences: Sequence[str], most: int, noun: str) -> list[str]:
+    """Return the first sentences, and how many more a table has.
+
+    Examples
+    --------
+    >>> first_few(["One.", "Two.", "Three."], 2, "limits")
+    ['One.', 'Two.', '1 more limits: see the table.']
+    """
+    left = len(sentences) - most
+    return [*sentences[:most], *([f"{left} more {noun}: see the table."] if left > 0 else [])]
+
+
 def join_words(words: Sequence[str]) -> str:
     """Return a list in a sentence.
 
@@ -227,3 +240,13 @@ def join_words(words: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def verdict_counts(holds: int, differs: int, undecided: int) -> list[str]:
+    """Return how many claims have each verdict, those that none has left out."""
+    words = [
+        (holds, "holds", "hold"),
+        (differs, "differs", "differ"),
+        (undecided, "is undecided", "are undecided"),
+    ]
+    return [f"{count:,} {one if count == 1 else many}" for count, one, many in words if count]

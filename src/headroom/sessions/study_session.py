@@ -39,8 +39,8 @@ from headroom.experiment.study.paths import (
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.output_file import replace_file
 from headroom.quantities import format_level
+from headroom.report.fold.terminal import render_study
 from headroom.report.terminal.screen import printed
-from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
 from headroom.sessions.voice import Say
 from headroom.simulation.checks.remarks import remarks

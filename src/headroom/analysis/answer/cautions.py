@@ -20,8 +20,6 @@ from headroom.analysis.results import (
 
 MAX_CAUTIONS = 4
 _MAX_REMARKS = 2
-_TIMES = re.compile(r" \(\d+ times\)$")
-"""At the end of a remark: how many runs say it."""
 
 
 def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Caution]:
@@ -33,7 +31,7 @@ def cautions_of(study: StudyResult, experiment: ExperimentResult) -> list[Cautio
         _failed(study),
         _without_results(experiment),
         _broken_law(experiment),
-        _imprecise(experiment),
+        imprecise(experiment),
         _without_intervals(experiment),
         _unpaired(experiment),
         _quick(study),
@@ -68,10 +66,21 @@ def _refused(study: StudyResult) -> Iterator[Caution]:
             yield Caution(code="refused", name=one.name, message=one.fit.reason)
 
 
+def without_count(remark: str) -> str:
+    """Return a remark without the number of runs that say it.
+
+    Examples
+    --------
+    >>> without_count("the tool is being measured (3 times)")
+    'the tool is being measured'
+    """
+    return re.sub(r" \(\d+ times\)$", "", remark)
+
+
 def _remarks(study: StudyResult) -> Iterator[Caution]:
     """Yield the remarks of systems on runs that may mislead, the most frequent first."""
     points = [point for one in study.experiments for point in one.points if point.estimates]
-    said = Counter(_TIMES.sub("", remark) for point in points for remark in set(point.remarks))
+    said = Counter(without_count(remark) for point in points for remark in set(point.remarks))
     for message, count in said.most_common(_MAX_REMARKS):
         yield Caution(code="remark", count=count, total=len(points), message=message)
 
@@ -96,7 +105,8 @@ def _broken_law(experiment: ExperimentResult) -> Iterator[Caution]:
         yield Caution(code="little", count=count, total=len(experiment.points))
 
 
-def _imprecise(experiment: ExperimentResult) -> Iterator[Caution]:
+def imprecise(experiment: ExperimentResult) -> Iterator[Caution]:
+    """Yield how far points are from the requested precision, if any is."""
     metric = experiment.precision_metric
     missed = [
         (width, point)

@@ -143,7 +143,7 @@ def _folder_of(what: What, output: Path | None) -> Path:
 def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
     """Write the figures of the first screen; return how many."""
     from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
-    from headroom.report.opening.pictures import pictures_of  # noqa: PLC0415 - as above
+    from headroom.report.first_screen.drafts import pictures_of  # noqa: PLC0415 - as above
 
     is_png = form is Format.PNG
     pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)
@@ -151,10 +151,10 @@ def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | No
         raise StudyError("the study has no results to draw yet", cure="run it: headroom run STUDY")
     folder.mkdir(parents=True, exist_ok=True)
     if is_png:
-        write_pngs({folder / f"{one.name}.png": one.svg for one in pictures})
+        write_pngs({folder / f"{name}.png": svg for name, svg in pictures.items()})
     else:
-        for one in pictures:
-            write_output(folder / f"{one.name}.svg", one.svg)
+        for name, svg in pictures.items():
+            write_output(folder / f"{name}.svg", svg)
     return len(pictures)
 
 

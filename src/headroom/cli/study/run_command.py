@@ -23,12 +23,12 @@ from headroom.experiment.machine.shell import quoted
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.runner import Outcome
 from headroom.experiment.study.plan import Plan
+from headroom.report.fold.terminal import render_study
 from headroom.report.sentences.plans import (
     refinement_sentence,
     undecidable_lines,
     undecidable_sentence,
 )
-from headroom.report.terminal.terminal import render_study
 from headroom.report.words import count_noun
 from headroom.sessions.overwrite import confirm, confirmations, foresight, foresight_lines
 from headroom.sessions.runnable import check_points

@@ -16,8 +16,8 @@ from headroom.errors import StudyError
 from headroom.experiment.machine.program_identity import Stamp, journal_stamp
 from headroom.experiment.protocol.system import Column
 from headroom.experiment.study.plan import Plan
-from headroom.report.first_screen.render import render_first_screen
-from headroom.report.terminal.terminal import render_study
+from headroom.report.first_screen.terminal import render_first_screen
+from headroom.report.fold.terminal import render_study
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from headroom.report.charts.over_time import (
     series_panel,
     warm_up_panel,
 )
-from headroom.report.charts.panel import Panel, scaled
+from headroom.report.charts.panel import Panel
 from headroom.report.charts.states import states_panel
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Bar, Bars
+from headroom.report.first_screen.scales import digits, scaled
 from headroom.report.numbers import format_estimate
-from headroom.report.opening.scales import digits
 from headroom.report.words import count_noun
 
 _QUEUE_METRIC = "queue_len_mean"
@@ -39,7 +39,7 @@ def detail_panels(experiment: ExperimentResult, points: Sequence[PointResult]) -
         latency_panel(experiment, points),
         series_panel(experiment, points),
     ]
-    return [panel for panel in panels if panel is not None]
+    return [panel for panel in panels if panel.pictures]
 
 
 def closer_points(experiment: ExperimentResult, *, at_most: int) -> list[PointResult]:
@@ -63,11 +63,9 @@ def first_choice(experiment: ExperimentResult) -> str:
     return found.key if found else ""
 
 
-def _busy_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
+def _busy_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
     def bar(point: PointResult, part: Resource, used: Estimate) -> Bar:
-        verdict = point.bottleneck
-        limits = bool(verdict and verdict.limits and verdict.name == part.name)
-        return _bar(part, used, _PERCENT, limits=limits)
+        return _bar(part, used, _PERCENT, limits=point.limiter == part.name)
 
     return _parts_panel(
         points,
@@ -79,7 +77,7 @@ def _busy_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> 
     )
 
 
-def _queue_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
+def _queue_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
     def bar(point: PointResult, part: Resource, queue: Estimate) -> Bar:
         wait = part.estimates_among(point.estimates).get("wait_s_mean")
         more = f"\nmean wait: {format_estimate(wait)}" if wait else ""
@@ -105,8 +103,8 @@ def _parts_panel(
     title: str,
     caption: str,
     direction: str = "",
-) -> Panel | None:
-    """Return the panel of one metric of all stations and pools; None if no point has it."""
+) -> Panel:
+    """Return the panel of a metric of all stations and pools; without pictures if none has it."""
     pictures = {}
     kinds = set()
     for point in points:
@@ -119,8 +117,6 @@ def _parts_panel(
             kinds |= {part.kind for part, _ in found}
             bars = tuple(bar(point, part, estimate) for part, estimate in found)
             pictures[point.key, ""] = _bars(bars, metric)
-    if not pictures:
-        return None
     colours = " Blue: stations; violet: pools." if {"station", "pool"} <= kinds else ""
     return Panel(
         key=key, title=title, caption=caption + colours, pictures=pictures, direction=direction

@@ -28,10 +28,8 @@ _LEFT_OF_FIRST = 4.0
 """Times below the first of them that an axis in powers begins."""
 
 
-def distribution_panels(
-    experiment: ExperimentResult, points: Sequence[PointResult]
-) -> list[Panel | None]:
-    """Return the panels of the distributions of points; None for those without data."""
+def distribution_panels(experiment: ExperimentResult, points: Sequence[PointResult]) -> list[Panel]:
+    """Return the panels of the distributions of points; those without data have no pictures."""
     binned: dict[str, dict[Choice, Figure]] = {"histogram": {}, "cumulative": {}}
     raw: dict[Choice, Figure] = {}
     for point in points:
@@ -59,9 +57,7 @@ def distribution_panels(
     ]  # fmt: skip
 
 
-def _panel(key: str, title: str, caption: str, pictures: dict[Choice, Figure]) -> Panel | None:
-    if not pictures:
-        return None
+def _panel(key: str, title: str, caption: str, pictures: dict[Choice, Figure]) -> Panel:
     return Panel(key=key, title=title, caption=caption, pictures=pictures, choice="Metric")
 
 

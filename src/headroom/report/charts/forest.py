@@ -26,13 +26,7 @@ _ROLES: dict[str, Role] = {
 
 
 def forest_panels(experiment: ExperimentResult, *, marks: int) -> list[Panel]:
-    """Return the panel of a comparison, none if nothing is compared.
-
-    Parameters
-    ----------
-    marks
-        Rows at most.
-    """
+    """Return the panel of a comparison, none if nothing is compared."""
     comparison = experiment.compared
     told = [row for row in comparison.rows if row.ratio is not None] if comparison else []
     if comparison is None or not told:

@@ -16,8 +16,8 @@ from headroom.report.charts.limits import saturated_caption, saturated_hint
 from headroom.report.charts.panel import Panel, hint_of, panel_key
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label
 from headroom.report.figures.inputs import Cell, Cells
+from headroom.report.first_screen.scales import digits, scale_of
 from headroom.report.notes.saturation import is_unbounded
-from headroom.report.opening.scales import digits, scale_of
 from headroom.report.sentences.intervals import describe_interval
 from headroom.report.words import axis_title, direction_phrase, join_words, title_metric
 
@@ -119,8 +119,7 @@ class _Map:
         )
 
     def _cell(self, point: PointResult) -> Cell:
-        verdict = point.bottleneck
-        limit = verdict.name if verdict is not None and verdict.limits else ""
+        limit = point.limiter
         has_word = len(self.across.labels) <= _COLUMNS_WITH_LIMITS
         estimate = point.estimates.get(self.metric)
         if estimate is None:

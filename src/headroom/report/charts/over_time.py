@@ -21,10 +21,12 @@ from headroom.analysis.results import (
     WindowUsed,
 )
 from headroom.quantities import Scale, choose_scale, format_plain, format_quantity
-from headroom.report.charts.panel import Panel, scaled
+from headroom.report.charts.panel import Panel
 from headroom.report.charts.sweep import series_role
 from headroom.report.figures.axes import linear_axis, log_axis
 from headroom.report.figures.inputs import Break, Curve, Dot, Line, Tile
+from headroom.report.first_screen.scales import scaled
+from headroom.report.tables.over_time import line_scale
 from headroom.report.words import axis_title, label_metric, title_metric
 
 _RESPONSES = ("response_s_p50", "response_s_p95", "response_s_p99")
@@ -56,15 +58,13 @@ def with_series(points: list[PointResult], *, at_most: int, first: str) -> list[
     ]
 
 
-def warm_up_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
-    """Return the panel of the warm-up, None if no point has its curve."""
+def warm_up_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
+    """Return the panel of the warm-up; without pictures if no point has its curve."""
     pictures = {
         (point.key, ""): _warm_up(point.warm_up)
         for point in points
         if point.warm_up and point.warm_up.values
     }
-    if not pictures:
-        return None
     return Panel(
         key=f"{experiment.name}-warm-up",
         title="Warm-up",
@@ -101,8 +101,8 @@ def _cut(cut: WarmUpCut | None, time: Scale) -> tuple[Break, ...]:
     return (Break(at=end, low=0.0, high=end, lines=(words,), role="context"),)
 
 
-def series_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
-    """Return the panel of the first replication over time, None if no point kept it."""
+def series_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
+    """Return the panel of the first replication over time; without pictures if no point kept it."""
     pictures = {
         (point.key, f"{line.kind} {line.name}: {title_metric(line.metric)}"): _series(
             point.series, line, point.warm_up
@@ -111,8 +111,6 @@ def series_panel(experiment: ExperimentResult, points: Sequence[PointResult]) ->
         if point.series
         for line in point.series.lines
     }
-    if not pictures:
-        return None
     time = "simulated time" if experiment.column == "model" else "time"
     return Panel(
         key=f"{experiment.name}-over-time",
@@ -127,8 +125,7 @@ def series_panel(experiment: ExperimentResult, points: Sequence[PointResult]) ->
 
 def _series(series: TimeSeries, line: SeriesLine, cut: WarmUpCut | None) -> Curve:
     time = choose_scale([series.step_s * series.count], "s")
-    known = [value for value in line.values if value is not None]
-    scale = choose_scale(known, line.unit, metric=line.metric)
+    scale = line_scale(line)
     step = series.step_s * time.factor
     dots = tuple(
         Dot(x=at * step, y=value * scale.factor)
@@ -246,11 +243,9 @@ def _course_dots(
     return tuple(dots)
 
 
-def latency_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
-    """Return the panel of the maps of response times, None if no point has one."""
+def latency_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
+    """Return the panel of the maps of response times; without pictures if no point has one."""
     pictures = {(point.key, ""): _map(point.latency) for point in points if point.latency}
-    if not pictures:
-        return None
     return Panel(
         key=f"{experiment.name}-latency-map",
         title="Response times over time",

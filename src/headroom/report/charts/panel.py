@@ -9,6 +9,7 @@ from headroom.analysis.results import Estimate, PointResult
 from headroom.quantities import Scale, format_levels
 from headroom.report.extent import fair_shares
 from headroom.report.figures.inputs import Dot, Figure
+from headroom.report.first_screen.scales import scaled
 from headroom.report.numbers import format_estimate
 from headroom.report.sentences.intervals import no_interval_words
 from headroom.report.words import count_noun
@@ -56,11 +57,6 @@ def panel_key(*parts: str) -> str:
     'load-station-cpu-utilization-users-rate'
     """
     return "-".join(parts).replace(" / ", "-").replace(".", "-")
-
-
-def scaled(value: float | None, scale: Scale) -> float | None:
-    """Return a value in the unit of an axis."""
-    return None if value is None else value * scale.factor
 
 
 def dot_of(x: float, estimate: Estimate, scale: Scale, hint: str) -> Dot:

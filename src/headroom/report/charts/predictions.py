@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from headroom.analysis.results import ClaimResult, PredictedPair
 from headroom.quantities import Scale, choose_scale, format_levels, format_limit
-from headroom.report.charts.panel import Panel, scaled
+from headroom.report.charts.panel import Panel
 from headroom.report.dimensions import is_log_like
 from headroom.report.figures.axes import linear_axis, log_axis
 from headroom.report.figures.inputs import Dot, Key, Setting, TradeOff
 from headroom.report.figures.roles import Role
 from headroom.report.findings.predictions import format_pair_ratio, format_side, predicted
+from headroom.report.first_screen.scales import scaled
 from headroom.report.words import axis_title, title_metric
 
 _ROLES: dict[str, Role] = {"holds": "better", "differs": "differs", "same": "data"}

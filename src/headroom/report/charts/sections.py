@@ -9,7 +9,7 @@ from headroom.analysis.results import ExperimentResult
 from headroom.experiment.protocol.section import Matrix, Section, Timeline
 from headroom.quantities import format_quantity
 from headroom.report.charts.panel import Panel
-from headroom.report.opening.grids import section_of
+from headroom.report.first_screen.grids import section_of
 from headroom.report.tables.tables import Cell, Head, Table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from headroom.analysis.results import ExperimentResult, PointResult
 from headroom.report.charts.panel import Panel
 from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.inputs import Stack, Stacks
-from headroom.report.opening.grids import PARTS
+from headroom.report.first_screen.grids import PARTS
 from headroom.report.states import class_names, shares_of
 
 STATES_AT_MOST = 7
@@ -51,11 +51,9 @@ def _bar(shares: dict[str, float], order: Sequence[str]) -> tuple[float, ...]:
     return (*known, max(0.0, 100.0 - sum(known)))
 
 
-def states_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel | None:
-    """Return the panel of the states, None if no point tells them."""
+def states_panel(experiment: ExperimentResult, points: Sequence[PointResult]) -> Panel:
+    """Return the panel of the states; without pictures if no point tells them."""
     pictures = {(point.key, ""): one for point in points if (one := states_of(point)) is not None}
-    if not pictures:
-        return None
     return Panel(
         key=f"{experiment.name}-states",
         title="Where the time of each class goes",

@@ -18,7 +18,6 @@ from headroom.report.charts.panel import (
     drawn_words,
     hint_of,
     panel_key,
-    scaled,
     thin,
 )
 from headroom.report.dimensions import Dimension, dimensions_of, hold_label, is_log_like
@@ -38,9 +37,9 @@ from headroom.report.figures.inputs import (
 )
 from headroom.report.figures.roles import SERIES, Role
 from headroom.report.findings.beside import theory_words
+from headroom.report.first_screen.scales import scale_of, scaled, value_axis
 from headroom.report.notes.saturation import SATURATED, is_unbounded
 from headroom.report.numbers import format_estimate
-from headroom.report.opening.scales import scale_of, value_axis
 from headroom.report.sentences.intervals import describe_interval
 from headroom.report.words import (
     axis_title,

@@ -42,7 +42,7 @@ def test_scales_suit_the_times_and_each_share_has_a_cell() -> None:
 
 def test_an_experiment_without_maps_has_no_figure() -> None:
     experiment = measured_experiment()
-    assert latency_panel(experiment, experiment.points) is None
+    assert latency_panel(experiment, experiment.points).pictures == {}
     assert "-latency-map" not in render_page(study(experiment))
 
 

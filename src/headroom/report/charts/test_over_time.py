@@ -9,7 +9,7 @@ from headroom.analysis.results import ExperimentResult, SeriesLine, TimeSeries
 from headroom.report.charts.over_time import series_panel, with_series
 from headroom.report.figures.inputs import Curve
 from headroom.report.page import render_page
-from headroom.report.tables.series_table import ROWS_AT_MOST, series_table
+from headroom.report.tables.over_time import ROWS_AT_MOST, series_table
 from tests.support.example_results import model_experiment, study
 
 STEP_S = 1.0
@@ -60,7 +60,7 @@ def test_each_part_and_quantity_has_its_line_in_its_unit() -> None:
 
 def test_experiments_without_series_have_neither_figure_nor_table() -> None:
     experiment = model_experiment()
-    assert series_panel(experiment, experiment.points) is None
+    assert series_panel(experiment, experiment.points).pictures == {}
     assert series_table(experiment) is None
     assert "load-over-time" not in render_page(study(experiment))
 

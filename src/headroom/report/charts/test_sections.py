@@ -15,7 +15,7 @@ from headroom.experiment.protocol.section import (
 )
 from headroom.report.charts.sections import section_panels, section_tables
 from headroom.report.figures.inputs import Cells, Lanes, Stacks
-from headroom.report.opening.grids import section_of
+from headroom.report.first_screen.grids import section_of
 from tests.support.example_results import measured_experiment
 
 MATRIX = Matrix(

@@ -53,7 +53,7 @@ def test_states_are_told_in_words() -> None:
 
 def test_points_that_tell_no_states_have_neither_figure_nor_table() -> None:
     for experiment in (model_experiment(), measured_experiment()):
-        assert states_panel(experiment, experiment.points) is None
+        assert states_panel(experiment, experiment.points).pictures == {}
         assert class_tables(experiment, at_most=100) == []
 
 

@@ -1,16 +1,17 @@
 """Two metrics of one experiment against each other: cost against benefit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headroom.analysis.results import Estimate, ExperimentResult
 from headroom.quantities import Scale, format_level
-from headroom.report.charts.panel import Panel, drawn_words, panel_key, scaled, thin
+from headroom.report.charts.panel import Panel, drawn_words, panel_key, thin
 from headroom.report.charts.sweep import series_role
 from headroom.report.extent import fair_shares
-from headroom.report.figures.inputs import Dot, Key, Setting, TradeOff
+from headroom.report.figures.inputs import Key, Setting, TradeOff
+from headroom.report.first_screen.scales import point_axis, scale_of, setting_at
+from headroom.report.first_screen.settings import Pair, frontier
 from headroom.report.numbers import format_estimate
-from headroom.report.opening.scales import point_axis, scale_of
-from headroom.report.opening.settings import Pair, frontier
 from headroom.report.sentences.intervals import describe_interval
 from headroom.report.words import (
     axis_title,
@@ -118,16 +119,8 @@ def _setting(
             f"n = {x.count}",
         ]
     )
-    return Setting(
-        x=Dot(
-            x=x.value * scales[0].factor,
-            y=y.value * scales[1].factor,
-            low=scaled(x.low, scales[0]),
-            high=scaled(x.high, scales[0]),
-            hint=hint,
-        ),
-        y_low=scaled(y.low, scales[1]),
-        y_high=scaled(y.high, scales[1]),
+    return replace(
+        setting_at(x, y, scales, hint),
         name=name if has_name else "",
         role=series_role(place or 0),
         is_beaten=is_beaten,

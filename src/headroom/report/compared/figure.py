@@ -10,7 +10,7 @@ from headroom.quantities import choose_scale, format_limit
 from headroom.report.compared.sentences import is_in_percent, label_place, verdict_word
 from headroom.report.figures import inputs
 from headroom.report.figures.axes import linear_axis, log_axis
-from headroom.report.figures.draw import NARROW_PX, WHOLE_PX, draw
+from headroom.report.figures.draw import WHOLE_PX, draw_both
 from headroom.report.figures.roles import Role
 from headroom.report.words import axis_title, label_metric
 
@@ -64,7 +64,7 @@ def draw_ratios(rows: Sequence[Row], labels: dict[str, str], *, same_within: flo
         band_text=f"the same within {format_limit(same_within)}",
         centre=scaled(1.0),
     )
-    return _drawn(figure, "Ratios with their 95% intervals")
+    return draw_both(figure, WHOLE_PX, "Ratios with their 95% intervals").svg
 
 
 def _row_label(row: Row, labels: dict[str, str]) -> str:
@@ -116,10 +116,4 @@ def draw_lines(
         lines=drawn,
         breaks=breaks,
     )
-    return _drawn(curve, f"{label_metric(metric)} in order")
-
-
-def _drawn(figure: inputs.Figure, label: str) -> Markup:
-    """Return a figure at the width of a page, and for phones."""
-    wide = draw(figure, WHOLE_PX, label, style="wide both").svg
-    return wide + draw(figure, NARROW_PX, label, style="narrow").svg
+    return draw_both(curve, WHOLE_PX, f"{label_metric(metric)} in order").svg

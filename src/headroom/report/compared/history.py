@@ -11,8 +11,8 @@ from headroom.gate.changes import Change
 from headroom.gate.series import HistoryResult, HistorySeries
 from headroom.quantities import format_limit, format_quantity
 from headroom.report.compared.figure import Figure, draw_lines
-from headroom.report.compared.page import static_page
 from headroom.report.compared.sentences import change_words, label_place
+from headroom.report.layout import static_page
 from headroom.report.tables.tables import rest_note
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
@@ -206,6 +206,7 @@ def render_history_page(result: HistoryResult) -> str:
     """Return the HTML of a history: what changed on top, then a figure of each metric."""
     drawn = sorted(result.series, key=lambda series: not series.changes)[:_FIGURES]
     return static_page(
+        "static.html",
         title=f"{result.title}: history",
         answer=change_sentences(result),
         runs=level_sentence(result),

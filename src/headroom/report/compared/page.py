@@ -3,8 +3,6 @@
 Invariant: reads `ComparisonResult` only; the page holds no script and loads nothing.
 """
 
-from markupsafe import Markup
-
 from headroom.gate.result import ComparisonResult, Row
 from headroom.report.compared.figure import (
     LINES,
@@ -28,12 +26,10 @@ from headroom.report.compared.terminal import (
     runs_sentence,
     value_text,
 )
-from headroom.report.figures.roles import page_rules
-from headroom.report.layout import environment, template_text
+from headroom.report.layout import static_page
 from headroom.report.tables.tables import Cell, Head, Table, rest_note
 from headroom.report.words import title_metric
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 TABLE_ROWS = 500
 
 
@@ -41,6 +37,7 @@ def render_comparison_page(result: ComparisonResult) -> str:
     """Return the HTML of a comparison: the verdict on top, then the evidence."""
     cautions = [*difference_sentences(result), *caution_sentences(result)]
     return static_page(
+        "static.html",
         title=result.title,
         answer=[*gate_sentences(result), *answer_sentences(result), *noise_sentences(result)],
         runs=runs_sentence(result),
@@ -50,15 +47,6 @@ def render_comparison_page(result: ComparisonResult) -> str:
         records=[(arm.label, list(arm.about.items())) for arm in result.arms],
         command=result.command,
         version=result.headroom_version,
-    )
-
-
-def static_page(**parts: object) -> str:
-    """Return a page of the template of comparisons and histories."""
-    return (
-        environment()
-        .get_template("comparison.html")
-        .render(policy=POLICY, style=Markup(template_text("page.css") + page_rules()), **parts)  # noqa: S704 - of this package
     )
 
 

@@ -11,7 +11,7 @@ from headroom.analysis.results import PointResult
 from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Suspicion
 from headroom.gate.series import HistorySeries
 from headroom.quantities import format_level, format_limit, format_plain, format_ratio
-from headroom.report.notes.disturbances import causes_of, disturbance_cautions
+from headroom.report.notes.measuring import causes_of, disturbance_cautions
 from headroom.report.words import count_noun, join_words, label_metric
 
 _PERCENT_FROM, _PERCENT_TO = 0.5, 2.0

@@ -1,7 +1,7 @@
 """Draw a figure at the width at which it is shown.
 
 A page carries two drawings of each figure, a wide one and one for phones, and its styles show the
-one that fits.
+one that fits: `draw_both` makes them.
 """
 
 from collections.abc import Callable
@@ -43,6 +43,7 @@ from headroom.report.figures.row_figures import (
     key_height,
 )
 from headroom.report.figures.scatter import draw_trade_off
+from headroom.report.words import join_words
 
 LEAD_PX, HALF_PX, WHOLE_PX, NARROW_PX, CARD_PX = 724.0, 488.0, 1034.0, 342.0, 300.0
 """Widths (px): the decisive figure, one of two columns, both columns, a phone, a small card."""
@@ -58,6 +59,7 @@ _HEIGHTS = {
 }
 """Heights (px) of figures that have no height of their own."""
 _TALLEST_PX = 420.0
+_MOST_LABELS = 3
 _LEAST_LEAD_PX = 260.0
 """Height (px) to which the rows of a decisive figure are spread."""
 DRAWERS: dict[type, Callable[[Any, Canvas], None]] = {
@@ -80,6 +82,11 @@ class Drawing:
     svg: Markup
     left_out: tuple[str, ...]
 
+    def caption(self, words: str) -> str:
+        """Return a caption with the first labels for which there was no room."""
+        left_out = join_words(self.left_out[:_MOST_LABELS])
+        return " ".join(filter(None, [words, f"Not named: {left_out}." if left_out else ""]))
+
 
 def draw(figure: Figure, width: float, label: str, *, style: str = "") -> Drawing:
     """Return `figure` at `width` (px), with `label` for those who do not see it.
@@ -101,6 +108,13 @@ def draw(figure: Figure, width: float, label: str, *, style: str = "") -> Drawin
     canvas = Canvas(width, height_of(figure, width))
     DRAWERS[type(figure)](figure, canvas)
     return Drawing(canvas.svg(label, style=style), tuple(canvas.left_out))
+
+
+def draw_both(figure: Figure, width: float, label: str) -> Drawing:
+    """Return `figure` at `width` (px) and behind it for phones, as pages carry it."""
+    style = {LEAD_PX: "wide lead", WHOLE_PX: "wide both"}.get(width, "wide")
+    wide = draw(figure, width, label, style=style)
+    return Drawing(wide.svg + draw(figure, NARROW_PX, label, style="narrow").svg, wide.left_out)
 
 
 def height_of(figure: Figure, width: float) -> float:

@@ -3,14 +3,13 @@
 Invariant: a file names no font or style sheet outside itself.
 """
 
-import base64
 import math
 import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from headroom.report.figures.draw import draw, height_of
 from headroom.report.figures.inputs import Figure
@@ -69,15 +68,6 @@ def _styles(*, has_dark: bool) -> str:
         for place, scheme in enumerate(SCHEMES)
     )
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}" if has_dark else light
-
-
-def small_picture(figure: Figure, label: str, width: float) -> Markup:
-    """Return a figure for a cell of a notebook: an image that no style of the cell changes."""
-    svg = svg_file(figure, "", width, has_dark=False)
-    data = base64.b64encode(svg.encode()).decode()
-    return Markup(  # noqa: S704 - base64, and a label that is escaped
-        f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(label)}">'
-    )
 
 
 def write_pngs(pictures: Mapping[Path, str]) -> None:

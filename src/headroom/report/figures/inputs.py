@@ -1,7 +1,7 @@
 """Typed inputs of figures, scaled to the unit of their axis.
 
-A builder in `headroom.report.opening` fills them from results; a drawer here draws them. Texts are
-those that a reader sees.
+Builders in `headroom.report` fill them from results; a drawer here draws them. Texts are those that
+a reader sees.
 
 Invariant: no input refers to results, so a figure is a function of its input and its width.
 """

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
-from headroom.quantities import format_given, format_level, format_plain, is_share
-from headroom.report.numbers import format_estimate
-from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import count_noun, label_factor, label_metric, label_point, title_metric
+from headroom.quantities import format_given, format_plain, is_share
+from headroom.report.tables.tables import (
+    Cell,
+    Head,
+    Table,
+    estimate_cell,
+    factor_heads,
+    level_cells,
+    number_cell,
+)
+from headroom.report.words import count_noun, label_metric, label_point, title_metric
 
 _REASONS_AT_MOST = 3
 _NUMBERS_OF_JOBS = ("queue_len_mean", "jobs_mean")
@@ -94,13 +101,7 @@ def pairs_of(point: PointResult, metrics: Sequence[str] | None = None) -> list[P
 
 
 def theory_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return the responses of all points, simulated and by formula; None if there is none.
-
-    Parameters
-    ----------
-    at_most
-        Rows at most.
-    """
+    """Return the responses of all points, simulated and by formula; None if there is none."""
     pairs = [pair for point in experiment.points for pair in pairs_of(point, experiment.responses)]
     if not pairs:
         return None
@@ -118,7 +119,7 @@ def _row(experiment: ExperimentResult, pair: Pair) -> list[Cell]:
 def pair_heads(experiment: ExperimentResult, other: str) -> list[Head]:
     """Return the heads of a table of metrics by simulation and by another way."""
     return [
-        *(Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors),
+        *factor_heads(experiment),
         Head("Metric"),
         Head("Simulated", is_number=True, hint="with its 95% interval"),
         Head(other.capitalize(), is_number=True),
@@ -128,19 +129,13 @@ def pair_heads(experiment: ExperimentResult, other: str) -> list[Head]:
 
 def pair_cells(experiment: ExperimentResult, pair: Pair) -> list[Cell]:
     """Return the cells of a pair under `pair_heads`."""
-    levels = [
-        Cell(text, text, is_number=factor.is_numeric, is_head=True)
-        for factor in experiment.factors
-        for text in [format_level(pair.point.levels.get(factor.name))]
-    ]
-    shown, _, bounds = format_estimate(pair.estimate).partition(" (")
-    metric, estimate = pair.estimate.metric, pair.estimate
+    metric = pair.estimate.metric
     return [
-        *levels,
+        *level_cells(experiment, pair.point),
         Cell(title_metric(metric), metric),
-        Cell(shown, repr(estimate.value), is_number=True, remark=f"({bounds}" if bounds else ""),
-        Cell(pair.theory_text, repr(pair.theory), is_number=True),
-        Cell(pair.difference_text, repr(pair.difference), is_number=True),
+        estimate_cell(pair.estimate),
+        number_cell(pair.theory_text, pair.theory),
+        number_cell(pair.difference_text, pair.difference),
     ]
 
 

@@ -22,10 +22,10 @@ from headroom.report.sentences.comparisons import (
     no_comparison_sentence,
     order_sentences,
 )
-from headroom.report.tables.tables import Cell, Head, Table, rest_note
+from headroom.report.tables.tables import Cell, Head, Table, number_cell, rest_note
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
-from headroom.report.words import quoted, title_metric
+from headroom.report.words import first_few, quoted, title_metric
 
 _SENTENCES_AT_MOST = 4
 _ROWS_IN_TERMINAL = 60
@@ -59,14 +59,9 @@ def comparison_sentences(experiment: ExperimentResult) -> list[str]:
     if not comparison.rows:
         return [*filter(None, [no_comparison_sentence(comparison)])]
     labels = list(dict.fromkeys(label_level(row) for row in comparison.rows))
-    sentences = [
-        comparison_sentence(
-            comparison, [row for row in comparison.rows if label_level(row) == label]
-        )
-        for label in labels[:_SENTENCES_AT_MOST]
-    ]
-    left = len(labels) - len(sentences)
-    return [*sentences, f"{left} more comparisons: see the table."] if left else sentences
+    groups = [[row for row in comparison.rows if label_level(row) == label] for label in labels]
+    sentences = [comparison_sentence(comparison, rows) for rows in groups]
+    return first_few(sentences, _SENTENCES_AT_MOST, "comparisons")
 
 
 def design_cautions(experiment: ExperimentResult) -> list[str]:
@@ -77,13 +72,7 @@ def design_cautions(experiment: ExperimentResult) -> list[str]:
 
 
 def comparisons_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each level, metric and combination of the other factors; None without.
-
-    Parameters
-    ----------
-    at_most
-        Rows at most.
-    """
+    """Return one row for each level, metric and combination of the other factors; None without."""
     comparison = experiment.compared
     if comparison is None or not comparison.rows:
         return None
@@ -138,7 +127,11 @@ def _row(row: LevelComparison, same_within: float, others: Sequence[str]) -> lis
         row.unit,
         metric=row.metric,
     )
-    ratio, _, bounds = format_level_ratio(row).partition(" (")
+    shift, delta = row.shift, row.cliffs_delta
+    ends = (row.shift_low, row.shift_high)
+    moved = "" if shift is None else format_bounds(
+        shift, *ends, row.unit, metric=row.metric, scale=scale
+    ) + scale.suffix  # fmt: skip
     return [
         *(
             Cell(format_level(level), format_level(level), is_head=True)
@@ -147,39 +140,26 @@ def _row(row: LevelComparison, same_within: float, others: Sequence[str]) -> lis
         Cell(title_metric(row.metric), row.metric),
         _value_cell(row.base_value, row),
         _value_cell(row.value, row),
-        Cell(ratio, _key(row.ratio), is_number=True, remark=f"({bounds}" if bounds else ""),
+        number_cell(format_level_ratio(row), row.ratio),
         Cell(
             row.verdict,
             row.verdict,
             mark=row.verdict,
             remark=comparison_reason(row.evidence, same_within),
         ),
-        Cell(
-            ""
-            if row.shift is None
-            else format_bounds(
-                row.shift, row.shift_low, row.shift_high, row.unit, metric=row.metric, scale=scale
-            ) + scale.suffix,
-            _key(row.shift),
-            is_number=True,
-        ),
-        Cell(
-            "" if row.cliffs_delta is None else format_plain(row.cliffs_delta, decimals=2),
-            _key(row.cliffs_delta),
-            is_number=True,
+        Cell(moved, "" if shift is None else repr(shift), is_number=True),
+        number_cell(
+            "" if delta is None else format_plain(delta, decimals=2),
+            delta,
             remark=", ".join(filter(None, [row.effect, format_p(row.p_value)])),
         ),
         Cell(f"{row.count} / {row.base_count}", str(row.count), is_number=True),
-    ]  # fmt: skip
+    ]
 
 
 def _value_cell(value: float | None, row: LevelComparison) -> Cell:
     text = "" if value is None else format_quantity(value, row.unit, metric=row.metric)
-    return Cell(text, _key(value), is_number=True)
-
-
-def _key(value: float | None) -> str:
-    return "" if value is None else repr(value)
+    return number_cell(text, value)
 
 
 def format_p(value: float | None) -> str:

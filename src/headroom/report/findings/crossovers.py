@@ -13,7 +13,7 @@ from headroom.quantities import format_bounds, format_level
 from headroom.report.findings.comparisons import label_level
 from headroom.report.sentences.comparisons import comparison_label
 from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import join_words, label_metric, title_metric
+from headroom.report.words import first_few, join_words, label_metric, title_metric
 
 _SENTENCES_AT_MOST = 4
 
@@ -23,11 +23,8 @@ def crossover_sentences(experiment: ExperimentResult) -> list[str]:
     comparison = experiment.compared
     if comparison is None or not comparison.crossovers:
         return []
-    sentences = [
-        _sentence(crossover, comparison) for crossover in comparison.crossovers[:_SENTENCES_AT_MOST]
-    ]
-    left = len(comparison.crossovers) - len(sentences)
-    return [*sentences, f"{left} more curves: see the table."] if left else sentences
+    sentences = [_sentence(crossover, comparison) for crossover in comparison.crossovers]
+    return first_few(sentences, _SENTENCES_AT_MOST, "curves")
 
 
 def _sentence(one: Crossover, found: LevelsCompared) -> str:
@@ -91,13 +88,7 @@ def _at(level: float) -> str:
 
 
 def crossovers_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each compared level, metric and other factor; None if there is none.
-
-    Parameters
-    ----------
-    at_most
-        Rows at most.
-    """
+    """Return one row for each compared level, metric and other factor; None if there is none."""
     comparison = experiment.compared
     if comparison is None or not comparison.crossovers:
         return None

@@ -38,13 +38,7 @@ def format_value(found: DerivedResult, one: DerivedValue) -> str:
 
 
 def derived_tables(experiment: ExperimentResult, *, at_most: int) -> list[Table]:
-    """Return one table for each derived quantity.
-
-    Parameters
-    ----------
-    at_most
-        Rows of a table at most.
-    """
+    """Return one table for each derived quantity."""
     return [_table(experiment, found, at_most) for found in experiment.derived]
 
 
@@ -70,13 +64,7 @@ def _table(experiment: ExperimentResult, found: DerivedResult, at_most: int) -> 
 
 
 def derived_panels(experiment: ExperimentResult, *, marks: int) -> list[Panel]:
-    """Return the panels of all derived quantities, drawn like responses, and maps like theirs.
-
-    Parameters
-    ----------
-    marks
-        Marks per figure at most.
-    """
+    """Return the panels of all derived quantities, drawn like responses, and maps like theirs."""
     drawn = [_as_experiment(experiment, found) for found in experiment.derived]
     return [
         panel

@@ -21,6 +21,7 @@ from headroom.quantities import (
     format_bounds,
     format_given,
     format_level,
+    format_levels,
     format_percent,
 )
 from headroom.report.sentences.fits import (
@@ -30,8 +31,8 @@ from headroom.report.sentences.fits import (
     prediction_place,
     prediction_step,
 )
-from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import join_words, title_metric
+from headroom.report.tables.tables import Cell, Head, Table, number_cell
+from headroom.report.words import first_few, join_words, title_metric
 
 _SENTENCES_AT_MOST = 4
 _VALUES_AT_MOST = 6
@@ -78,13 +79,11 @@ def fit_sentences(experiment: ExperimentResult) -> list[str]:
     if fit.state != "fitted":
         refused = f"Not run: {fit.reason}{f'; {fit.cure}' if fit.cure else ''}."
         return [refused, *_tried(fit.candidates)]
-    sentences = [_sentence(fit, one) for one in fit.sets[:_SENTENCES_AT_MOST]]
-    left = len(fit.sets) - len(sentences)
-    return [*sentences, f"{left} more sets: see the table."] if left else sentences
+    return first_few([_sentence(fit, one) for one in fit.sets], _SENTENCES_AT_MOST, "sets")
 
 
 def _sentence(fit: FitResult, one: FitSet) -> str:
-    where = f" with {_levels(one)}" if one.where else ""
+    where = f" with {format_levels(one.where)}" if one.where else ""
     shown = [f"{p.name} = {format_fitted(p)}" for p in one.parameters[:_VALUES_AT_MOST]]
     left = len(one.parameters) - len(shown)
     if left:
@@ -148,14 +147,13 @@ def candidates_table(experiment: ExperimentResult) -> Table | None:
     rows = [
         [
             *(
-                Cell(
+                number_cell(
                     format_given(float(one.values[name]), _unit_of(experiment, name), metric=name),
-                    repr(one.values[name]),
-                    is_number=True,
+                    float(one.values[name]),
                 )
                 for name in names
             ),
-            Cell(_error_text(one), repr(one.error), is_number=True),
+            number_cell(_error_text(one), one.error),
             Cell("refuted" if one.is_refuted else "possible"),
         ]
         for one in found
@@ -236,10 +234,6 @@ def _shares(ends: tuple[float, float]) -> str:
     return f"{low}%" if low == high else f"{low} to {high}%"
 
 
-def _levels(one: FitSet) -> str:
-    return ", ".join(f"{name} = {format_level(level)}" for name, level in one.where.items())
-
-
 def fitted_table(experiment: ExperimentResult) -> Table | None:
     """Return the fitted parameters with their intervals, None if nothing is fitted."""
     fit = experiment.fit
@@ -251,7 +245,7 @@ def fitted_table(experiment: ExperimentResult) -> Table | None:
     heads += [Head("Standard error", is_number=True), Head("Remark")]
     rows = [
         [
-            *([Cell(_levels(one), is_head=True)] if has_levels else []),
+            *([Cell(_where(one), is_head=True)] if has_levels else []),
             Cell(value.name, value.name, is_head=True),
             Cell(format_fitted(value), format_level(value.value), is_number=True),
             Cell(_error_of(value), is_number=True),
@@ -263,6 +257,10 @@ def fitted_table(experiment: ExperimentResult) -> Table | None:
     caption = f"Fitted from {join_words(fit.sources)}, method {fit.method}"
     notes = list(dict.fromkeys(note for one in fit.sets for note in fit_notes(one)))
     return Table(caption, heads, rows, ". ".join(notes))
+
+
+def _where(one: FitSet) -> str:
+    return format_levels(one.where) if one.where else ""
 
 
 def _error_of(value: FittedValue) -> str:
@@ -293,17 +291,14 @@ def residual_table(experiment: ExperimentResult, *, at_most: int) -> Table | Non
 
 
 def _residual_row(one: FitResidual) -> list[Cell]:
-    levels = ", ".join(f"{name} = {format_level(level)}" for name, level in one.levels.items())
     observed = format_bounds(
         one.observed, one.observed_low, one.observed_high, one.unit, metric=one.metric
     )
     return [
         Cell(one.experiment, one.experiment, is_head=True),
-        Cell(levels),
+        Cell(format_levels(one.levels) if one.levels else ""),
         Cell(title_metric(one.metric), one.metric),
         Cell(observed, repr(one.observed), is_number=True),
-        Cell(
-            format_given(one.fitted, one.unit, metric=one.metric), repr(one.fitted), is_number=True
-        ),
-        Cell(format_error(one.relative), repr(one.relative), is_number=True),
+        number_cell(format_given(one.fitted, one.unit, metric=one.metric), one.fitted),
+        number_cell(format_error(one.relative), one.relative),
     ]

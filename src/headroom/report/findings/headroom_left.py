@@ -4,7 +4,7 @@ Invariant: restates `LimitCrossing`; nothing is computed here.
 """
 
 from headroom.analysis.results import ExperimentResult, LimitCrossing
-from headroom.quantities import format_given, format_level, format_ratio
+from headroom.quantities import format_given, format_levels, format_ratio
 from headroom.report.sentences.limits import (
     crossing_notes,
     format_break_level,
@@ -13,17 +13,14 @@ from headroom.report.sentences.limits import (
     undecided_words,
 )
 from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import title_metric
+from headroom.report.words import first_few, title_metric
 
 _SENTENCES_AT_MOST = 6
 
 
 def headroom_sentences(experiment: ExperimentResult) -> list[str]:
     """Return one sentence for each limit of the study and each curve."""
-    limits = experiment.limits
-    sentences = [limit_sentences(one) for one in limits[:_SENTENCES_AT_MOST]]
-    left = len(limits) - len(sentences)
-    return [*sentences, f"{left} more limits: see the table."] if left else sentences
+    return first_few([*map(limit_sentences, experiment.limits)], _SENTENCES_AT_MOST, "limits")
 
 
 def format_limit_of(found: LimitCrossing) -> str:
@@ -54,7 +51,7 @@ def limits_table(experiment: ExperimentResult) -> Table | None:
     rows = [
         [
             Cell(f"{title_metric(limit.metric)} {format_limit_of(limit)}", is_head=True),
-            Cell(", ".join(f"{k} = {format_level(v)}" for k, v in limit.where.items())),
+            Cell(format_levels(limit.where) if limit.where else ""),
             Cell(_breaks_at(limit), repr(limit.level) if limit.level else "", is_number=True),
             Cell(
                 ""

@@ -59,13 +59,7 @@ def _verdicts(claims: Sequence[ClaimResult]) -> str:
 
 
 def law_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return the responses of all points by simulation and by law; None without a law.
-
-    Parameters
-    ----------
-    at_most
-        Rows at most.
-    """
+    """Return the responses of all points by simulation and by law; None without a law."""
     pairs = [
         Pair(point, point.estimates[metric].of_runs(), point.law[metric])
         for point in experiment.points

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from headroom.analysis.results import ClaimResult, PredictedPair
 from headroom.quantities import format_bounds, format_levels, format_limit, format_ratio
 from headroom.report.sentences.intervals import no_interval_words
-from headroom.report.tables.tables import Cell, Head, Table, rest_note
+from headroom.report.tables.tables import Cell, Head, Table, number_cell, rest_note
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import title_metric
@@ -62,21 +62,14 @@ def predictions_table(claims: Sequence[ClaimResult]) -> Table | None:
 
 def _row(claim: ClaimResult, pair: PredictedPair) -> list[Cell]:
     point = format_levels(pair.levels)
-    shown, _, bounds = format_pair_ratio(pair).partition(" (")
-    mark = pair.verdict
     return [
         Cell(claim.name, claim.name, is_head=True, remark=_within(claim)),
         Cell(point, point),
         Cell(title_metric(claim.metric), claim.metric),
         _side_cell(claim, pair, is_predicted=True),
         _side_cell(claim, pair, is_predicted=False),
-        Cell(
-            shown,
-            "" if pair.ratio is None else repr(pair.ratio),
-            is_number=True,
-            remark=f"({bounds}" if bounds else no_interval_words(pair.reason),
-        ),
-        Cell(pair.verdict, pair.verdict, mark=mark),
+        number_cell(format_pair_ratio(pair), pair.ratio, remark=no_interval_words(pair.reason)),
+        Cell(pair.verdict, pair.verdict, mark=pair.verdict),
     ]
 
 
@@ -85,9 +78,8 @@ def _within(claim: ClaimResult) -> str:
 
 
 def _side_cell(claim: ClaimResult, pair: PredictedPair, *, is_predicted: bool) -> Cell:
-    shown, _, bounds = format_side(claim, pair, is_predicted=is_predicted).partition(" (")
     value = pair.predicted if is_predicted else pair.measured
-    return Cell(shown, repr(value), is_number=True, remark=f"({bounds}" if bounds else "")
+    return number_cell(format_side(claim, pair, is_predicted=is_predicted), value)
 
 
 def _subject_column(claims: Sequence[ClaimResult]) -> Column:

@@ -6,12 +6,10 @@ Invariant: restates `FitProfile`; a value is refuted where the picture is above 
 import math
 from itertools import pairwise
 
-from markupsafe import Markup
-
 from headroom.analysis.results import ExperimentResult, FitProfile
 from headroom.quantities import choose_scale, format_given
+from headroom.report.charts.panel import Panel
 from headroom.report.figures.axes import linear_axis, log_axis
-from headroom.report.figures.draw import PANEL_PX, draw
 from headroom.report.figures.inputs import Curve, Dot, Line, Reference
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import axis_title
@@ -79,9 +77,17 @@ def _ends(profile: FitProfile) -> tuple[str, str]:
     return low, high
 
 
-def profile_pictures(experiment: ExperimentResult) -> list[tuple[str, Markup]]:
-    """Return the caption and the picture of each profile."""
-    return [(_caption(profile), _picture(profile)) for profile in profiles_of(experiment)]
+def profile_panels(experiment: ExperimentResult) -> list[Panel]:
+    """Return a panel for each profile."""
+    return [
+        Panel(
+            key=f"{experiment.name}-profile-{place}",
+            title=f"Profile of {profile.name}",
+            caption=_caption(profile),
+            pictures={("", ""): _picture(profile)},
+        )
+        for place, profile in enumerate(profiles_of(experiment))
+    ]
 
 
 def _caption(profile: FitProfile) -> str:
@@ -92,14 +98,14 @@ def _caption(profile: FitProfile) -> str:
     )
 
 
-def _picture(profile: FitProfile) -> Markup:
+def _picture(profile: FitProfile) -> Curve:
     """Return a curve with the line that refutes a value, cut at the upper edge."""
     ends = [profile.values[0], profile.values[-1]]
     is_log = ends[0] > 0.0
     scale = choose_scale(ends, profile.unit, metric=profile.name)
     pairs = zip(profile.values, profile.rises, strict=True)
     at = [value * scale.factor for value in profile.values]
-    curve = Curve(
+    return Curve(
         x=(log_axis if is_log else linear_axis)(at, axis_title(profile.name, scale)),
         y=linear_axis([0.0, HIGHEST], "worse by"),
         lines=(
@@ -114,4 +120,3 @@ def _picture(profile: FitProfile) -> Markup:
         ),
         references=(Reference(y=1.0, label="refuted above"),),
     )
-    return draw(curve, PANEL_PX, f"Profile of {profile.name}").svg

@@ -18,12 +18,12 @@ from headroom.report.findings.comparisons import (
     design_cautions,
 )
 from headroom.report.findings.predictions import predictions_table, render_predictions
+from headroom.report.fold.terminal import render_study
 from headroom.report.page import render_page
 from headroom.report.sentences.comparisons import comparison_sentence, order_sentences
 from headroom.report.summary import find
 from headroom.report.tables.replication_table import replication_table
 from headroom.report.terminal.screen import Screen
-from headroom.report.terminal.terminal import render_study
 from tests.support.example_comparisons import compared, predicting
 from tests.support.example_results import SHAPES, measured_experiment, model_experiment
 

@@ -211,22 +211,21 @@ def render_what_ifs(
 def render_what_if_table(point: PointResult, screen: Screen) -> None:
     """Print the changes at a point as a table, and why some have no effects."""
     if point.what_ifs:
-        screen.table([Column(*column) for column in what_if_columns(point)])
+        screen.table([*_columns(point)])
     for found in point.what_ifs:
         if words := no_effect_words(found) or steadiness(found):
             screen.item("What if", f"{changes_words(found)}: {words}")
 
 
-def what_if_columns(point: PointResult) -> Iterator[tuple[str, list[str], bool]]:
-    """Yield head, cells and whether they are numbers, for a table in the terminal."""
+def _columns(point: PointResult) -> Iterator[Column]:
     what_ifs = point.what_ifs
-    yield "What if", [changes_words(one) for one in what_ifs], False
+    yield Column("What if", [changes_words(one) for one in what_ifs])
     metrics = dict.fromkeys(
         effect.metric for one in what_ifs for effect in one.effects if effect.better != "none"
     )
     for metric in list(metrics)[:_METRICS_IN_TERMINAL]:
         effects = [next((e for e in one.effects if e.metric == metric), None) for one in what_ifs]
-        yield title_metric(metric), [format_effect(e) if e else "" for e in effects], False
-    firsts = [one.effects[0] if one.effects else None for one in what_ifs]
-    yield "Pairing saves", [format_saving(first) if first else "" for first in firsts], True
-    yield "Limits then", [_limit_then(one) for one in what_ifs], False
+        yield Column(title_metric(metric), [format_effect(e) if e else "" for e in effects])
+    savings = [format_saving(one.effects[0]) if one.effects else "" for one in what_ifs]
+    yield Column("Pairing saves", savings, is_number=True)
+    yield Column("Limits then", [_limit_then(one) for one in what_ifs])

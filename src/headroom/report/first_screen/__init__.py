@@ -1,1 +1,1 @@
-"""The first screen of a study in a terminal: its answer in at most 24 lines."""
+"""The first screen of a report: the answer, its figure, one figure per question, what is folded."""

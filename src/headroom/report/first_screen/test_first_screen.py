@@ -14,9 +14,9 @@ from rich.console import Console
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import Changes, Comparison, Limit
 from headroom.analysis.results import StudyResult
-from headroom.report.first_screen.render import MAX_LINES, render_first_screen
-from headroom.report.sentences.answer.answer import answer_words
-from headroom.report.sentences.answer.sentence import MAX_WORDS
+from headroom.report.first_screen.sentences.answer import answer_words
+from headroom.report.first_screen.sentences.sentence import MAX_WORDS
+from headroom.report.first_screen.terminal import MAX_LINES, render_first_screen
 from tests.support.example_answers import (
     RATIO,
     RESPONSE,

@@ -12,22 +12,15 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from headroom.analysis.results import StudyResult
-from headroom.report.figures.draw import HALF_PX, NARROW_PX, draw
-from headroom.report.figures.roles import page_rules
+from headroom.report.figures.draw import HALF_PX, draw_both
+from headroom.report.first_screen.drafts import drafts_of
+from headroom.report.first_screen.sentences.answer import AnswerWords, words_of
+from headroom.report.first_screen.sentences.cautions import caution_words
 from headroom.report.index.entries import Entry
-from headroom.report.layout import environment, template_text
-from headroom.report.notes.measured_when import moment
-from headroom.report.opening.drafts import COLUMN_WORDS, drafts_of
-from headroom.report.sentences.answer.answer import Chip, words_or_none
-from headroom.report.sentences.answer.cautions import caution_words
-from headroom.report.sentences.answer.sentence import Span
+from headroom.report.layout import static_page
+from headroom.report.notes.measuring import moment
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun
-
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
-    "base-uri 'none'"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +29,11 @@ class Card:
 
     title: str
     link: str
-    answer: tuple[Span, ...]
-    columns: list[str]
+    words: AnswerWords
     is_quick: bool
-    chips: list[Chip]
     caution: str
     date: str
-    wide: Markup
-    narrow: Markup
+    drawing: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +58,12 @@ def render_index(entries: Sequence[Entry], *, title: str, at: Path) -> str:
     """
     cards = [_card(entry, at) for entry in entries if entry.result is not None]
     waiting = [_waiting(entry) for entry in entries if entry.result is None]
-    return (
-        environment()
-        .get_template("index.html")
-        .render(
-            title=title,
-            counted=count_noun(len(entries), "study", "studies"),
-            cards=cards,
-            waiting=waiting,
-            policy=_POLICY,
-            style=Markup(template_text("page.css") + page_rules()),  # noqa: S704 - own files
-        )
+    return static_page(
+        "index.html",
+        title=title,
+        counted=count_noun(len(entries), "study", "studies"),
+        cards=cards,
+        waiting=waiting,
     )
 
 
@@ -86,19 +71,16 @@ def _card(entry: Entry, at: Path) -> Card:
     result = entry.result
     if result is None:
         raise AssertionError(f"{entry.folder} has no results")
-    words = words_or_none(result)
-    wide, narrow = _drawn(result)
+    words = words_of(result)
+    draft = next(drafts_of(result, words, []), None)
     return Card(
         title=result.title,
         link=_link(entry.page, at),
-        answer=words.answer.spans if words else (),
-        columns=[COLUMN_WORDS[one] for one in dict.fromkeys(e.column for e in result.experiments)],
+        words=words,
         is_quick=result.is_quick,
-        chips=words.chips if words else [],
         caution=_caution(result),
         date=moment(result.generated),
-        wide=wide,
-        narrow=narrow,
+        drawing=draw_both(draft.figure, HALF_PX, draft.title.text).svg if draft else Markup(),
     )
 
 
@@ -106,19 +88,6 @@ def _caution(result: StudyResult) -> str:
     """Return the most important caution; that of a quick variant has a chip of its own."""
     found = result.answer.cautions if result.answer else []
     return next((capital(caution_words(one)) for one in found if one.code != "quick"), "")
-
-
-def _drawn(result: StudyResult) -> tuple[Markup, Markup]:
-    """Return the decisive figure of a study at two widths; empty if it has no figure."""
-    words = words_or_none(result)
-    draft = next(drafts_of(result, words, []), None) if words else None
-    if draft is None:
-        return Markup(), Markup()
-    label = "".join(span.text for span in draft.title)
-    return (
-        draw(draft.figure, HALF_PX, label, style="wide").svg,
-        draw(draft.figure, NARROW_PX, label, style="narrow").svg,
-    )
 
 
 def _link(page: Path | None, at: Path) -> str:

@@ -4,7 +4,7 @@ Invariant: restates `PointResult`; what the system says of the first kind is alw
 """
 
 from headroom.analysis.results import LittleCheck, PointResult
-from headroom.report.notes.disturbances import disturbance_cautions
+from headroom.report.notes.measuring import disturbance_cautions
 from headroom.report.notes.saturation import saturation_words
 from headroom.report.sentences.bottleneck import bottleneck_text
 from headroom.report.sentences.runs import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from headroom.analysis.results import ExperimentResult, PointResult, Saturation
 from headroom.quantities import format_bounds, format_level, format_plain
 from headroom.report.dimensions import dimensions_of
-from headroom.report.words import count_noun, label_point
+from headroom.report.words import count_noun, first_few, label_point
 
 SATURATED = "saturated"
 """Text of a cell whose metric grows without bound."""
@@ -73,9 +73,8 @@ def saturation_sentences(experiment: ExperimentResult) -> list[str]:
     places = list(
         dict.fromkeys(name_of(p.saturation) for p in experiment.points if p.saturation is not None)
     )
-    sentences = [_sentence(experiment, place) for place in places[:_SENTENCES_AT_MOST]]
-    left = len(places) - len(sentences)
-    return [*sentences, f"{left} more are saturated: see the table."] if left else sentences
+    sentences = [_sentence(experiment, place) for place in places]
+    return first_few(sentences, _SENTENCES_AT_MOST, "are saturated")
 
 
 def _sentence(experiment: ExperimentResult, place: str) -> str:

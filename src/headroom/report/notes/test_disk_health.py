@@ -3,7 +3,7 @@
 import msgspec
 
 from headroom.analysis.results import DiskFigure, ExperimentResult
-from headroom.report.notes.disk_health import disk_health_sentences
+from headroom.report.notes.measuring import disk_health_sentences
 from tests.support.example_results import measured_experiment
 
 

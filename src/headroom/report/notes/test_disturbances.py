@@ -1,7 +1,7 @@
 """The first caution reports a disturbed machine, with the share of replications concerned."""
 
 from headroom.analysis.results import Disturbance, ExperimentResult, PointResult
-from headroom.report.notes.disturbances import disturbance_cautions, disturbance_sentences
+from headroom.report.notes.measuring import disturbance_cautions, disturbance_sentences
 from headroom.report.notes.remarks import page_remarks
 from headroom.report.summary import find
 

@@ -5,15 +5,9 @@ from collections.abc import Sequence
 from headroom.analysis.evidence import ComparisonEvidence, RunOrder
 from headroom.analysis.results import LevelComparison, LevelsCompared
 from headroom.experiment.protocol.system import Value
-from headroom.quantities import (
-    format_level,
-    format_limit,
-    format_ratio,
-)
+from headroom.quantities import format_level, format_limit, format_ratio
 from headroom.report.sentences.intervals import absent_words, no_interval_words
-from headroom.report.sentences.numbers import (
-    list_levels,
-)
+from headroom.report.sentences.numbers import list_levels
 from headroom.report.words import label_metric
 
 _MORE = "run more replications"

@@ -10,7 +10,7 @@ from headroom.experiment.protocol.fit_method import (
     ServiceEvidence,
     ShareEvidence,
 )
-from headroom.quantities import format_given, format_level
+from headroom.quantities import format_given, format_levels
 from headroom.report.words import count_noun
 
 _PLACES: dict[DemandKind, str] = {
@@ -111,8 +111,7 @@ def fit_notes(one: FitSet) -> Iterator[str]:
     for source, count in one.left_out.items():
         yield f"{count_noun(count, 'point')} of {source} without results left out"
     if one.taken:
-        words = ", ".join(f"{name} = {format_level(value)}" for name, value in one.taken.items())
-        yield f"the load is that of the other experiment: {words}"
+        yield f"the load is that of the other experiment: {format_levels(one.taken)}"
 
 
 def _fit_words(evidence: FitEvidence) -> str:

@@ -2,16 +2,9 @@
 
 from headroom.analysis.evidence import CrossingEvidence
 from headroom.analysis.results import LimitCrossing
-from headroom.quantities import (
-    format_bounds,
-    format_given,
-    format_level,
-)
+from headroom.quantities import format_bounds, format_given, format_level, format_levels
 from headroom.report.sentences.knee import without_words
-from headroom.report.sentences.numbers import (
-    capital,
-    given_times,
-)
+from headroom.report.sentences.numbers import capital, given_times
 from headroom.report.words import count_noun, label_metric
 
 _KEPT = {"holds": "kept", "differs": "broken", "undecided": "undecided"}
@@ -67,8 +60,8 @@ def undecided_words(evidence: CrossingEvidence) -> str:
 
 def _crossing(found: LimitCrossing) -> str:
     """Return where a metric reaches its limit, or that it does not."""
-    held = ", ".join(f"{name} = {format_level(level)}" for name, level in found.where.items())
-    start = f"{f'with {held}, ' if held else ''}{label_metric(found.metric)}"
+    held = f"with {format_levels(found.where)}, " if found.where else ""
+    start = f"{held}{label_metric(found.metric)}"
     is_upper = found.at_most is not None
     limit = (found.at_most if is_upper else found.at_least) or 0.0
     bound = format_given(limit, found.unit, metric=found.metric)

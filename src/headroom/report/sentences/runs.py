@@ -1,7 +1,7 @@
 """What went wrong with the runs of a point, their warm-up and their length, as sentences."""
 
 from headroom.analysis.evidence import Fault, LawPlace, WarmUpEvidence
-from headroom.analysis.results import RunLength, RunsAnalysed
+from headroom.analysis.results import PointResult, RunLength, RunsAnalysed
 from headroom.experiment.study.study import Replications
 from headroom.quantities import format_quantity
 from headroom.report.words import count_noun
@@ -18,6 +18,15 @@ def place_words(kind: LawPlace, name: str) -> str:
     ('the system', 'class read')
     """
     return "the system" if kind == "system" else f"{kind} {name}"
+
+
+def messages_of(point: PointResult, *, fault: str = "") -> list[tuple[str, str]]:
+    """Return errors and faults of a point, each once under its heading, faults behind a word."""
+    head = "Fault" if point.estimates else "Missing"
+    return [
+        *(("Failed", text) for text in dict.fromkeys(point.errors)),
+        *((head, f"{fault}{text}") for text in dict.fromkeys(map(fault_words, point.faults))),
+    ]
 
 
 def fault_words(fault: Fault) -> str:

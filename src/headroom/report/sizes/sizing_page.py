@@ -1,42 +1,56 @@
 """The answer of `headroom size` as one static page: the sentences, a map of the search, the trail.
 
+The first axis of the map runs to the right, the second upwards; with a single axis, the cells form
+a row. Verdicts differ in their sign as well as in colour.
+
 Invariant: reads `SizingResult` only; the page holds no script and loads nothing.
 """
 
 from markupsafe import Markup
 
 from headroom.quantities import format_level
-from headroom.report.figures.roles import page_rules as figure_rules
-from headroom.report.layout import environment, template_text
+from headroom.report.compared.figure import Figure
+from headroom.report.figures.draw import WHOLE_PX, draw_both
+from headroom.report.figures.inputs import Cell as MapCell
+from headroom.report.figures.inputs import Cells
+from headroom.report.figures.roles import Role
+from headroom.report.layout import static_page
 from headroom.report.sizes.sizing import answer_sentences, effort_words, figure_of, reasons_of
-from headroom.report.sizes.sizing_map import draw_map
 from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import title_metric
+from headroom.report.words import join_words, title_metric
 from headroom.sizing.conclusion import cost_words
-from headroom.sizing.result import SizingResult, Trial
+from headroom.sizing.result import AxisUsed, SizingResult, Trial
 
 _MARKS = {"meets": "verdict holds", "fails": "bad", "undecided": "warn"}
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+_SIGNS: dict[str, tuple[str, Role]] = {
+    "meets": ("\N{CHECK MARK}", "better"),
+    "fails": ("\N{MULTIPLICATION X}", "differs"),
+    "undecided": ("?", "context"),
+}
+_CAPTION = (
+    "Configurations that were looked at: a tick meets every target, a cross fails, a question mark "
+    "is undecided. Configurations without a mark follow from those with one."
+)
 
 
 def render_sizing_page(result: SizingResult) -> str:
     """Return the page of a search for the smallest configuration."""
-    return (
-        environment()
-        .get_template("sizing.html")
-        .render(
-            result=result,
-            answer=answer_sentences(result),
-            policy=_POLICY,
-            style=Markup(template_text("page.css") + figure_rules()),  # noqa: S704 - of this package
-            effort=effort_words(result),
-            cost=cost_words(result),
-            fixed=[(name, format_level(value)) for name, value in result.fixed.items()],
-            picture=draw_map(result),
-            trail=_trail(result),
-            reasons=[(f"No. {numbers}", why) for why, numbers in reasons_of(result).items()],
-            seeds=_seeds(result),
-        )
+    about = {"Cost": cost_words(result), "Seed": str(result.seed)}
+    about["Seeds of the replications, shared by all"] = _seeds(result)
+    fixed = [(name, format_level(value)) for name, value in result.fixed.items()]
+    reasons = [(f"No. {numbers}", why) for why, numbers in reasons_of(result).items()]
+    return static_page(
+        "static.html",
+        title=f"The smallest {result.subject} that meets its targets",
+        question=", ".join(target.text for target in result.targets),
+        answer=answer_sentences(result),
+        runs=effort_words(result),
+        cautions=[],
+        figures=[Figure("How it was found", _map(result), _CAPTION)],
+        tables=[_trail(result)],
+        records=[("Why they were looked at", reasons), ("Question", [*about.items(), *fixed])],
+        command=result.command,
+        version=result.headroom_version,
     )
 
 
@@ -72,3 +86,41 @@ def _seeds(result: SizingResult) -> str:
     """Return the seeds, which all configurations share: the longest list holds the others."""
     longest = max((trial.seeds for trial in result.trail), key=len, default=[])
     return ", ".join(map(str, longest))
+
+
+def _map(result: SizingResult) -> Markup:
+    """Return the map of a search as SVG, at the width of a page and for phones."""
+    label = f"Configurations over {join_words([one.name for one in result.axes])}, and verdicts"
+    return draw_both(_cells(result), WHOLE_PX, label).svg
+
+
+def _cells(result: SizingResult) -> Cells:
+    across = result.axes[0]
+    upwards = result.axes[1] if len(result.axes) > 1 else None
+    # Where a third axis hides in a cell, the best configuration there is shown.
+    trials = sorted(result.trail, key=lambda one: one.verdict == "meets")
+    trials += [result.best] if result.best else []
+    found = {_place(trial, across, upwards): _map_cell(trial, result) for trial in trials}
+    rows = list(reversed(upwards.levels)) if upwards else [""]
+    return Cells(
+        columns=tuple(map(format_level, across.levels)),
+        rows=tuple(format_level(level) if level != "" else "" for level in rows),
+        column_title=across.name,
+        row_title=upwards.name if upwards else "",
+        cells=tuple(tuple(found.get((level, row)) for level in across.levels) for row in rows),
+    )
+
+
+def _place(trial: Trial, across: AxisUsed, upwards: AxisUsed | None) -> tuple[object, object]:
+    return trial.levels[across.name], trial.levels[upwards.name] if upwards else ""
+
+
+def _map_cell(trial: Trial, result: SizingResult) -> MapCell:
+    sign, role = _SIGNS[trial.verdict]
+    is_best = result.best is not None and trial.number == result.best.number
+    return MapCell(
+        text=sign,
+        word="answer" if is_best else "",
+        role=role,
+        hint=f"No. {trial.number}: {trial.verdict} ({trial.how})",
+    )

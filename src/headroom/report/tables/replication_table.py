@@ -10,11 +10,19 @@ Invariant: restates `Estimate`; nothing is computed here.
 from collections.abc import Sequence
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
-from headroom.quantities import Scale, choose_scale, format_level, format_scaled
-from headroom.report.tables.tables import Cell, Head, Table, rest_note
+from headroom.quantities import Scale, choose_scale, format_scaled
+from headroom.report.tables.tables import (
+    Cell,
+    Head,
+    Table,
+    factor_heads,
+    level_cells,
+    number_cell,
+    rest_note,
+)
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
-from headroom.report.words import label_factor, title_metric
+from headroom.report.words import title_metric
 
 _FEWEST = 2
 """Replications that a spread needs."""
@@ -33,13 +41,7 @@ _HINTS = {
 
 
 def replication_table(experiment: ExperimentResult, *, at_most: int) -> Table | None:
-    """Return one row for each point and response that ran twice or more; None if there is none.
-
-    Parameters
-    ----------
-    at_most
-        Rows at most.
-    """
+    """Return one row for each point and response that ran twice or more; None if there is none."""
     found = [
         (point, estimate)
         for point in experiment.points
@@ -48,8 +50,7 @@ def replication_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
     ]
     if not found:
         return None
-    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
-    heads += [Head("Metric"), Head("n", is_number=True)]
+    heads = [*factor_heads(experiment), Head("Metric"), Head("n", is_number=True)]
     heads += [Head(title, is_number=True, hint=_HINTS.get(name, "")) for title, name in _COLUMNS]
     rows = [_row(experiment, point, estimate) for point, estimate in found[:at_most]]
     note = " ".join(
@@ -67,19 +68,12 @@ def replication_table(experiment: ExperimentResult, *, at_most: int) -> Table | 
 
 def _row(experiment: ExperimentResult, point: PointResult, estimate: Estimate) -> list[Cell]:
     scale = _scale(estimate)
-    levels = [
-        Cell(text, text, is_number=factor.is_numeric, is_head=True)
-        for factor in experiment.factors
-        for text in [format_level(point.levels.get(factor.name))]
-    ]
     return [
-        *levels,
+        *level_cells(experiment, point),
         Cell(title_metric(estimate.metric), estimate.metric, remark=scale.label),
         Cell(str(estimate.count), str(estimate.count), is_number=True),
         *(
-            Cell(format_statistic(estimate, name, scale), repr(value), is_number=True)
-            if (value := getattr(estimate, name)) is not None
-            else Cell("", "", is_number=True)
+            number_cell(format_statistic(estimate, name, scale), getattr(estimate, name))
             for _, name in _COLUMNS
         ),
     ]

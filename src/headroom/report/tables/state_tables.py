@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headroom.analysis.results import Estimate, ExperimentResult, PointResult
-from headroom.quantities import format_level
-from headroom.report.numbers import format_estimate
 from headroom.report.states import class_names, shares_of
-from headroom.report.tables.tables import Cell, Head, Table
-from headroom.report.words import label_factor
+from headroom.report.tables.tables import (
+    Cell,
+    Head,
+    Table,
+    estimate_cell,
+    factor_heads,
+    level_cells,
+)
 
 _CLASS_COLUMNS = {
     "throughput": "Throughput",
@@ -31,13 +35,7 @@ _VISIT_COLUMNS = {
 
 
 def class_tables(experiment: ExperimentResult, *, at_most: int) -> list[Table]:
-    """Return the tables of classes, of their states and of their visits, those with rows.
-
-    Parameters
-    ----------
-    at_most
-        Rows of each table at most; a note then says how many there are.
-    """
+    """Return the tables of classes, of their states and of their visits, those with rows."""
     points = experiment.points
     kinds = [
         _Kind("Classes", ["Class"], _CLASS_COLUMNS, _class_rows(points)),
@@ -103,29 +101,17 @@ def _figures(point: PointResult, prefix: str, columns: dict[str, str]) -> dict[s
 def _table(experiment: ExperimentResult, kind: _Kind, *, at_most: int) -> Table:
     columns, rows = kind.columns, kind.rows
     shown = [column for column in columns if any(column in figures for _, _, figures in rows)]
-    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
+    heads = factor_heads(experiment)
     heads += [Head(word) for word in kind.words]
     heads += [Head(columns[one], is_number=True) for one in shown]
     cells = [
         [
-            *(_level(point, f.name, is_number=f.is_numeric) for f in experiment.factors),
+            *level_cells(experiment, point),
             *(Cell(name, name, is_head=True) for name in names),
-            *(_cell(figures.get(one)) for one in shown),
+            *(estimate_cell(figures.get(one)) for one in shown),
         ]
         for point, names, figures in rows[:at_most]
     ]
     is_cut = len(rows) > at_most
     note = f"{len(cells):,} of {len(rows):,} rows; headroom export writes all as CSV."
     return Table(kind.caption, heads, cells, note if is_cut else "")
-
-
-def _level(point: PointResult, name: str, *, is_number: bool) -> Cell:
-    text = format_level(point.levels.get(name))
-    return Cell(text, text, is_number=is_number, is_head=True)
-
-
-def _cell(estimate: Estimate | None) -> Cell:
-    if estimate is None:
-        return Cell("", "", is_number=True)
-    text, _, bounds = format_estimate(estimate).partition(" (")
-    return Cell(text, repr(estimate.value), is_number=True, remark=f"({bounds}" if bounds else "")

@@ -127,13 +127,13 @@ def points_table(experiment: ExperimentResult, *, at_most: int) -> Table:
     ]
     scales = {m: column_scale(p.estimates[m] for p in points if m in p.estimates) for m in metrics}
     has_limits = any(point.bottleneck for point in points)
-    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
+    heads = factor_heads(experiment)
     heads += [_metric_head(metric, scales[metric], points) for metric in metrics]
     heads += [Head("What limits")] if has_limits else []
     heads += [Head("n", is_number=True, hint="replications done"), Head("State")]
     rows = [
         [
-            *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
+            *level_cells(experiment, point),
             *(_response_cell(point, m, scales[m]) for m in metrics),
             *([_limit_cell(point)] if has_limits else []),
             Cell(str(point.done), str(point.done), is_number=True),
@@ -164,23 +164,38 @@ def _metric_head(metric: str, scale: Scale | None, points: Iterable[PointResult]
     return Head(title_metric(metric), scale.label if scale else "", is_number=True, hint=hint)
 
 
-def _level_cell(value: object, is_numeric: bool) -> Cell:  # noqa: FBT001
-    text = format_level(value)
-    return Cell(text, text, is_number=is_numeric, is_head=True)
+def factor_heads(experiment: ExperimentResult) -> list[Head]:
+    """Return a head for each factor."""
+    return [Head(label_factor(one), is_number=one.is_numeric) for one in experiment.factors]
 
 
-def _estimate_cell(estimate: Estimate | None, scale: Scale | None) -> Cell:
+def level_cells(experiment: ExperimentResult, point: PointResult) -> list[Cell]:
+    """Return the levels of a point under `factor_heads`."""
+    return [
+        Cell(text, text, is_number=factor.is_numeric, is_head=True)
+        for factor in experiment.factors
+        for text in [format_level(point.levels.get(factor.name))]
+    ]
+
+
+def number_cell(text: str, value: float | None, *, remark: str = "") -> Cell:
+    """Return a number; if its text ends with an interval, that is in small print."""
+    shown, _, bounds = text.partition(" (")
+    key = "" if value is None else repr(value)
+    return Cell(shown, key, is_number=True, remark=f"({bounds}" if bounds else remark)
+
+
+def estimate_cell(estimate: Estimate | None, scale: Scale | None = None) -> Cell:
+    """Return an estimate with its interval, empty if it is missing."""
     if estimate is None:
-        return Cell("", "", is_number=True)
-    text, _, bounds = format_estimate(estimate, scale=scale).partition(" (")
-    remark = f"({bounds}" if bounds else ""
-    return Cell(text, repr(estimate.value), is_number=True, remark=remark)
+        return number_cell("", None)
+    return number_cell(format_estimate(estimate, scale=scale), estimate.value)
 
 
 def _response_cell(point: PointResult, metric: str, scale: Scale | None) -> Cell:
     if is_unbounded(point, metric):
         return Cell(SATURATED, "inf", is_number=True, remark="without bound")
-    return _estimate_cell(point.estimates.get(metric), scale)
+    return estimate_cell(point.estimates.get(metric), scale)
 
 
 def _limit_cell(point: PointResult) -> Cell:
@@ -222,13 +237,13 @@ def resources_table(experiment: ExperimentResult, *, at_most: int) -> Table | No
     metrics = list(dict.fromkeys(metric for _, _, estimates in shown for metric in estimates))
     rows = [
         [
-            *(_level_cell(point.levels.get(f.name), f.is_numeric) for f in experiment.factors),
+            *level_cells(experiment, point),
             Cell(resource.name, resource.name, is_head=True, remark=resource.kind),
-            *(_estimate_cell(estimates.get(metric), None) for metric in metrics),
+            *(estimate_cell(estimates.get(metric)) for metric in metrics),
         ]
         for point, resource, estimates in shown
     ]
-    heads = [Head(label_factor(f), is_number=f.is_numeric) for f in experiment.factors]
+    heads = factor_heads(experiment)
     heads += [Head("Part"), *(Head(title_metric(m), is_number=True, hint=m) for m in metrics)]
     note = rest_note(len(rows), len(placed), "rows")
     return Table("Stations and pools", heads, rows, note)

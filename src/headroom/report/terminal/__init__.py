@@ -1,1 +1,1 @@
-"""Results of a study in the terminal, and the console that prints them."""
+"""A console for texts and tables of any width, and answers of formulas on it."""
