@@ -111,6 +111,14 @@ def test_the_reference_law_is_a_density_with_the_promised_mean(law: Distribution
     np.testing.assert_allclose(np.exp(known.logcdf(known.ppf(shares))), shares, rtol=1e-8)
 
 
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
+def test_draws_of_the_reference_law_have_its_distribution(law: Distribution) -> None:
+    known = reference(law)
+    drawn = np.sort(known.rvs(size=20_000, random_state=np.random.default_rng(5)))
+    steps = np.arange(1, drawn.size + 1) / drawn.size
+    assert np.max(np.abs(np.exp(known.logcdf(drawn)) - steps)) < 1.95 / math.sqrt(drawn.size)
+
+
 @pytest.mark.deep
 def test_the_p_values_of_true_laws_are_spread_out() -> None:
     """Property: with the right family a bootstrapped p-value is uniform (here 40 of them)."""
@@ -158,6 +166,14 @@ def test_the_values_themselves_can_be_the_law() -> None:
     assert sorted(set(law.draw(2000))) == values.tolist()
     assert str(law) == "fitted empirical(20 values)"
     assert fit_of(law).ks_p is None
+
+
+def test_a_law_has_as_many_parameters_as_its_family_has_free_ones() -> None:
+    """Oracle: AIC is 2 k - 2 log likelihood, and a family says whether it can hold a 0."""
+    counts = {name: one.parameter_count for name, one in FAMILIES.items()}
+    assert counts == {**dict.fromkeys(FAMILIES, 2), "exponential": 1, "bounded_pareto": 3}
+    holds_zero = {name for name, one in FAMILIES.items() if not one.needs_positive}
+    assert holds_zero == {"exponential", "uniform", "normal", "hyperexponential"}
 
 
 def test_a_zero_leaves_out_the_families_that_start_above_it() -> None:
