@@ -279,9 +279,10 @@ mod tests {
 
     #[test]
     fn a_law_that_brings_nothing_is_refused() {
-        for law in [r#"{"pulses": {"count": 0}}"#, r#"{"ramp": {"seconds": 0}}"#] {
-            let law: Law = serde_json::from_str(law).expect("a law");
-            assert!(Due::open(1.0, &law, stream::open(7, 1), (0, 1)).is_err());
+        let ramps = [0.0, -1.0, f64::INFINITY].map(|seconds| Law::Ramp { seconds });
+        for law in ramps.into_iter().chain([Law::Pulses { count: 0 }]) {
+            let refusal = Due::open(1.0, &law, stream::open(7, 1), (0, 1)).err();
+            assert!(refusal.is_some_and(|why| why.contains(" has no ")));
         }
     }
 }

@@ -121,6 +121,12 @@ fn an_operation_ends_with_its_last_step() {
 /// Time from the end of an operation to the arrival of the next one is the think time, and no
 /// part of a response time.
 #[test]
+fn nothing_is_due_in_a_closed_load_without_an_end() {
+    let load = plan(script([(1, vec![takes(10)])])).load();
+    assert_eq!(load.next_event_ns(), None);
+}
+
+#[test]
 fn a_user_thinks_before_each_operation_and_the_pause_is_in_no_response_time() {
     let mut plan = plan(script([(1, vec![takes(7); 3])]));
     plan.script.thinks_ms = [10, 20, 30, 40].into();

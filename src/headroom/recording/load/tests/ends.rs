@@ -18,12 +18,18 @@ fn a_limit_of_bytes_counts_those_that_arrive() {
 
 #[test]
 fn a_limit_of_zero_lets_nothing_arrive() {
-    for (operations, bytes) in [(Some(0), None), (None, Some(0))] {
+    let requests = StopReason::Requests;
+    for (operations, bytes, seconds, reason) in [
+        (Some(0), None, None, requests),
+        (None, Some(0), None, requests),
+        (None, None, Some(0.0), StopReason::Seconds),
+    ] {
         let mut plan = plan(script([(1, vec![takes(10)])]));
         (plan.limits.operations, plan.limits.bytes) = (operations, bytes);
+        plan.limits.seconds = seconds;
         let (outcome, begun) = plan.run();
         assert_eq!((begun.len(), outcome.classes.len()), (0, 0));
-        assert_eq!(ended(&outcome), (StopReason::Requests, [0, 0]));
+        assert_eq!(ended(&outcome), (reason, [0, 0]));
     }
 }
 

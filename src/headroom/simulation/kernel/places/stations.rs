@@ -124,7 +124,7 @@ pub struct Special {
     /// Whether a job keeps its server until it has a place further on.
     pub holds_when_blocked: bool,
     /// Whether nothing else is special, and jobs use it by fused instructions: see
-    /// [`Instruction::UseBounded`](crate::simulation::kernel::plan::program::Instruction).
+    /// [`Step::UseBounded`](crate::simulation::kernel::plan::instruction::Step).
     pub is_bounded: bool,
     /// Whether [`Self::serving`] is kept.
     pub keeps_serving: bool,
@@ -666,6 +666,15 @@ fn occupied<T: Default + Copy + AddAssign + From<u64>>(
 }
 
 impl Special {
+    /// Return the state of its servers, which are shared.
+    ///
+    /// # Panics
+    ///
+    /// Panics if they are not: a bug.
+    pub fn shared(&mut self) -> &mut Sharing {
+        self.sharing.as_mut().expect("its servers are shared")
+    }
+
     fn new(plan: &StationPlan) -> Self {
         let differ = plan
             .speeds

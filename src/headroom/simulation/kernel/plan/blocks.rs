@@ -6,10 +6,10 @@
 use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::choice::{ChoicePlan, Rule};
 use crate::simulation::kernel::plan::compile::{Compiler, UNKNOWN, position};
+use crate::simulation::kernel::plan::expression::Code;
+use crate::simulation::kernel::plan::instruction::{Act, Instruction, NO_AMOUNT, Wait};
 use crate::simulation::kernel::plan::model::{Amount, Case, Choice, Rest, Route, Step};
-use crate::simulation::kernel::plan::program::{
-    AttemptPlan, ForkPlan, Instruction, NO_AMOUNT, Site,
-};
+use crate::simulation::kernel::plan::program::{AttemptPlan, ForkPlan, Site};
 use crate::simulation::kernel::random::alias::AliasTable;
 
 /// Allowed distance of the sum of a choice's probabilities from 1.
@@ -135,7 +135,7 @@ impl Compiler {
     }
 
     pub(in crate::simulation::kernel) fn open_loop(&mut self, amount: u32) {
-        let enter = self.emit(Instruction::LoopEnter {
+        let enter = self.emit(Act::LoopEnter {
             amount,
             exit: UNKNOWN,
         });
@@ -145,7 +145,7 @@ impl Compiler {
     }
 
     fn open_branch(&mut self, choice: &Choice, key: u64) {
-        let at = self.emit(Instruction::Choose { choice: UNKNOWN });
+        let at = self.emit(Act::Choose { choice: UNKNOWN });
         self.blocks.push(Block::Branch(OpenBranch {
             at,
             choice: choice.clone(),
@@ -193,15 +193,15 @@ impl Compiler {
             key,
         });
         self.blocks.push(Block::Node);
-        self.emit(Instruction::Node);
+        self.emit(Act::Node);
         Ok(())
     }
 
     fn open_fork(&mut self, quorum: Option<u32>, rest: Rest) {
-        let at = self.emit(Instruction::Fork { fork: UNKNOWN });
+        let at = self.emit(Act::Fork { fork: UNKNOWN });
         let before = self.here.clone();
         self.here.slots += 1;
-        self.emit(Instruction::Join);
+        self.emit(Act::Join);
         self.here = before.clone();
         self.emit(Instruction::Jump { to: UNKNOWN });
         self.blocks.push(Block::Fork(OpenFork {
@@ -274,7 +274,7 @@ impl Compiler {
             return self.refuse_here("an attempt has two parts of work");
         }
         let attempt = open.attempt;
-        let at = self.emit(Instruction::Attempt { attempt });
+        let at = self.emit(Wait::Attempt { attempt });
         self.plan.attempts[attempt as usize].work = at + 1;
         self.here.slots += 1;
         self.blocks.push(Block::Work);
@@ -306,7 +306,7 @@ impl Compiler {
             Some(Block::Node) => self.close_node(),
             Some(Block::Network(network)) => self.close_network(network),
             Some(Block::Arm) if self.here.held.is_empty() => {
-                self.emit(Instruction::ArmEnd);
+                self.emit(Act::ArmEnd);
                 Ok(())
             }
             Some(Block::Arm) => self.refuse_here("an arm ends while it still holds tokens"),
@@ -321,10 +321,11 @@ impl Compiler {
         if self.here.held != before.held {
             return self.refuse_here("a loop changes what is held");
         }
-        self.emit(Instruction::LoopNext { body: enter + 1 });
+        self.emit(Act::LoopNext { body: enter + 1 });
         self.here.slots -= 1;
         let next = self.next_position();
-        if let Instruction::LoopEnter { exit, .. } = &mut self.plan.instructions[enter as usize] {
+        let opened = &mut self.plan.instructions[enter as usize];
+        if let Instruction::Act(Act::LoopEnter { exit, .. }) = opened {
             *exit = next;
         }
         Ok(())
@@ -347,7 +348,7 @@ impl Compiler {
         let rule = self.rule(&branch.choice, &branch.cases)?;
         self.land(&branch.jumps);
         let choice = self.add_choice(branch.targets, rule, branch.key);
-        self.plan.instructions[branch.at as usize] = Instruction::Choose { choice };
+        self.plan.instructions[branch.at as usize] = Act::Choose { choice }.into();
         self.here = branch.before;
         if let Some(held) = branch.held_after {
             self.here.held = held;
@@ -403,24 +404,20 @@ impl Compiler {
         Ok(AliasTable::new(&shares))
     }
 
-    fn conditions(
-        &mut self,
-        cases: &[Case],
-    ) -> Result<Vec<Option<crate::simulation::kernel::plan::expression::Code>>, SimulationError>
-    {
-        let (last, others) = cases.split_last().expect("there is a case");
-        if last.condition.is_some() || others.iter().any(|case| case.condition.is_none()) {
+    /// Compile the conditions of all cases but the last, which is for what is left.
+    fn conditions(&mut self, cases: &[Case]) -> Result<Vec<Code>, SimulationError> {
+        let given: Vec<_> = cases
+            .iter()
+            .map_while(|one| one.condition.as_ref())
+            .collect();
+        if given.len() + 1 != cases.len() {
             return self.refuse_here("the last case, and no other, must be for what is left");
         }
-        let codes = cases.iter().map(|case| match &case.condition {
-            Some(terms) => self.code(terms).map(Some),
-            None => Ok(None),
-        });
-        codes.collect()
+        given.into_iter().map(|terms| self.code(terms)).collect()
     }
 
     fn close_node(&mut self) -> Result<(), SimulationError> {
-        let at = self.emit(Instruction::Choose { choice: UNKNOWN });
+        let at = self.emit(Act::Choose { choice: UNKNOWN });
         let here = self.here.clone();
         let Some(Block::Network(network)) = self.blocks.last_mut() else {
             return self.refuse_here("a node must be inside a network");
@@ -455,7 +452,7 @@ impl Compiler {
             let cases: Vec<Case> = exit.routes.iter().map(case_of).collect();
             let rule = self.rule(&exit.choice, &cases)?;
             let choice = self.add_choice(targets, rule, exit.key);
-            self.plan.instructions[exit.at as usize] = Instruction::Choose { choice };
+            self.plan.instructions[exit.at as usize] = Act::Choose { choice }.into();
         }
         Ok(())
     }
@@ -476,7 +473,7 @@ impl Compiler {
             quorum,
             is_cancelling: fork.rest == Rest::Cancel,
         });
-        self.plan.instructions[fork.at as usize] = Instruction::Fork { fork: index };
+        self.plan.instructions[fork.at as usize] = Act::Fork { fork: index }.into();
         self.land(&[fork.at + 2]);
         self.here = fork.before;
         Ok(())
@@ -484,7 +481,7 @@ impl Compiler {
 
     /// After the work: the way back to the next try, and a jump beyond the attempt.
     fn close_work(&mut self) -> Result<(), SimulationError> {
-        self.emit(Instruction::AttemptEnd);
+        self.emit(Act::AttemptEnd);
         self.here.slots -= 1;
         self.close_part()?;
         let Some(Block::Attempt(open)) = self.blocks.last() else {
@@ -495,9 +492,9 @@ impl Compiler {
         self.here.slots += 1;
         self.plan.attempts[attempt as usize].again = self.next_position();
         if pause != NO_AMOUNT {
-            self.emit(Instruction::Delay { amount: pause });
+            self.emit(Wait::Delay { amount: pause });
         }
-        self.emit(Instruction::TryAgain { attempt });
+        self.emit(Act::TryAgain { attempt });
         self.here = after;
         Ok(())
     }

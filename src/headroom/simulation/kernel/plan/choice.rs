@@ -37,8 +37,8 @@ pub struct ChoicePlan {
 pub enum Rule {
     /// By probability.
     Probability(AliasTable),
-    /// The first whose condition is not zero; a case without one is always taken.
-    Condition(Vec<Option<Code>>),
+    /// The first whose condition is not zero; the last case has none and is for what is left.
+    Condition(Vec<Code>),
     /// One after the other.
     RoundRobin,
     /// The one whose station or pool has the fewest jobs for each server or token; among equals
@@ -164,26 +164,18 @@ impl Choice {
         Some(far.targets[(far.count + draws) % AHEAD])
     }
 
-    /// Draw a case by probability; None if the choice follows another rule.
-    #[inline]
-    pub fn draw(&mut self) -> Option<u32> {
-        if self.is_far_ahead() {
-            Some(self.draw_far_ahead())
-        } else {
-            self.draw_ahead()
-        }
-    }
-
-    /// Draw a case by probability if there are few; None if the choice follows another rule.
+    /// Draw a case by probability if there are few.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the choice follows another rule: a bug.
     #[inline(always)]
-    pub fn draw_ahead(&mut self) -> Option<u32> {
-        match &self.rule {
-            Rule::Probability(table) => {
-                let drawn = self.targets[table.draw(&mut self.stream) as usize];
-                Some(std::mem::replace(&mut self.ahead, drawn))
-            }
-            _ => None,
-        }
+    pub fn draw_ahead(&mut self) -> u32 {
+        let Rule::Probability(table) = &self.rule else {
+            unreachable!("the choice is not by probability");
+        };
+        let drawn = self.targets[table.draw(&mut self.stream) as usize];
+        std::mem::replace(&mut self.ahead, drawn)
     }
 
     /// Draw a case by probability where [`Self::is_far_ahead`].
@@ -327,7 +319,12 @@ mod tests {
             );
             assert_eq!(one.is_far_ahead(), count >= MANY);
             for (place, &expected) in drawn.iter().enumerate() {
-                assert_eq!(one.draw(), Some(expected));
+                let next = if one.is_far_ahead() {
+                    one.draw_far_ahead()
+                } else {
+                    one.draw_ahead()
+                };
+                assert_eq!(next, expected);
                 for ahead in 1..=KNOWN_AHEAD {
                     let coming = drawn.get(place + ahead).copied();
                     let known = coming.filter(|_| count >= MANY);

@@ -12,12 +12,13 @@ use crate::simulation::kernel::plan::calls::CallPlan;
 use crate::simulation::kernel::plan::choice::Target;
 use crate::simulation::kernel::plan::expression::{self, Code, Op, Term};
 use crate::simulation::kernel::plan::frames;
+use crate::simulation::kernel::plan::instruction::{Act, COMPUTED, Change, Instruction, Wait};
 use crate::simulation::kernel::plan::mechanism::{Function, Mechanism};
 use crate::simulation::kernel::plan::model::{
     Amount, Changeable, Class, Expression, FORMAT, Model, QueueOf, Step, Stop,
 };
 use crate::simulation::kernel::plan::program::{
-    COMPUTED, Instruction, Limits, Plan, PoolPlan, Site, SourcePlan, StationPlan,
+    Limits, Plan, PoolPlan, Site, SourcePlan, StationPlan,
 };
 use crate::simulation::kernel::plan::rows::Rows;
 use crate::simulation::kernel::plan::stack_depth;
@@ -187,9 +188,12 @@ impl Compiler {
     }
 
     /// Append an instruction; return its position.
-    pub(in crate::simulation::kernel) fn emit(&mut self, instruction: Instruction) -> u32 {
+    pub(in crate::simulation::kernel) fn emit(
+        &mut self,
+        instruction: impl Into<Instruction>,
+    ) -> u32 {
         let at = self.next_position();
-        self.plan.instructions.push(instruction);
+        self.plan.instructions.push(instruction.into());
         self.plan.sites.push(self.here.clone());
         at
     }
@@ -430,7 +434,7 @@ impl Compiler {
             }
             Step::Delay { time, stream } => {
                 let amount = self.amount(time, *stream)?;
-                self.emit(Instruction::Delay { amount });
+                self.emit(Wait::Delay { amount });
                 Ok(())
             }
             Step::Acquire {
@@ -451,12 +455,12 @@ impl Compiler {
             } => {
                 let attribute = self.attribute(attribute)?;
                 let amount = self.value(value, *stream)?;
-                self.emit(Instruction::Set { attribute, amount });
+                self.emit(Act::Set { attribute, amount });
                 Ok(())
             }
             Step::Prioritize { value, stream } => {
                 let amount = self.value(value, *stream)?;
-                self.emit(Instruction::Prioritize { amount });
+                self.emit(Act::Prioritize { amount });
                 Ok(())
             }
             Step::Change { of, value, stream } => {
@@ -465,12 +469,12 @@ impl Compiler {
             }
             Step::Call { program } => self.call(program),
             Step::Reply => {
-                self.emit(Instruction::Reply);
+                self.emit(Act::Reply);
                 Ok(())
             }
             Step::Start { program } => {
                 let target = self.program_named(program)?;
-                let at = self.emit(Instruction::Start { entry: UNKNOWN });
+                let at = self.emit(Act::Start { entry: UNKNOWN });
                 self.starts.push((at, target));
                 Ok(())
             }
@@ -493,17 +497,17 @@ impl Compiler {
         let station = self.station(station)?;
         if let Some(amount) = self.positions[station as usize] {
             let attribute = position(self.plan.attributes.len() - 1);
-            self.emit(Instruction::Set { attribute, amount });
+            self.emit(Act::Set { attribute, amount });
         }
         let amount = self.amount(service, key)?;
         self.emit(if is_reserving {
-            Instruction::UseReserving {
+            Wait::UseReserving {
                 station,
                 amount,
                 next: UNKNOWN,
             }
         } else {
-            Instruction::Use { station, amount }
+            Wait::Use { station, amount }
         });
         Ok(())
     }
@@ -512,7 +516,7 @@ impl Compiler {
     fn patience(&mut self, patience: Option<&Amount>, key: u64) -> Result<(), SimulationError> {
         if let Some(patience) = patience {
             let amount = self.amount(patience, key)?;
-            self.emit(Instruction::Patience { amount });
+            self.emit(Act::Patience { amount });
             self.plan.has_extras = true;
         }
         Ok(())
@@ -538,16 +542,16 @@ impl Compiler {
                          or servers break, or they differ in speed"
                     ));
                 }
-                Instruction::SetServers { station, amount }
+                Change::Servers { station, amount }
             }
-            Changeable::Speed(name) => Instruction::SetSpeed {
+            Changeable::Speed(name) => Change::Speed {
                 station: self.changed_station(name)?,
                 amount,
             },
             Changeable::Tokens(name) => {
                 let pool = self.pool(name)?;
                 self.plan.pools[pool as usize].can_change = true;
-                Instruction::SetTokens { pool, amount }
+                Change::Tokens { pool, amount }
             }
         };
         self.plan.has_extras = true;
@@ -570,9 +574,9 @@ impl Compiler {
     fn call(&mut self, program: &str) -> Result<(), SimulationError> {
         let target = self.program_named(program)?;
         let at = if self.replies[target as usize] {
-            let at = self.emit(Instruction::CallAndWait { entry: UNKNOWN });
+            let at = self.emit(Act::CallAndWait { entry: UNKNOWN });
             self.here.slots += 1;
-            self.emit(Instruction::Join);
+            self.emit(Act::Join);
             self.here.slots -= 1;
             at
         } else {
@@ -588,7 +592,7 @@ impl Compiler {
         if tokens == 0 || tokens > capacity {
             return self.refuse_here(&format!("it acquires {tokens} tokens of {capacity}"));
         }
-        self.emit(Instruction::Acquire { pool, tokens });
+        self.emit(Wait::Acquire { pool, tokens });
         match self.here.held.binary_search_by_key(&pool, |held| held.0) {
             Ok(found) => self.here.held[found].1 += tokens,
             Err(place) => self.here.held.insert(place, (pool, tokens)),
@@ -605,7 +609,7 @@ impl Compiler {
         else {
             return self.refuse_here("it releases tokens that it does not hold");
         };
-        self.emit(Instruction::Release { pool, tokens });
+        self.emit(Act::Release { pool, tokens });
         self.here.held[place].1 -= tokens;
         self.here.held.retain(|held| held.1 > 0);
         Ok(())
@@ -616,8 +620,9 @@ impl Compiler {
             let target = self.entries[program as usize];
             match &mut self.plan.instructions[at as usize] {
                 Instruction::Call { entry }
-                | Instruction::CallAndWait { entry }
-                | Instruction::Start { entry } => *entry = target,
+                | Instruction::Act(Act::CallAndWait { entry } | Act::Start { entry }) => {
+                    *entry = target;
+                }
                 other => unreachable!("{other:?} calls nothing"),
             }
         }
@@ -638,9 +643,9 @@ impl Compiler {
     /// Find the station that follows each use that needs a place there first.
     fn resolve_reservations(&mut self) -> Result<(), SimulationError> {
         for at in 0..self.plan.instructions.len() {
-            let Instruction::UseReserving {
+            let Instruction::Wait(Wait::UseReserving {
                 station, amount, ..
-            } = self.plan.instructions[at]
+            }) = self.plan.instructions[at]
             else {
                 continue;
             };
@@ -656,11 +661,12 @@ impl Compiler {
                 ));
             };
             self.plan.stations[station as usize].is_reserving = true;
-            self.plan.instructions[at] = Instruction::UseReserving {
+            self.plan.instructions[at] = Wait::UseReserving {
                 station,
                 amount,
                 next,
-            };
+            }
+            .into();
         }
         Ok(())
     }
@@ -668,16 +674,15 @@ impl Compiler {
     fn station_after(&self, mut at: usize) -> Option<u32> {
         for _ in 0..self.plan.instructions.len() {
             match self.plan.instructions[at] {
-                Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
-                    return Some(station);
-                }
                 Instruction::Jump { to } => at = to as usize,
-                Instruction::Release { .. }
-                | Instruction::Patience { .. }
-                | Instruction::Set { .. }
-                | Instruction::Prioritize { .. }
-                | Instruction::AttemptEnd => at += 1,
-                _ => return None,
+                Instruction::Act(
+                    Act::Release { .. }
+                    | Act::Patience { .. }
+                    | Act::Set { .. }
+                    | Act::Prioritize { .. }
+                    | Act::AttemptEnd,
+                ) => at += 1,
+                other => return other.used_station(),
             }
         }
         None

@@ -4,12 +4,13 @@ use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::arrivals::{Carried, Process};
 use crate::simulation::kernel::plan::choice::{ChoicePlan, Rule};
 use crate::simulation::kernel::plan::compile::{Compiler, position, refuse};
+use crate::simulation::kernel::plan::instruction::{Act, Change, Instruction, NO_AMOUNT, Wait};
 use crate::simulation::kernel::plan::model::{
     Breakdown, BreakdownUnit, Class, Controller, Draw, Expression, Mix, Model, Placed, Schedule,
     Start, Step,
 };
 use crate::simulation::kernel::plan::program::{
-    BreakdownPlan, ClassPlan, Instruction, NO_AMOUNT, Order, ProcessPlan, Site,
+    BreakdownPlan, ClassPlan, Order, ProcessPlan, Site,
 };
 use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::distribution::Distribution;
@@ -25,8 +26,8 @@ const LARGEST_DECK: u64 = 100_000;
 /// Fails if the model contradicts itself.
 pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError> {
     compiler.here = Site::default();
-    compiler.emit(Instruction::Exit);
-    compiler.plan.last_return = compiler.emit(Instruction::ArmEnd);
+    compiler.emit(Act::Exit);
+    compiler.plan.last_return = compiler.emit(Act::ArmEnd);
     for (index, class) in model.classes.iter().enumerate() {
         let plan = add_class(compiler, position(index), class)?;
         compiler.plan.classes.push(plan);
@@ -36,7 +37,7 @@ pub fn add(compiler: &mut Compiler, model: &Model) -> Result<(), SimulationError
     }
     for station in 0..position(model.stations.len()) {
         if compiler.plan.stations[station as usize].order == Order::Sharing {
-            let at = compiler.emit(Instruction::Clock { station });
+            let at = compiler.emit(Wait::Clock { station });
             compiler.plan.clocks.push((station, at));
         }
     }
@@ -84,7 +85,7 @@ fn add_schedule(compiler: &mut Compiler, schedule: &Schedule) -> Result<(), Simu
             compiler.emit(Instruction::Jump { to: entry });
         }
         None => {
-            compiler.emit(Instruction::Exit);
+            compiler.emit(Act::Exit);
         }
     }
     compiler.plan.controllers.push(entry);
@@ -251,7 +252,7 @@ fn add_open(
                 None => NO_AMOUNT,
             };
             let wait = compiler.computed(wait)?;
-            compiler.emit(Instruction::Await { goes_on, wait });
+            compiler.emit(Wait::Await { goes_on, wait });
         }
         (None, Some(process)) => {
             let arrivals = process.compile_as(TICKS_PER_UNIT, compiler.sampling)?;
@@ -264,7 +265,7 @@ fn add_open(
                 key: *stream,
             });
             let process = position(compiler.plan.processes.len() - 1);
-            compiler.emit(Instruction::Arrive { process });
+            compiler.emit(Wait::Arrive { process });
         }
         _ => {
             return refuse(format!(
@@ -276,14 +277,13 @@ fn add_open(
         Some(law) => compiler.count_source(law, *batch_stream)?,
         None => NO_AMOUNT,
     };
-    compiler.emit(Instruction::Spawn {
+    compiler.emit(Act::Spawn {
         class: index,
-        entry: compiler.next_position() + 2,
         amount,
     });
     compiler.emit(Instruction::Jump { to: entry });
     let begin = walk(compiler, index, program)?;
-    compiler.emit(Instruction::Exit);
+    compiler.emit(Act::Exit);
     Ok(ClassPlan {
         name: name.clone(),
         entry,
@@ -320,7 +320,7 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
     let draw = compiler.next_position();
     carry(compiler, &mix.sets)?;
     let choice = position(compiler.plan.choices.len());
-    compiler.emit(Instruction::Choose { choice });
+    compiler.emit(Act::Choose { choice });
     let entry = if mix.start == Start::Ready {
         draw
     } else {
@@ -330,7 +330,7 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
     let mut targets = Vec::with_capacity(mix.classes.len());
     for (place, class) in mix.classes.iter().enumerate() {
         let index = first + position(place);
-        targets.push(compiler.emit(Instruction::Become { class: index }));
+        targets.push(compiler.emit(Act::Become { class: index }));
         let begin = walk(compiler, index, &class.program)?;
         compiler.emit(Instruction::Jump { to: home });
         compiler.plan.classes.push(ClassPlan {
@@ -359,7 +359,7 @@ fn carry(compiler: &mut Compiler, sets: &[Carried]) -> Result<(), SimulationErro
     for one in sets {
         let attribute = compiler.attribute(&one.attribute)?;
         let amount = compiler.computed(&one.value)?;
-        compiler.emit(Instruction::Set { attribute, amount });
+        compiler.emit(Act::Set { attribute, amount });
     }
     Ok(())
 }
@@ -392,9 +392,9 @@ fn rule_of(compiler: &mut Compiler, mix: &Mix) -> Result<Rule, SimulationError> 
 /// Emit the walk of a class through its program; return its start.
 fn walk(compiler: &mut Compiler, class: u32, program: &str) -> Result<u32, SimulationError> {
     let entry = compiler.entry_of(program)?;
-    let begin = compiler.emit(Instruction::Begin { class });
+    let begin = compiler.emit(Act::Begin { class });
     compiler.emit(Instruction::Call { entry });
-    compiler.emit(Instruction::Complete { class });
+    compiler.emit(Act::Complete { class });
     Ok(begin)
 }
 
@@ -409,10 +409,8 @@ fn places(
     for one in placed {
         let station = compiler.station(&one.station)?;
         let found = compiler.plan.instructions.iter().zip(&compiler.plan.sites);
-        let at = found.into_iter().position(|(&instruction, site)| {
-            let is_use = matches!(instruction,
-                Instruction::Use { station: used, .. }
-                | Instruction::UseReserving { station: used, .. } if used == station);
+        let at = found.into_iter().position(|(instruction, site)| {
+            let is_use = instruction.used_station() == Some(station);
             let is_bare = site.slots == 0 && site.held.is_empty() && !site.is_in_arm;
             is_use && is_bare && site.program == Some(index)
         });
@@ -448,13 +446,13 @@ fn add_breakdown(
         BreakdownUnit::Each => (1, plan.servers),
     };
     let entry = pause(compiler, &breakdown.time_to_failure, breakdown.stream)?;
-    compiler.emit(Instruction::Break { station, servers });
+    compiler.emit(Change::Break { station, servers });
     pause(
         compiler,
         &breakdown.repair,
         breakdown.stream.rotate_left(32),
     )?;
-    compiler.emit(Instruction::Repair { station, servers });
+    compiler.emit(Change::Repair { station, servers });
     compiler.emit(Instruction::Jump { to: entry });
     Ok(BreakdownPlan { entry, count })
 }

@@ -1,18 +1,44 @@
-//! Instructions for a run without a trace: several that always follow each other become one.
+//! The steps of a run: each instruction becomes one, or several that always follow each other do.
 //!
 //! A visit of a queueing network takes seven instructions, each of which costs a dispatch that the
-//! processor has to predict, and asks what is known before the run. The fused ones have the same
+//! processor has to predict, and asks what is known before the run. The fused steps have the same
 //! positions, and an instruction that another one has swallowed remains, so every position keeps
 //! its meaning: jobs wait at the same positions, and checks and messages read the original.
 //!
-//! Invariant: a run of the fused instructions has the same results, bit for bit, as one of the
-//! originals, which a run with a trace walks (tested in `random_models`).
+//! Invariant: a run of fused steps has the same results, bit for bit, as one of single steps,
+//! which a run with a trace walks (tested in `random_models`).
 
+use crate::simulation::kernel::plan::choice::Rule;
 use crate::simulation::kernel::plan::compile::position;
-use crate::simulation::kernel::plan::program::{COMPUTED, Instruction, NO_AMOUNT, Order, Plan};
+use crate::simulation::kernel::plan::instruction::{
+    Act, COMPUTED, Instruction, NO_AMOUNT, Step, Wait,
+};
+use crate::simulation::kernel::plan::program::{Order, Plan};
 
-/// Return the instructions of `plan`, fused where possible.
-pub fn fuse(plan: &Plan) -> Vec<Instruction> {
+/// Return the steps of `plan`, one for each instruction.
+pub fn single(plan: &Plan) -> Vec<Step> {
+    let own = plan.instructions.iter();
+    own.map(|&instruction| step(plan, instruction)).collect()
+}
+
+/// Return the step that does what `instruction` does and nothing else.
+fn step(plan: &Plan, instruction: Instruction) -> Step {
+    match instruction {
+        Instruction::Jump { to } => Step::Jump { to },
+        Instruction::Call { entry } => Step::Call { entry },
+        Instruction::Return => Step::Return,
+        Instruction::Think { source } => Step::Think { source },
+        Instruction::Wait(wait) => Step::Wait(wait),
+        Instruction::Act(Act::Choose { choice }) => match plan.choices[choice as usize].rule {
+            Rule::Probability(_) => Step::Draw { choice },
+            _ => Step::Act(Act::Choose { choice }),
+        },
+        Instruction::Act(act) => Step::Act(act),
+    }
+}
+
+/// Return the steps of `plan`, fused where possible.
+pub fn fuse(plan: &Plan) -> Vec<Step> {
     let mut fuser = Fuser {
         plan,
         uses: vec![0; plan.stations.len()],
@@ -52,7 +78,7 @@ struct Fuser<'plan> {
 impl Fuser<'_> {
     fn count(&mut self, instruction: Instruction, at: u32) {
         match instruction {
-            Instruction::Use { station, amount } => {
+            Instruction::Wait(Wait::Use { station, amount }) => {
                 self.uses[station as usize] += 1;
                 self.is_drawn[station as usize] &= amount & COMPUTED == 0;
             }
@@ -63,7 +89,7 @@ impl Fuser<'_> {
                     _ => Callers::Other,
                 };
             }
-            Instruction::CallAndWait { entry } | Instruction::Start { entry } => {
+            Instruction::Act(Act::CallAndWait { entry } | Act::Start { entry }) => {
                 *self.callers_of(entry) = Callers::Other;
             }
             _ => {}
@@ -76,109 +102,109 @@ impl Fuser<'_> {
         &mut self.callers[program as usize]
     }
 
-    /// Return the instruction that replaces that at `at` and those that follow it.
-    fn at(&self, at: usize) -> Instruction {
+    /// Return the step that replaces the instruction at `at` and those that follow it.
+    fn at(&self, at: usize) -> Step {
         let own = self.plan.instructions[at];
-        match own {
-            Instruction::Use { station, amount } => self.visit(station, amount).unwrap_or(own),
-            Instruction::Jump { .. } => {
-                let to = self.landing(at);
-                match self.plan.instructions[to] {
-                    Instruction::Return => self.end_of_program(to),
-                    Instruction::Exit => Instruction::Exit,
-                    _ => Instruction::Jump { to: position(to) },
-                }
-            }
-            Instruction::Return => self.end_of_program(at),
-            Instruction::Complete { class } => self.completion(at, class).unwrap_or(own),
-            Instruction::Begin { class } => match self.plan.instructions[at + 1] {
-                Instruction::Call { entry } => Instruction::BeginCall { class, entry },
-                _ => own,
+        let fused = match own {
+            Instruction::Wait(Wait::Use { station, amount }) => self.visit(station, amount),
+            Instruction::Jump { .. } => Some(self.end_of_jump(self.landing(at))),
+            Instruction::Return => Some(self.end_of_program(at)),
+            Instruction::Act(Act::Complete { class }) => self.completion(at, class),
+            Instruction::Act(Act::Begin { class }) => match self.plan.instructions[at + 1] {
+                Instruction::Call { entry } => Some(Step::BeginCall { class, entry }),
+                _ => None,
             },
-            Instruction::Think { source } => self.arrival(at, source).unwrap_or(own),
-            _ => own,
+            Instruction::Think { source } => self.arrival(at, source),
+            _ => None,
+        };
+        fused.unwrap_or_else(|| step(self.plan, own))
+    }
+
+    /// Return the step for a jump that leads to `to` in the end.
+    fn end_of_jump(&self, to: usize) -> Step {
+        match self.plan.instructions[to] {
+            Instruction::Return => self.end_of_program(to),
+            Instruction::Act(Act::Exit) => Step::Act(Act::Exit),
+            _ => Step::Jump { to: position(to) },
         }
     }
 
-    fn visit(&self, station: u32, amount: u32) -> Option<Instruction> {
+    fn visit(&self, station: u32, amount: u32) -> Option<Step> {
         let plan = &self.plan.stations[station as usize];
         if !self.is_drawn[station as usize] {
             return None;
         }
         let source = amount;
         if plan.is_bounded() && !self.is_reserving {
-            return Some(Instruction::UseBounded { station, source });
+            return Some(Step::UseBounded { station, source });
         }
         if plan.is_special() {
             return None;
         }
         Some(match plan.order {
-            Order::Fifo => Instruction::UseFifo {
+            Order::Fifo => Step::UseFifo {
                 station,
                 source,
                 is_only: self.uses[station as usize] == 1,
             },
-            _ => Instruction::UseOrdered { station, source },
+            _ => Step::UseOrdered { station, source },
         })
     }
 
-    /// Return the instruction for the end of a program at `at`: if it is called from one place only,
+    /// Return the step for the end of a program at `at`: if it is called from one place only,
     /// that of the steps there.
-    fn end_of_program(&self, at: usize) -> Instruction {
+    fn end_of_program(&self, at: usize) -> Step {
         let program = self.plan.sites[at].program;
         let callers = program.map(|index| self.callers[index as usize]);
         let Some(Callers::Only(back)) = callers else {
-            return Instruction::Return;
+            return Step::Return;
         };
         // In the frame of a class the stack is empty otherwise.
         match self.plan.instructions[back as usize] {
-            Instruction::Complete { class } => self.completion(back as usize, class),
+            Instruction::Act(Act::Complete { class }) => self.completion(back as usize, class),
             _ => None,
         }
-        .unwrap_or(Instruction::Return)
+        .unwrap_or(Step::Return)
     }
 
-    /// Return the instruction for the completion at `at` and the steps after it.
-    fn completion(&self, at: usize, class: u32) -> Option<Instruction> {
+    /// Return the step for the completion at `at` and the steps after it.
+    fn completion(&self, at: usize, class: u32) -> Option<Step> {
         let to = self.landing(at + 1);
         match self.plan.instructions[to] {
-            Instruction::Begin { class: same } if same == class && to + 2 == at => {
+            Instruction::Act(Act::Begin { class: same }) if same == class && to + 2 == at => {
                 match self.plan.instructions[to + 1] {
-                    Instruction::Call { entry } => Some(Instruction::Again { class, entry }),
+                    Instruction::Call { entry } => Some(Step::Again { class, entry }),
                     _ => None,
                 }
             }
-            Instruction::Think { source } => Some(Instruction::Rest {
+            Instruction::Think { source } => Some(Step::Rest {
                 class,
                 think: position(to),
                 source,
             }),
-            Instruction::Exit => Some(Instruction::Finish { class }),
+            Instruction::Act(Act::Exit) => Some(Step::Finish { class }),
             _ => None,
         }
     }
 
-    /// Return the instruction for the wait at `at`, if it is that for the next arrival, which brings
+    /// Return the step for the wait at `at`, if it is that for the next arrival, which brings
     /// nothing.
-    fn arrival(&self, at: usize, source: u32) -> Option<Instruction> {
+    fn arrival(&self, at: usize, source: u32) -> Option<Step> {
         let next = self.plan.instructions.get(at + 1..at + 5)?;
         match *next {
             [
-                Instruction::Spawn {
+                Instruction::Act(Act::Spawn {
                     class,
                     amount: NO_AMOUNT,
-                    ..
-                },
+                }),
                 Instruction::Jump { to },
-                Instruction::Begin { .. },
+                Instruction::Act(Act::Begin { .. }),
                 Instruction::Call { entry },
-            ] if to as usize == at && self.plan.attributes.is_empty() => {
-                Some(Instruction::AwaitNext {
-                    class,
-                    entry,
-                    source,
-                })
-            }
+            ] if to as usize == at && self.plan.attributes.is_empty() => Some(Step::AwaitNext {
+                class,
+                entry,
+                source,
+            }),
             _ => None,
         }
     }
@@ -244,15 +270,13 @@ mod tests {
     }
 
     /// Return what a job meets from `at` on until it waits.
-    fn met(steps: &[Instruction], mut at: usize) -> Vec<Instruction> {
+    fn met(steps: &[Step], mut at: usize) -> Vec<Step> {
         let mut found = Vec::new();
         loop {
             found.push(steps[at]);
             at = match steps[at] {
-                Instruction::Again { entry, .. } | Instruction::BeginCall { entry, .. } => {
-                    entry as usize
-                }
-                Instruction::Jump { to } => to as usize,
+                Step::Again { entry, .. } | Step::BeginCall { entry, .. } => entry as usize,
+                Step::Jump { to } => to as usize,
                 _ => return found,
             };
         }
@@ -272,17 +296,17 @@ mod tests {
         let plan = plan(&stations, &programs, &json!([closed("cycle")]));
         let steps = fuse(&plan);
         let places: Vec<usize> = (0..steps.len())
-            .filter(|&at| matches!(steps[at], Instruction::UseFifo { station: 1, .. }))
+            .filter(|&at| matches!(steps[at], Step::UseFifo { station: 1, .. }))
             .collect();
         assert_eq!(places.len(), 2);
         for at in places {
-            let Instruction::UseFifo { is_only, .. } = steps[at] else {
+            let Step::UseFifo { is_only, .. } = steps[at] else {
                 unreachable!("it was found as one");
             };
             assert!(!is_only, "two instructions use the disk");
             let [
-                Instruction::Again { .. },
-                Instruction::UseFifo {
+                Step::Again { .. },
+                Step::UseFifo {
                     station: 0,
                     is_only,
                     ..
@@ -304,9 +328,9 @@ mod tests {
         ]);
         let plan = plan(&stations, &programs, &json!([closed("one"), closed("two")]));
         let steps = fuse(&plan);
-        let returns = steps.iter().filter(|&&step| step == Instruction::Return);
+        let returns = steps.iter().filter(|&&step| step == Step::Return);
         assert_eq!(returns.count(), 1, "{steps:?}");
-        let again = |step: &&Instruction| matches!(step, Instruction::Again { .. });
+        let again = |step: &&Step| matches!(step, Step::Again { .. });
         // The frame of each class, and the end of the program that only one class walks.
         assert_eq!(steps.iter().filter(again).count(), 3, "{steps:?}");
     }
@@ -322,11 +346,11 @@ mod tests {
                           "interarrival": law(), "stream": 4});
         let plan = plan(&stations, &programs, &json!([open, thinking]));
         let steps = fuse(&plan);
-        let has = |is: fn(&Instruction) -> bool| steps.iter().any(is);
-        assert!(has(|one| matches!(one, Instruction::AwaitNext { .. })));
-        assert!(has(|one| matches!(one, Instruction::Finish { .. })));
-        assert!(has(|one| matches!(one, Instruction::Rest { .. })));
-        assert!(has(|one| matches!(one, Instruction::BeginCall { .. })));
+        let has = |is: fn(&Step) -> bool| steps.iter().any(is);
+        assert!(has(|one| matches!(one, Step::AwaitNext { .. })));
+        assert!(has(|one| matches!(one, Step::Finish { .. })));
+        assert!(has(|one| matches!(one, Step::Rest { .. })));
+        assert!(has(|one| matches!(one, Step::BeginCall { .. })));
     }
 
     #[test]
@@ -339,7 +363,7 @@ mod tests {
         let programs = json!([{"name": "cycle", "steps": visits}]);
         let plan = plan(&stations, &programs, &json!([closed("cycle")]));
         let steps = fuse(&plan);
-        let is_ordered = |step: &Instruction| matches!(step, Instruction::UseOrdered { .. });
+        let is_ordered = |step: &Step| matches!(step, Step::UseOrdered { .. });
         assert_eq!(
             steps[..3].iter().map(is_ordered).collect::<Vec<_>>(),
             [true, true, false]
@@ -359,9 +383,9 @@ mod tests {
         let kinds: Vec<&str> = fuse(&plan)[..5]
             .iter()
             .map(|step| match step {
-                Instruction::UseBounded { .. } => "bounded",
-                Instruction::UseFifo { .. } => "fifo",
-                Instruction::Use { .. } => "other",
+                Step::UseBounded { .. } => "bounded",
+                Step::UseFifo { .. } => "fifo",
+                Step::Wait(Wait::Use { .. }) => "other",
                 _ => "none",
             })
             .collect();

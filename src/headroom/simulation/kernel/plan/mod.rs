@@ -8,6 +8,7 @@ pub mod compile;
 pub mod expression;
 pub(in crate::simulation::kernel) mod frames;
 pub mod fuse;
+pub mod instruction;
 pub mod mechanism;
 pub mod mechanisms;
 pub mod model;

@@ -15,311 +15,11 @@ use crate::simulation::kernel::plan::arrivals::ArrivalPlan;
 use crate::simulation::kernel::plan::calls::CallPlan;
 use crate::simulation::kernel::plan::choice::ChoicePlan;
 use crate::simulation::kernel::plan::expression::Code;
+use crate::simulation::kernel::plan::instruction::{Act, Instruction};
 use crate::simulation::kernel::plan::rows::Rows;
 use crate::simulation::kernel::random::distribution::Sampler;
 use crate::simulation::kernel::random::stream::{self, Stream};
 use crate::simulation::kernel::time::{SimTime, TimeUnit};
-
-/// Marks an amount that is an expression; the rest of the number is its index.
-pub const COMPUTED: u32 = 1 << 31;
-/// No amount.
-pub const NO_AMOUNT: u32 = u32::MAX;
-
-/// One step of a compiled program; numbers are indices into the tables of the [`Plan`].
-///
-/// An `amount` is the index of a source of randomness or, with the bit [`COMPUTED`], that of an
-/// expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instruction {
-    /// Queue for the station and be served.
-    Use {
-        /// Station.
-        station: u32,
-        /// Service time.
-        amount: u32,
-    },
-    /// The same, but the service begins only when a place at the station `next` is kept.
-    UseReserving {
-        /// Station.
-        station: u32,
-        /// Service time.
-        amount: u32,
-        /// Station used next.
-        next: u32,
-    },
-    /// Let time pass.
-    Delay {
-        /// Duration.
-        amount: u32,
-    },
-    /// Let time pass outside the system: think, or wait for the next arrival.
-    Think {
-        /// Source of the duration.
-        source: u32,
-    },
-    /// Wait for tokens.
-    Acquire {
-        /// Pool.
-        pool: u32,
-        /// Tokens.
-        tokens: u32,
-    },
-    /// Give tokens back.
-    Release {
-        /// Pool.
-        pool: u32,
-        /// Tokens.
-        tokens: u32,
-    },
-    /// How long a job waits at most at the instruction before; jobs that walk on skip it.
-    Patience {
-        /// Duration.
-        amount: u32,
-    },
-    /// Change the number of servers of the station.
-    SetServers {
-        /// Station.
-        station: u32,
-        /// Number.
-        amount: u32,
-    },
-    /// Change the speed of all servers of the station.
-    SetSpeed {
-        /// Station.
-        station: u32,
-        /// Factor.
-        amount: u32,
-    },
-    /// Change the number of tokens of the pool.
-    SetTokens {
-        /// Pool.
-        pool: u32,
-        /// Number.
-        amount: u32,
-    },
-    /// Give the job's attribute a value.
-    Set {
-        /// Attribute.
-        attribute: u32,
-        /// Value.
-        amount: u32,
-    },
-    /// Give the job a priority.
-    Prioritize {
-        /// Value.
-        amount: u32,
-    },
-    /// Continue at one of the targets of the choice.
-    Choose {
-        /// Choice.
-        choice: u32,
-    },
-    /// Continue at the position.
-    Jump {
-        /// Position.
-        to: u32,
-    },
-    /// A node of a network begins: count the step, so that circles without time are found.
-    Node,
-    /// Draw the number of rounds and push it, or jump if it is zero.
-    LoopEnter {
-        /// Number of rounds.
-        amount: u32,
-        /// Position after the loop.
-        exit: u32,
-    },
-    /// Count a round; go back to the body while rounds are left.
-    LoopNext {
-        /// Position of the body.
-        body: u32,
-    },
-    /// Start a job in each arm.
-    Fork {
-        /// Fork.
-        fork: u32,
-    },
-    /// Wait until the required number of jobs have ended.
-    Join,
-    /// End the arm, or the call, and wake the parent if it waits for no more.
-    ArmEnd,
-    /// Push the return address and continue at the entry of a program.
-    Call {
-        /// Position of the entry.
-        entry: u32,
-    },
-    /// Start a job at the entry of a program and wait for its reply.
-    CallAndWait {
-        /// Position of the entry.
-        entry: u32,
-    },
-    /// Let the caller continue.
-    Reply,
-    /// Start a job at the entry of a program that no job waits for.
-    Start {
-        /// Position of the entry.
-        entry: u32,
-    },
-    /// Pop the return address and continue there.
-    Return,
-    /// Begin an attempt.
-    Attempt {
-        /// Attempt.
-        attempt: u32,
-    },
-    /// Begin the next try of an attempt.
-    TryAgain {
-        /// Attempt.
-        attempt: u32,
-    },
-    /// The work of the attempt is done.
-    AttemptEnd,
-    /// The job belongs to the class from now on.
-    Become {
-        /// Class.
-        class: u32,
-    },
-    /// A job of the class enters the system.
-    Begin {
-        /// Class.
-        class: u32,
-    },
-    /// A job of the class has done its work.
-    Complete {
-        /// Class.
-        class: u32,
-    },
-    /// Wait for the next arrival of the process.
-    Arrive {
-        /// Arrival process.
-        process: u32,
-    },
-    /// Wait for the next arrival as long as an expression says; end if there is none.
-    Await {
-        /// Whether there is a next one, or [`NO_AMOUNT`].
-        goes_on: u32,
-        /// Time until then.
-        wait: u32,
-    },
-    /// Let new jobs of the class start.
-    Spawn {
-        /// Class.
-        class: u32,
-        /// Their starting position.
-        entry: u32,
-        /// Number of jobs, or [`NO_AMOUNT`] for one.
-        amount: u32,
-    },
-    /// Servers of the station fail.
-    Break {
-        /// Station.
-        station: u32,
-        /// Servers.
-        servers: u32,
-    },
-    /// Servers of the station work again.
-    Repair {
-        /// Station.
-        station: u32,
-        /// Servers.
-        servers: u32,
-    },
-    /// The clock of a station with shared servers.
-    Clock {
-        /// Station.
-        station: u32,
-    },
-    /// The job leaves.
-    Exit,
-    /// [`Self::Use`] of a plain station that serves first come, first served, with a drawn time.
-    ///
-    /// This and the following ones are made by [`fuse`](super::fuse) for a run without a trace.
-    UseFifo {
-        /// Station.
-        station: u32,
-        /// Source of the service time.
-        source: u32,
-        /// Whether no other instruction uses the station.
-        is_only: bool,
-    },
-    /// [`Self::Use`] of a plain station that serves in another order, with a drawn time.
-    UseOrdered {
-        /// Station.
-        station: u32,
-        /// Source of the service time.
-        source: u32,
-    },
-    /// [`Self::Use`] of a station of which only the room is limited, or whose jobs keep their
-    /// server until there is room further on; it serves first come, first served, a drawn time.
-    UseBounded {
-        /// Station.
-        station: u32,
-        /// Source of the service time.
-        source: u32,
-    },
-    /// A job of a closed class has done its work and at once begins the next: [`Self::Complete`],
-    /// [`Self::Jump`], [`Self::Begin`] and [`Self::Call`].
-    Again {
-        /// Class.
-        class: u32,
-        /// Position of the entry of its program.
-        entry: u32,
-    },
-    /// A job of a closed class has done its work and thinks: [`Self::Complete`], [`Self::Jump`] and
-    /// [`Self::Think`].
-    Rest {
-        /// Class.
-        class: u32,
-        /// Position of the thinking.
-        think: u32,
-        /// Source of the duration.
-        source: u32,
-    },
-    /// A job of an open class has done its work and leaves: [`Self::Complete`] and [`Self::Exit`].
-    Finish {
-        /// Class.
-        class: u32,
-    },
-    /// A job enters the system and its program: [`Self::Begin`] and [`Self::Call`].
-    BeginCall {
-        /// Class.
-        class: u32,
-        /// Position of the entry of its program.
-        entry: u32,
-    },
-    /// Wait for the next arrival, of a job that enters the system and its program, and again for the
-    /// one after it: [`Self::Think`], [`Self::Spawn`] and [`Self::Jump`] of the source,
-    /// [`Self::Begin`] and [`Self::Call`] of the job.
-    AwaitNext {
-        /// Class.
-        class: u32,
-        /// Position of the entry of its program.
-        entry: u32,
-        /// Source of the time until then.
-        source: u32,
-    },
-}
-
-impl Instruction {
-    /// Return whether the plain path takes the instruction, or most of its kind.
-    pub const fn is_plain(self) -> bool {
-        matches!(
-            self,
-            Self::UseFifo { .. }
-                | Self::UseOrdered { .. }
-                | Self::UseBounded { .. }
-                | Self::Choose { .. }
-                | Self::Jump { .. }
-                | Self::Again { .. }
-                | Self::Return
-                | Self::Call { .. }
-                | Self::BeginCall { .. }
-                | Self::Think { .. }
-                | Self::Rest { .. }
-                | Self::Finish { .. }
-                | Self::AwaitNext { .. }
-        )
-    }
-}
 
 /// A source of randomness as compiled: its distribution, and the key of its stream.
 #[derive(Clone, Debug)]
@@ -374,11 +74,11 @@ pub struct ForkPlan {
 /// An attempt as compiled.
 #[derive(Clone, Debug)]
 pub struct AttemptPlan {
-    /// Time for each try, or [`NO_AMOUNT`].
+    /// Time for each try, or [`NO_AMOUNT`](super::instruction::NO_AMOUNT).
     pub timeout: u32,
     /// Number of tries.
     pub tries: u32,
-    /// Position at which the work begins, right after its [`Instruction::Attempt`].
+    /// Position at which the work begins, right after its instruction.
     pub work: u32,
     /// Position at which the job continues after a try that was not the last one.
     pub again: u32,
@@ -661,19 +361,12 @@ impl Plan {
     /// Return the station where the instruction at `at` reads the position of a job that comes to
     /// it, if it does.
     pub fn positioned_at(&self, at: u32) -> Option<u32> {
-        let next = self.instructions.get(at as usize + 1);
-        match (self.instructions[at as usize], next) {
-            (
-                Instruction::Set { attribute, .. },
-                Some(
-                    &(Instruction::Use { station, .. } | Instruction::UseReserving { station, .. }),
-                ),
-            ) => {
-                let plan = &self.stations[station as usize];
-                let is_by_position = matches!(plan.order, Order::Position(_));
-                (is_by_position && plan.position == attribute as usize).then_some(station)
-            }
-            _ => None,
-        }
+        let Instruction::Act(Act::Set { attribute, .. }) = self.instructions[at as usize] else {
+            return None;
+        };
+        let station = self.instructions.get(at as usize + 1)?.used_station()?;
+        let plan = &self.stations[station as usize];
+        let is_by_position = matches!(plan.order, Order::Position(_));
+        (is_by_position && plan.position == attribute as usize).then_some(station)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::simulation::kernel::plan::choice::{Rule, Target};
 use crate::simulation::kernel::plan::expression::{self, Op};
-use crate::simulation::kernel::plan::program::COMPUTED;
+use crate::simulation::kernel::plan::instruction::COMPUTED;
 use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure, State};
 use crate::simulation::kernel::time::{BEYOND, TICKS_PER_UNIT, nearest, whole_ticks};
 
@@ -178,15 +178,12 @@ impl Engine<'_> {
             }
             Rule::Condition(conditions) => {
                 let targets = &plan.choices[choice as usize].targets;
-                for (condition, &target) in conditions.iter().zip(targets) {
-                    let Some(code) = condition else {
-                        return Ok(target);
-                    };
+                for (code, &target) in conditions.iter().zip(targets) {
                     if self.evaluate(job, at, code)? != 0.0 {
                         return Ok(target);
                     }
                 }
-                unreachable!("the last case has no condition")
+                targets[conditions.len()]
             }
         })
     }

@@ -10,7 +10,6 @@
 )]
 
 use crate::simulation::kernel::places::jobs::{NO_STATION, Phase};
-use crate::simulation::kernel::plan::program::Instruction;
 use crate::simulation::kernel::run::engine::Failure;
 use crate::simulation::kernel::run::plain::Plain;
 use crate::simulation::kernel::run::service::Leaving;
@@ -47,6 +46,7 @@ impl Plain<'_> {
         station: u32,
         source: u32,
     ) -> Result<bool, Failure> {
+        self.slots[job].at = at;
         let own = &mut self.stations[station as usize];
         let left = self.served.or(self.agenda.leaving);
         if left.is_some_and(|old| old.station == station) {
@@ -56,20 +56,21 @@ impl Plain<'_> {
             if own.special().is_rejecting {
                 return Ok(false);
             }
-            self.block(job, at, station);
+            self.block(job, station);
             return Ok(true);
         }
-        self.join_bounded(job, at, station, source)?;
+        if own.arrive_bounded(self.progress.now, job, &mut self.slots) {
+            self.serve(job, at, source)?;
+        }
         self.settle()?;
         Ok(true)
     }
 
     /// Let `job` wait outside `station`; it keeps the server that it is about to leave.
     #[inline(always)]
-    fn block(&mut self, job: u32, at: u32, station: u32) {
+    fn block(&mut self, job: u32, station: u32) {
         self.hold();
         let slot = &mut self.slots[job];
-        slot.at = at;
         slot.phase = Phase::Blocked;
         slot.since = self.progress.now;
         let extra = self.rest.vacancies.extra_mut(job);
@@ -82,23 +83,6 @@ impl Plain<'_> {
         entry.push(&mut self.slots, job);
     }
 
-    /// Let `job`, for which there is a place, join the line or a server of `station`.
-    #[inline(always)]
-    fn join_bounded(
-        &mut self,
-        job: u32,
-        at: u32,
-        station: u32,
-        source: u32,
-    ) -> Result<(), Failure> {
-        self.slots[job].at = at;
-        let own = &mut self.stations[station as usize];
-        if own.arrive_bounded(self.progress.now, job, &mut self.slots) {
-            self.serve(job, at, source)?;
-        }
-        Ok(())
-    }
-
     /// Let the job that walked leave the station that it kept until now, if any.
     ///
     /// That one has mostly just served it: then the next in line takes over the server at once.
@@ -109,8 +93,7 @@ impl Plain<'_> {
             let next =
                 own.complete_bounded(self.progress.now, old.class, old.entered, &mut self.slots);
             if let Some(next) = next {
-                let (at, source) = self.use_of(next);
-                self.serve(next, at, source)?;
+                self.serve_waiting(next)?;
             }
             self.admit_bounded(old.station)?;
         }
@@ -141,9 +124,8 @@ impl Plain<'_> {
     #[inline(always)]
     fn fill_bounded(&mut self, station: u32) -> Result<(), Failure> {
         while let Some(next) = self.stations[station as usize].next_bounded() {
-            let (at, source) = self.use_of(next);
             self.stations[station as usize].begin_bounded(self.progress.now, next, &mut self.slots);
-            self.serve(next, at, source)?;
+            self.serve_waiting(next)?;
         }
         Ok(())
     }
@@ -158,18 +140,10 @@ impl Plain<'_> {
             };
             own.special().entry.pop(&mut self.slots);
             self.leave_behind(job);
-            let (at, source) = self.use_of(job);
-            self.join_bounded(job, at, station, source)?;
-        }
-    }
-
-    /// Return the position of `job`, which waits at a bounded station, and its source of services.
-    #[inline(always)]
-    fn use_of(&self, job: u32) -> (u32, u32) {
-        let at = self.slots[job].at;
-        match self.steps[at as usize] {
-            Instruction::UseBounded { source, .. } => (at, source),
-            other => unreachable!("job {job} waits at a bounded station but is at {other:?}"),
+            let own = &mut self.stations[station as usize];
+            if own.arrive_bounded(self.progress.now, job, &mut self.slots) {
+                self.serve_waiting(job)?;
+            }
         }
     }
 

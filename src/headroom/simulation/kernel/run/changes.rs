@@ -4,39 +4,40 @@
 //! removed at once. A new speed also applies to services in progress: their remaining time is
 //! scaled accordingly.
 
-use crate::simulation::kernel::plan::program::Instruction;
+use crate::simulation::kernel::plan::instruction::Change;
 use crate::simulation::kernel::run::engine::{Culprit, Engine, Failure};
 use crate::simulation::kernel::run::service::scaled;
 
 impl Engine<'_> {
-    /// Let `job` take the step at `at` that changes a capacity or a speed; true: it continues.
+    /// Let `job` make a `change` at `at`.
     pub(in crate::simulation::kernel) fn change(
         &mut self,
         job: u32,
         at: u32,
-    ) -> Result<bool, Failure> {
-        match self.instructions[at as usize] {
-            Instruction::Patience { .. } => {} // It belongs to the step before.
-            Instruction::SetServers { station, amount } => {
+        change: Change,
+    ) -> Result<(), Failure> {
+        match change {
+            Change::Servers { station, amount } => {
                 let servers = self.capacity(job, at, amount)?;
-                self.set_servers(station, servers)?;
+                self.set_servers(station, servers)
             }
-            Instruction::SetSpeed { station, amount } => {
+            Change::Speed { station, amount } => {
                 let speed = self.number(job, at, amount)?;
                 if !(speed > 0.0 && speed.is_finite()) {
                     self.culprit = Culprit { at, value: speed };
                     return Err(Failure::Amount);
                 }
-                self.set_speed(station, speed)?;
+                self.set_speed(station, speed)
             }
-            Instruction::SetTokens { pool, amount } => {
+            Change::Tokens { pool, amount } => {
                 let tokens = self.capacity(job, at, amount)?;
                 self.state.pools[pool as usize].set_tokens(self.state.progress.now, tokens);
                 self.grant_waiting(pool);
+                Ok(())
             }
-            other => unreachable!("job {job} walks into {other:?}"),
+            Change::Break { station, servers } => self.break_servers(station, servers),
+            Change::Repair { station, servers } => self.repair_servers(station, servers),
         }
-        Ok(true)
     }
 
     /// Let `station` have `servers` from now on.

@@ -11,8 +11,9 @@
 use std::collections::VecDeque;
 
 use crate::simulation::kernel::places::jobs::{Jobs, NO_EVENT, NO_JOB, NO_STATION, Phase};
-use crate::simulation::kernel::plan::program::{Instruction, Plan};
-use crate::simulation::kernel::run::engine::{State, used_station};
+use crate::simulation::kernel::plan::instruction::{Act, Instruction, Wait};
+use crate::simulation::kernel::plan::program::Plan;
+use crate::simulation::kernel::run::engine::State;
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::time::SimTime;
 
@@ -94,15 +95,15 @@ impl Scene<'_> {
     fn asked(&self, job: u32) -> Option<(Thing, u32)> {
         let instruction = self.plan.instructions[self.state.jobs[job].at as usize];
         match (self.state.jobs[job].phase, instruction) {
-            (Phase::Asking, Instruction::Acquire { pool, tokens }) => {
+            (Phase::Asking, Instruction::Wait(Wait::Acquire { pool, tokens })) => {
                 Some((Thing::Pool(pool), tokens))
             }
-            (Phase::Reserving, Instruction::UseReserving { next, .. }) => {
+            (Phase::Reserving, Instruction::Wait(Wait::UseReserving { next, .. })) => {
                 Some((Thing::Place(next), 1))
             }
-            (Phase::Blocked, used) => Some((Thing::Place(used_station(used)?), 1)),
+            (Phase::Blocked, used) => Some((Thing::Place(used.used_station()?), 1)),
             (Phase::Waiting, used) => {
-                let station = used_station(used)?;
+                let station = used.used_station()?;
                 self.has_held_servers(station)
                     .then_some((Thing::Server(station), 1))
             }
@@ -143,7 +144,7 @@ impl Scene<'_> {
             .into_iter()
             .map(|(pool, tokens)| (Thing::Pool(pool), tokens))
             .collect();
-        let used = used_station(self.plan.instructions[jobs[job].at as usize]);
+        let used = self.plan.instructions[jobs[job].at as usize].used_station();
         let (present_at, has_server) = match jobs[job].phase {
             Phase::Waiting => (used, false),
             Phase::Serving | Phase::Reserving => (used, true),
@@ -390,7 +391,7 @@ impl Scene<'_> {
     /// Return which jobs a job at the join at position `at` waits for.
     fn awaited(&self, at: usize) -> &'static str {
         match self.plan.instructions[at - 1] {
-            Instruction::Fork { .. } => "the arms of its fork",
+            Instruction::Act(Act::Fork { .. }) => "the arms of its fork",
             _ => "the reply to its call",
         }
     }

@@ -21,9 +21,10 @@ use crate::simulation::kernel::places::tally::{Grid, Requests};
 use crate::simulation::kernel::plan::arrivals::Arrivals;
 use crate::simulation::kernel::plan::calls::Calls;
 use crate::simulation::kernel::plan::choice::Choice;
-use crate::simulation::kernel::plan::fuse::fuse;
+use crate::simulation::kernel::plan::fuse::{fuse, single};
+use crate::simulation::kernel::plan::instruction::{Act, Change, Instruction, Step, Wait};
 use crate::simulation::kernel::plan::mechanism::Mechanism;
-use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Plan, Source};
+use crate::simulation::kernel::plan::program::{ClassPlan, Plan, Source};
 use crate::simulation::kernel::random::stream;
 use crate::simulation::kernel::run::deadlock::{self, Deadlock};
 use crate::simulation::kernel::run::invariants;
@@ -112,13 +113,12 @@ pub fn run(
     is_wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, SimulationError> {
     let calls = Calls::new(&plan.calls, mechanisms, plan.unit);
-    let fused = fuse(plan);
     let steps = if wishes.trace_limit == 0 {
-        &fused
+        fuse(plan)
     } else {
-        &plan.instructions
+        single(plan)
     };
-    let mut engine = Engine::new(plan, steps, seed, wishes, calls);
+    let mut engine = Engine::new(plan, &steps, seed, wishes, calls);
     engine.start().map_err(|failure| engine.explain(failure))?;
     engine
         .go_on(is_wanted)
@@ -226,8 +226,8 @@ pub(in crate::simulation::kernel) struct Culprit {
 pub(in crate::simulation::kernel) struct Engine<'plan> {
     pub(in crate::simulation::kernel) plan: &'plan Plan,
     pub(in crate::simulation::kernel) instructions: &'plan [Instruction],
-    /// The instructions that jobs walk through, fused unless there is a trace.
-    pub(in crate::simulation::kernel) steps: &'plan [Instruction],
+    /// The steps that jobs walk through, fused unless there is a trace.
+    pub(in crate::simulation::kernel) steps: &'plan [Step],
     pub(in crate::simulation::kernel) state: State,
     pub(in crate::simulation::kernel) agenda: Agenda,
     pub(in crate::simulation::kernel) ready: VecDeque<u32>,
@@ -253,7 +253,7 @@ pub(in crate::simulation::kernel) struct Engine<'plan> {
 impl<'plan> Engine<'plan> {
     fn new(
         plan: &'plan Plan,
-        steps: &'plan [Instruction],
+        steps: &'plan [Step],
         seed: u64,
         wishes: Wishes,
         calls: Calls<'plan>,
@@ -271,11 +271,11 @@ impl<'plan> Engine<'plan> {
         let mut has_rarer = false;
         for step in steps {
             match *step {
-                Instruction::UseBounded { station, .. } => {
+                Step::UseBounded { station, .. } => {
                     stations[station as usize].special().is_bounded = true;
                     has_rarer = true;
                 }
-                Instruction::UseOrdered { .. } => has_rarer = true,
+                Step::UseOrdered { .. } => has_rarer = true,
                 _ => {}
             }
         }
@@ -361,9 +361,9 @@ impl<'plan> Engine<'plan> {
                     self.begin_event(time)?;
                     self.resume(who)?;
                 }
-                Pause::Event(Resume { job, at }) => {
-                    self.state.jobs[job].event = NO_EVENT;
-                    self.resume_rarer(job, at)?;
+                Pause::Event(who) => {
+                    self.state.jobs[who.job].event = NO_EVENT;
+                    self.end_wait(who)?;
                 }
                 Pause::Step(job, at) => {
                     self.go_further(job, at)?;
@@ -561,9 +561,11 @@ impl<'plan> Engine<'plan> {
 
     /// Let a job continue whose wait is over.
     fn resume(&mut self, who: Resume) -> Result<(), Failure> {
-        let Resume { job, at } = who;
-        debug_assert_eq!(self.state.jobs[job].at, at, "it has moved while it waited");
-        self.state.jobs[job].event = NO_EVENT;
+        debug_assert_eq!(
+            self.state.jobs[who.job].at, who.at,
+            "it has moved while it waited"
+        );
+        self.state.jobs[who.job].event = NO_EVENT;
         let mut plain = self.plain();
         let next = plain.end_wait::<true>(who)?;
         plain.hold();
@@ -571,40 +573,44 @@ impl<'plan> Engine<'plan> {
             self.walk(next.job, next.at)?;
             return self.settle_departure();
         }
-        self.resume_rarer(job, at)
+        self.end_wait(who)
     }
 
-    /// Let the job in `slot` continue after a wait that was not a plain one.
-    fn resume_rarer(&mut self, slot: u32, at: u32) -> Result<(), Failure> {
-        match self.instructions[at as usize] {
-            Instruction::Use { station, .. } => {
+    /// Let the job in a slot continue after a wait that was not a plain one.
+    fn end_wait(&mut self, Resume { job, at }: Resume) -> Result<(), Failure> {
+        let Step::Wait(wait) = self.steps[at as usize] else {
+            unreachable!("slot {job} has an event but waits nowhere: it is at {at}");
+        };
+        match wait {
+            Wait::Use { station, .. } | Wait::UseReserving { station, .. } => {
                 if self.state.stations[station as usize].special.is_some() {
-                    return self.resume_special(slot, station, at);
+                    return self.resume_special(job, station, at);
                 }
-                self.state.progress.visit_count += 1;
-                self.recorder
-                    .note(&self.state, Kind::EndService, slot, station);
-                let State {
-                    stations,
-                    jobs,
-                    progress: Progress { now, .. },
-                    ..
-                } = &mut self.state;
-                let next = stations[station as usize].complete(*now, slot, jobs);
-                if let Some(next) = next {
-                    self.serve(next, station)?;
-                }
-                self.walk(slot, at + 1)
+                self.end_service(job, station)?;
             }
-            Instruction::Delay { .. } => {
-                self.end_delay(slot);
-                self.walk(slot, at + 1)
-            }
-            Instruction::UseReserving { station, .. } => self.resume_special(slot, station, at),
-            Instruction::Acquire { .. } => self.fail_visit(slot),
-            Instruction::Attempt { .. } => self.time_out(slot),
-            Instruction::Clock { station } => self.end_shared_services(station),
-            other => unreachable!("slot {slot} has an event but is at {other:?}"),
+            Wait::Delay { .. } => self.end_delay(job),
+            Wait::Arrive { .. } | Wait::Await { .. } => {}
+            Wait::Acquire { .. } => return self.fail_visit(job),
+            Wait::Attempt { .. } => return self.time_out(job),
+            Wait::Clock { station } => return self.end_shared_services(station),
+        }
+        self.walk(job, at + 1)
+    }
+
+    /// End the service of `job` at the plain `station`; the next in line, if any, begins its own.
+    fn end_service(&mut self, job: u32, station: u32) -> Result<(), Failure> {
+        self.state.progress.visit_count += 1;
+        self.recorder
+            .note(&self.state, Kind::EndService, job, station);
+        let State {
+            stations,
+            jobs,
+            progress: Progress { now, .. },
+            ..
+        } = &mut self.state;
+        match stations[station as usize].complete(*now, job, jobs) {
+            Some(next) => self.serve(next, station),
+            None => Ok(()),
         }
     }
 
@@ -635,12 +641,23 @@ impl<'plan> Engine<'plan> {
     /// Begin the service of a job that waited at the plain `station`.
     #[inline]
     fn serve(&mut self, job: u32, station: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[job].at;
         self.recorder
             .note(&self.state, Kind::BeginService, job, station);
-        match self.instructions[at as usize] {
-            Instruction::Use { amount, .. } => self.schedule(job, amount),
-            other => unreachable!("job {job} waits at a station but is at {other:?}"),
+        let (_, amount) = self.used(job);
+        self.schedule(job, amount)
+    }
+
+    /// Return the station that `job` uses, and the time of its service there.
+    #[inline]
+    pub(in crate::simulation::kernel) fn used(&self, job: u32) -> (u32, u32) {
+        match self.instructions[self.state.jobs[job].at as usize] {
+            Instruction::Wait(
+                Wait::Use { station, amount }
+                | Wait::UseReserving {
+                    station, amount, ..
+                },
+            ) => (station, amount),
+            other => unreachable!("job {job} is or will be served but is at {other:?}"),
         }
     }
 
@@ -813,7 +830,8 @@ impl<'plan> Engine<'plan> {
             },
             Failure::Starved => SimulationError::Starved {
                 place: self.place(),
-                station: used_station(self.instructions[self.culprit.at as usize])
+                station: self.instructions[self.culprit.at as usize]
+                    .used_station()
                     .map_or_else(String::new, |station| {
                         self.plan.stations[station as usize].name.clone()
                     }),
@@ -856,55 +874,36 @@ fn snapshot_scale(plan: &Plan) -> u64 {
     (resource_count / RESOURCES_PER_COMPLETION).next_power_of_two()
 }
 
-/// Return the station that `instruction` uses.
-pub(in crate::simulation::kernel) const fn used_station(instruction: Instruction) -> Option<u32> {
-    match instruction {
-        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
-            Some(station)
-        }
-        _ => None,
-    }
-}
-
 /// Describe the number that the instruction at `at` needs.
 fn describe(plan: &Plan, at: u32) -> String {
+    let of = |station: u32| &plan.stations[station as usize].name;
     match plan.instructions[at as usize] {
-        Instruction::Use { station, .. } | Instruction::UseReserving { station, .. } => {
-            format!(
-                "the service time at station '{}'",
-                plan.stations[station as usize].name
-            )
+        Instruction::Wait(Wait::Use { station, .. } | Wait::UseReserving { station, .. }) => {
+            format!("the service time at station '{}'", of(station))
         }
-        Instruction::Delay { .. } => "a delay".to_owned(),
-        Instruction::LoopEnter { .. } => "the rounds of a loop".to_owned(),
-        Instruction::Attempt { .. } | Instruction::TryAgain { .. } => "a time-out".to_owned(),
-        Instruction::Set { .. } => match plan.positioned_at(at) {
-            Some(station) => format!(
-                "the position at station '{}'",
-                plan.stations[station as usize].name
-            ),
+        Instruction::Wait(Wait::Delay { .. }) => "a delay".to_owned(),
+        Instruction::Wait(Wait::Attempt { .. }) | Instruction::Act(Act::TryAgain { .. }) => {
+            "a time-out".to_owned()
+        }
+        Instruction::Wait(Wait::Await { .. }) => "the wait for the next arrival".to_owned(),
+        Instruction::Act(Act::LoopEnter { .. }) => "the rounds of a loop".to_owned(),
+        Instruction::Act(Act::Set { .. }) => match plan.positioned_at(at) {
+            Some(station) => format!("the position at station '{}'", of(station)),
             None => "an attribute".to_owned(),
         },
-        Instruction::Prioritize { .. } => "a priority".to_owned(),
-        Instruction::Patience { .. } => "a patience".to_owned(),
-        Instruction::SetServers { station, .. } => format!(
-            "the number of servers of station '{}'",
-            plan.stations[station as usize].name
-        ),
-        Instruction::SetSpeed { station, .. } => {
-            format!(
-                "the speed of station '{}'",
-                plan.stations[station as usize].name
-            )
+        Instruction::Act(Act::Prioritize { .. }) => "a priority".to_owned(),
+        Instruction::Act(Act::Patience { .. }) => "a patience".to_owned(),
+        Instruction::Act(Act::Change(Change::Servers { station, .. })) => {
+            format!("the number of servers of station '{}'", of(station))
         }
-        Instruction::SetTokens { pool, .. } => {
-            format!(
-                "the number of tokens of pool '{}'",
-                plan.pools[pool as usize].name
-            )
+        Instruction::Act(Act::Change(Change::Speed { station, .. })) => {
+            format!("the speed of station '{}'", of(station))
         }
-        Instruction::Await { .. } => "the wait for the next arrival".to_owned(),
-        Instruction::Choose { choice } => {
+        Instruction::Act(Act::Change(Change::Tokens { pool, .. })) => {
+            let pool = &plan.pools[pool as usize].name;
+            format!("the number of tokens of pool '{pool}'")
+        }
+        Instruction::Act(Act::Choose { choice }) => {
             let count = plan.choices[choice as usize].targets.len();
             format!("the number of one of {count} cases, counted from 0,")
         }

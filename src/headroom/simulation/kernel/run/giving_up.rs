@@ -7,8 +7,8 @@
 //! Invariant: a job that ends here is in no line and has no event.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, NO_STATION, NO_WORK, Phase, Role};
-use crate::simulation::kernel::plan::program::{Instruction, NO_AMOUNT};
-use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State, used_station};
+use crate::simulation::kernel::plan::instruction::{Instruction, NO_AMOUNT, Wait};
+use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::run::recorder::Kind;
 
@@ -87,7 +87,7 @@ impl Engine<'_> {
         self.give_back_since(job, &held, &before);
         let class = self.state.jobs[job].class;
         self.state.classes[class as usize].count_failed_try();
-        let Instruction::Attempt { attempt } = self.instructions[at as usize] else {
+        let Instruction::Wait(Wait::Attempt { attempt }) = self.instructions[at as usize] else {
             unreachable!("a guard is always at an attempt");
         };
         let plan = &self.plan.attempts[attempt as usize];
@@ -162,38 +162,37 @@ impl Engine<'_> {
 
     /// Take `job` out of whatever it waits for.
     fn withdraw(&mut self, job: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[job].at as usize;
-        let station = used_station(self.instructions[at]);
-        match (self.state.jobs[job].phase, station) {
-            (Phase::Waiting, Some(station)) => {
+        match self.state.jobs[job].phase {
+            Phase::Waiting => {
                 self.cancel(job);
-                self.leave_line(job, station);
+                self.leave_line(job, self.used(job).0);
             }
-            (Phase::Serving, Some(station)) => self.leave_server(job, station)?,
-            (Phase::Blocked, Some(station)) => {
+            Phase::Serving => self.leave_server(job, self.used(job).0)?,
+            Phase::Blocked => {
                 self.cancel(job);
-                self.leave_entry(job, station);
+                self.leave_entry(job, self.used(job).0);
                 self.leave_behind(job);
             }
-            (Phase::Reserving, Some(station)) => {
-                if let Instruction::UseReserving { next, .. } = self.instructions[at] {
+            Phase::Reserving => {
+                let at = self.state.jobs[job].at as usize;
+                if let Instruction::Wait(Wait::UseReserving { next, .. }) = self.instructions[at] {
                     self.leave_entry(job, next);
                 }
+                let (station, _) = self.used(job);
                 self.end_holding(job, station, self.state.jobs[job].class);
                 self.abandon(job, station);
             }
-            (Phase::Delayed, _) => {
+            Phase::Delayed => {
                 self.cancel(job);
                 self.end_delay(job);
             }
-            (Phase::Asking, _) => {
+            Phase::Asking => {
                 self.cancel(job);
                 self.stop_asking(job);
             }
-            (Phase::Joining, _) => self.end_children(job)?,
-            (Phase::Ready, _) => self.ready.retain(|&one| one != job),
-            (Phase::Walking | Phase::Vacant, _) => {}
-            (phase, None) => unreachable!("job {job} is {phase:?} but uses no station"),
+            Phase::Joining => self.end_children(job)?,
+            Phase::Ready => self.ready.retain(|&one| one != job),
+            Phase::Walking | Phase::Vacant => {}
         }
         self.state.jobs[job].phase = Phase::Walking;
         let extra = self.state.jobs.extra_mut(job);
@@ -305,6 +304,7 @@ impl Engine<'_> {
     }
 
     fn stop_asking(&mut self, job: u32) {
+        let (pool, _) = self.asked(job);
         let State {
             pools,
             jobs,
@@ -312,9 +312,6 @@ impl Engine<'_> {
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
-        let Instruction::Acquire { pool, .. } = self.instructions[jobs[job].at as usize] else {
-            unreachable!("job {job} waits for tokens but asks for none");
-        };
         let cell = requests.cell(pool, jobs[job].class);
         pools[pool as usize].give_up(*now, job, jobs, cell);
         self.grant_waiting(pool);

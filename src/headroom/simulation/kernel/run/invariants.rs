@@ -7,8 +7,9 @@
 
 use crate::simulation::kernel::places::jobs::{Job, Jobs, NO_STATION, Phase, Role};
 use crate::simulation::kernel::places::tally::Grid;
-use crate::simulation::kernel::plan::program::{Instruction, Plan};
-use crate::simulation::kernel::run::engine::{State, used_station};
+use crate::simulation::kernel::plan::instruction::{Instruction, Wait};
+use crate::simulation::kernel::plan::program::Plan;
+use crate::simulation::kernel::run::engine::State;
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::time::SimTime;
 
@@ -37,7 +38,7 @@ impl Present {
 fn place(plan: &Plan, jobs: &Jobs, index: u32, job: &Job) -> Option<(u32, u32, SimTime)> {
     match job.phase {
         Phase::Waiting | Phase::Serving | Phase::Reserving => {
-            let station = used_station(plan.instructions[job.at as usize])?;
+            let station = plan.instructions[job.at as usize].used_station()?;
             Some((station, job.class, job.entered))
         }
         Phase::Blocked => {
@@ -128,7 +129,7 @@ fn check_pools(state: &State, plan: &Plan) {
             held[pool as usize] += u64::from(tokens);
         }
         let asked = plan.instructions[job.at as usize];
-        if let (Phase::Asking, Instruction::Acquire { pool, .. }) = (job.phase, asked) {
+        if let (Phase::Asking, Instruction::Wait(Wait::Acquire { pool, .. })) = (job.phase, asked) {
             waiting
                 .cell(pool, job.class)
                 .add(state.progress.now.since(job.since));

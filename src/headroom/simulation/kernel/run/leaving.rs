@@ -5,7 +5,7 @@
 //! service was interrupted waits without limit for the remainder. When patience expires, the
 //! innermost attempt of the job fails; a job without an attempt is lost.
 
-use crate::simulation::kernel::plan::program::Instruction;
+use crate::simulation::kernel::plan::instruction::{Act, Instruction};
 use crate::simulation::kernel::run::engine::{Engine, Failure};
 
 impl Engine<'_> {
@@ -16,7 +16,9 @@ impl Engine<'_> {
         at: u32,
     ) -> Result<Option<u64>, Failure> {
         match self.instructions.get(at as usize + 1) {
-            Some(&Instruction::Patience { amount }) => self.ticks_at(job, at + 1, amount).map(Some),
+            Some(&Instruction::Act(Act::Patience { amount })) => {
+                self.ticks_at(job, at + 1, amount).map(Some)
+            }
             _ => Ok(None),
         }
     }

@@ -2,10 +2,10 @@
 //!
 //! Most events of most models are such visits, so what they touch is borrowed once for an event:
 //! slices in registers instead of vectors, whose place and length the compiler would have to load
-//! again after every store. Whatever is rarer than that is left to [`Engine::step`].
+//! again after every store. Whatever is rarer than that is left to [`Engine::go_further`].
 //!
-//! No function here writes a trace: a run with one has no fused instructions, and `step` takes the
-//! others that it shows.
+//! No function here writes a trace: a run with one has single steps, of which those that it shows
+//! are not plain.
 
 #![allow(
     clippy::inline_always,
@@ -17,7 +17,8 @@ use crate::simulation::kernel::places::event_queue::Resume;
 use crate::simulation::kernel::places::jobs::{Job, NO_EVENT, Parts, Phase, Rest, Role, Slots};
 use crate::simulation::kernel::places::stations::Station;
 use crate::simulation::kernel::plan::choice::KNOWN_AHEAD;
-use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, Source};
+use crate::simulation::kernel::plan::instruction::Step;
+use crate::simulation::kernel::plan::program::{ClassPlan, Source};
 use crate::simulation::kernel::run::engine::{
     Agenda, Engine, Failure, Progress, STEPS_AT_ONE_INSTANT, State, refuse_standstill,
 };
@@ -30,7 +31,7 @@ use crate::simulation::kernel::time::SimTime;
 pub(in crate::simulation::kernel) enum Walk {
     /// The job waits, or is gone.
     Ended,
-    /// The job is at a position whose instruction is not plain.
+    /// The job is at a position whose step is not plain, or cannot be taken in a plain way now.
     At(u32, u32),
 }
 
@@ -43,7 +44,7 @@ pub(in crate::simulation::kernel) enum Pause {
     Mark(SimTime, Resume),
     /// An event has begun whose job did not wait in a plain way.
     Event(Resume),
-    /// The job is at a position whose instruction is not plain.
+    /// The job is at a position whose step is not plain, or cannot be taken in a plain way now.
     Step(u32, u32),
     /// Stations have changed that are not plain.
     Changes,
@@ -60,7 +61,7 @@ const _: () = assert!(DRAWS_AHEAD[0] <= KNOWN_AHEAD);
 pub(in crate::simulation::kernel) struct Plain<'run> {
     pub(super) progress: &'run mut Progress,
     pub(super) agenda: &'run mut Agenda,
-    pub(super) steps: &'run [Instruction],
+    pub(super) steps: &'run [Step],
     pub(super) plans: &'run Vec<ClassPlan>,
     pub(super) slots: Slots<'run>,
     pub(super) rest: &'run mut Rest,
@@ -149,12 +150,12 @@ impl Plain<'_> {
         Resume { job, at }: Resume,
     ) -> Result<Option<Resume>, Failure> {
         match self.steps[at as usize] {
-            Instruction::UseFifo {
+            Step::UseFifo {
                 station,
                 source,
                 is_only,
             } => self.end_visit(job, at, (station, source, is_only))?,
-            Instruction::AwaitNext {
+            Step::AwaitNext {
                 class,
                 entry,
                 source,
@@ -163,13 +164,9 @@ impl Plain<'_> {
                     return Ok(Some(next));
                 }
             }
-            Instruction::Think { .. } | Instruction::Arrive { .. } | Instruction::Await { .. } => {}
-            Instruction::UseOrdered { station, .. } if HAS_RARER => {
-                self.end_ordered(job, station)?;
-            }
-            Instruction::UseBounded { station, .. } if HAS_RARER => {
-                self.end_bounded(job, station);
-            }
+            Step::Think { .. } => {}
+            Step::UseOrdered { station, .. } if HAS_RARER => self.end_ordered(job, station)?,
+            Step::UseBounded { station, .. } if HAS_RARER => self.end_bounded(job, station),
             _ => return Ok(None),
         }
         self.slots[job].event = NO_EVENT;
@@ -222,11 +219,7 @@ impl Plain<'_> {
         if is_only {
             return self.serve(next, at, source);
         }
-        let at = self.slots[next].at;
-        match self.steps[at as usize] {
-            Instruction::UseFifo { source, .. } => self.serve(next, at, source),
-            other => unreachable!("job {next} waits at a station but is at {other:?}"),
-        }
+        self.serve_waiting(next)
     }
 
     /// End the service of `job` at a station that serves in another order than by arrival; the next
@@ -239,13 +232,9 @@ impl Plain<'_> {
             rest: self.rest,
         };
         let own = &mut self.stations[station as usize];
-        let Some(next) = own.complete(self.progress.now, job, &mut jobs) else {
-            return Ok(());
-        };
-        let at = self.slots[next].at;
-        match self.steps[at as usize] {
-            Instruction::UseOrdered { source, .. } => self.serve(next, at, source),
-            other => unreachable!("job {next} waits at a station but is at {other:?}"),
+        match own.complete(self.progress.now, job, &mut jobs) {
+            Some(next) => self.serve_waiting(next),
+            None => Ok(()),
         }
     }
 
@@ -280,7 +269,7 @@ impl Plain<'_> {
         loop {
             let step = self.steps[at as usize];
             // The most frequent one without a dispatch.
-            if let Instruction::UseFifo {
+            if let Step::UseFifo {
                 station, source, ..
             } = step
             {
@@ -292,11 +281,11 @@ impl Plain<'_> {
                 return Ok(Walk::Ended);
             }
             match step {
-                Instruction::UseOrdered { station, source } if HAS_RARER => {
+                Step::UseOrdered { station, source } if HAS_RARER => {
                     self.enter_ordered(job, at, station, source)?;
                     return Ok(Walk::Ended);
                 }
-                Instruction::UseBounded { station, source } if HAS_RARER => {
+                Step::UseBounded { station, source } if HAS_RARER => {
                     let is_done = self.enter_bounded(job, at, station, source)?;
                     return Ok(if is_done {
                         Walk::Ended
@@ -304,19 +293,16 @@ impl Plain<'_> {
                         Walk::At(job, at)
                     });
                 }
-                Instruction::Choose { choice } => {
+                Step::Draw { choice } => {
                     let chosen = &mut self.agenda.choices[choice as usize];
                     if chosen.is_far_ahead() {
                         at = self.choose_among_many(choice);
                         continue;
                     }
-                    let Some(target) = chosen.draw_ahead() else {
-                        return Ok(Walk::At(job, at));
-                    };
-                    at = target;
+                    at = chosen.draw_ahead();
                 }
-                Instruction::Jump { to } => at = to,
-                Instruction::Again { class, entry } => {
+                Step::Jump { to } => at = to,
+                Step::Again { class, entry } => {
                     // It will return here again, so its stack does not change.
                     self.count_step()?;
                     let arrived = &mut self.slots[job].arrived;
@@ -325,25 +311,25 @@ impl Plain<'_> {
                     self.progress.completion_count += 1;
                     at = entry;
                 }
-                Instruction::Return => {
+                Step::Return => {
                     let slot = &mut self.slots[job];
                     at = self.rest.stacks.top(job, slot.depth);
                     // One level up is the frame of the class.
                     let is_in_frame = slot.depth == 1;
-                    let stays = matches!(self.steps[at as usize], Instruction::Again { .. });
+                    let stays = matches!(self.steps[at as usize], Step::Again { .. });
                     if !(is_in_frame && stays) {
                         slot.depth -= 1;
                     }
                 }
-                Instruction::Call { entry } => at = self.call(job, at + 1, entry)?,
-                Instruction::BeginCall { class, entry } => {
+                Step::Call { entry } => at = self.call(job, at + 1, entry)?,
+                Step::BeginCall { class, entry } => {
                     at = self.begin_call(job, class, at, entry)?;
                 }
-                Instruction::Think { source } | Instruction::AwaitNext { source, .. } => {
+                Step::Think { source } | Step::AwaitNext { source, .. } => {
                     self.think(job, at, source)?;
                     return Ok(Walk::Ended);
                 }
-                Instruction::Rest {
+                Step::Rest {
                     class,
                     think,
                     source,
@@ -357,7 +343,7 @@ impl Plain<'_> {
                     self.think(job, think, source)?;
                     return Ok(Walk::Ended);
                 }
-                Instruction::Finish { class } => {
+                Step::Finish { class } => {
                     self.classes[class as usize]
                         .complete(self.progress.now, self.slots[job].arrived);
                     self.progress.completion_count += 1;
@@ -383,7 +369,7 @@ impl Plain<'_> {
     #[inline(always)]
     fn visited(&self, at: u32) -> Option<(&Station, &Source)> {
         match self.steps[at as usize] {
-            Instruction::UseFifo {
+            Step::UseFifo {
                 station, source, ..
             } => Some((
                 &self.stations[station as usize],
@@ -474,6 +460,18 @@ impl Plain<'_> {
         self.slots[job].at = at;
         self.slots[job].phase = Phase::Delayed;
         self.serve(job, at, source)
+    }
+
+    /// Let `job`, which waited at a station in a plain way, be served.
+    #[inline(always)]
+    pub(super) fn serve_waiting(&mut self, job: u32) -> Result<(), Failure> {
+        let at = self.slots[job].at;
+        match self.steps[at as usize] {
+            Step::UseFifo { source, .. }
+            | Step::UseOrdered { source, .. }
+            | Step::UseBounded { source, .. } => self.serve(job, at, source),
+            other => unreachable!("job {job} waits at a station but is at {other:?}"),
+        }
     }
 
     /// Let `job`, at `at`, continue after a time of `source`.

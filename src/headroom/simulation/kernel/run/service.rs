@@ -9,7 +9,8 @@
 
 use crate::simulation::kernel::places::jobs::{NO_STATION, NO_WORK, Phase};
 use crate::simulation::kernel::places::stations::Station;
-use crate::simulation::kernel::plan::program::{Instruction, Order};
+use crate::simulation::kernel::plan::instruction::{Instruction, Wait};
+use crate::simulation::kernel::plan::program::Order;
 use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::recorder::Kind;
 use crate::simulation::kernel::time::{BEYOND, SimTime, whole_ticks};
@@ -206,7 +207,7 @@ impl Engine<'_> {
         if !self.has_place_further_on(job, station, at) {
             return Ok(());
         }
-        let ticks = self.work(job, at)?;
+        let ticks = self.work(job)?;
         let State {
             stations,
             jobs,
@@ -232,24 +233,21 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Return the work (ticks at speed 1) that `job` at position `at` brings, or has left.
-    fn work(&mut self, job: u32, at: u32) -> Result<u64, Failure> {
+    /// Return the work (ticks at speed 1) that `job` brings, or has left.
+    fn work(&mut self, job: u32) -> Result<u64, Failure> {
         let remaining = self.state.jobs.extra(job).remaining;
         if remaining != NO_WORK {
             return Ok(remaining);
         }
-        match self.instructions[at as usize] {
-            Instruction::Use { amount, .. } | Instruction::UseReserving { amount, .. } => {
-                self.ticks(job, amount)
-            }
-            other => unreachable!("job {job} is served but is at {other:?}"),
-        }
+        let (_, amount) = self.used(job);
+        self.ticks(job, amount)
     }
 
     /// Keep a place for `job` at the next station if its step asks for one; if there is none, the
     /// job holds its server and waits.
     fn has_place_further_on(&mut self, job: u32, station: u32, at: u32) -> bool {
-        let Instruction::UseReserving { next, .. } = self.instructions[at as usize] else {
+        let Instruction::Wait(Wait::UseReserving { next, .. }) = self.instructions[at as usize]
+        else {
             return true;
         };
         let State {
@@ -472,10 +470,7 @@ impl Engine<'_> {
     fn grant_place(&mut self, job: u32, station: u32) -> Result<(), Failure> {
         self.station(station).special().reserved += 1;
         self.state.jobs.extra_mut(job).reserved = station;
-        let at = self.state.jobs[job].at;
-        let own =
-            crate::simulation::kernel::run::engine::used_station(self.instructions[at as usize])
-                .expect("a job that reserves a place uses a station");
+        let (own, _) = self.used(job);
         self.end_holding(job, own, self.state.jobs[job].class);
         self.begin_service(job, own)
     }
@@ -528,9 +523,8 @@ impl Engine<'_> {
 
     /// Let `job` share the servers of `station`.
     fn share(&mut self, job: u32, station: u32) -> Result<(), Failure> {
-        let at = self.state.jobs[job].at;
         self.cancel(job);
-        let ticks = self.work(job, at)?;
+        let ticks = self.work(job)?;
         let State {
             stations,
             jobs,
@@ -541,7 +535,7 @@ impl Engine<'_> {
         own.advance(*now);
         let special = own.special();
         let work = scaled(ticks, 1.0 / special.speed(0))?;
-        let sharing = special.sharing.as_mut().expect("its servers are shared");
+        let sharing = special.shared();
         sharing.add(*now, job, work);
         own.busy = sharing.busy();
         jobs[job].phase = Phase::Serving;
@@ -552,8 +546,7 @@ impl Engine<'_> {
 
     /// Set the clock of a station with shared servers to the next end of a service.
     pub(in crate::simulation::kernel) fn set_clock(&mut self, station: u32) -> Result<(), Failure> {
-        let special = self.station(station).special();
-        let sharing = special.sharing.as_ref().expect("its servers are shared");
+        let sharing = self.station(station).special().shared();
         let (clock, next) = (sharing.clock, sharing.next_end());
         self.cancel(clock);
         if let Some(ticks) = next {
@@ -571,7 +564,7 @@ impl Engine<'_> {
         loop {
             let own = self.station(station);
             own.advance(now);
-            let sharing = own.special().sharing.as_mut().expect("servers are shared");
+            let sharing = own.special().shared();
             let Some(job) = sharing.take_done(now) else {
                 break;
             };
@@ -632,7 +625,7 @@ impl Engine<'_> {
         let now = self.state.progress.now;
         let own = self.station(station);
         let up = own.servers.saturating_sub(own.special().down);
-        let sharing = own.special().sharing.as_mut().expect("servers are shared");
+        let sharing = own.special().shared();
         sharing.set_servers(now, up);
         own.busy = sharing.busy();
         self.set_clock(station)

@@ -4,7 +4,8 @@
 //! failed, or ends.
 
 use crate::simulation::kernel::places::jobs::{NO_JOB, Phase, Role};
-use crate::simulation::kernel::plan::program::{ClassPlan, Instruction, NO_AMOUNT};
+use crate::simulation::kernel::plan::instruction::{Act, Instruction, NO_AMOUNT, Step, Wait};
+use crate::simulation::kernel::plan::program::ClassPlan;
 use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::plain::Walk;
 use crate::simulation::kernel::run::recorder::Kind;
@@ -18,29 +19,39 @@ impl Engine<'_> {
         }
     }
 
-    /// Walk `job` from position `at`, where it takes a step that is not plain.
+    /// Walk `job` from position `at`, where a plain walk cannot go on.
     pub(in crate::simulation::kernel) fn go_further(
         &mut self,
         mut job: u32,
         mut at: u32,
     ) -> Result<(), Failure> {
-        while let Some(next) = self.step(job, at)? {
+        loop {
+            let next = match self.steps[at as usize] {
+                Step::Wait(wait) => self.begin_wait(job, at, wait)?,
+                Step::Act(act) => self.act(job, at, act)?,
+                Step::UseBounded { station, .. } => {
+                    self.state.jobs[job].at = at;
+                    return self.enter(job, station);
+                }
+                _ => Some(at),
+            };
+            let Some(next) = next else {
+                return Ok(());
+            };
             (job, at) = match self.walk_plainly(job, next)? {
                 Walk::Ended => return Ok(()),
                 Walk::At(job, at) => (job, at),
             };
         }
-        Ok(())
     }
 
     /// Walk `job` from position `at` for as long as its steps are plain.
     #[inline]
     fn walk_plainly(&mut self, job: u32, at: u32) -> Result<Walk, Failure> {
         // To borrow what plain steps touch costs as much as a step.
-        if self.steps[at as usize].is_plain() {
-            self.walk_many(job, at)
-        } else {
-            Ok(Walk::At(job, at))
+        match self.steps[at as usize] {
+            Step::Wait(_) | Step::Act(_) => Ok(Walk::At(job, at)),
+            _ => self.walk_many(job, at),
         }
     }
 
@@ -66,10 +77,14 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Take a step that is not plain; return where the walk continues, or None if it ends.
-    fn step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
-        let goes_on = match self.instructions[at as usize] {
-            Instruction::Use { station, amount } => {
+    /// Let `job` come to `wait` at `at`; return where it walks on if it need not wait.
+    #[inline(never)]
+    fn begin_wait(&mut self, job: u32, at: u32, wait: Wait) -> Result<Option<u32>, Failure> {
+        let goes_on = match wait {
+            Wait::Use { station, amount }
+            | Wait::UseReserving {
+                station, amount, ..
+            } => {
                 self.state.jobs[job].at = at;
                 if self.state.stations[station as usize].special.is_some() {
                     self.enter(job, station)?;
@@ -78,134 +93,101 @@ impl Engine<'_> {
                 }
                 false
             }
-            Instruction::Choose { choice } => return self.choose(job, at, choice).map(Some),
-            Instruction::Complete { class } => {
-                self.complete(job, class);
-                true
-            }
-            Instruction::Begin { class } => {
-                self.begin(job, class);
-                true
-            }
-            Instruction::Spawn {
-                class,
-                entry,
-                amount,
-            } => {
-                self.spawn(job, class, entry, amount)?;
-                true
-            }
-            Instruction::Exit => {
-                self.state.jobs.end(job);
-                false
-            }
-            Instruction::UseReserving { station, .. } => {
-                self.state.jobs[job].at = at;
-                self.enter(job, station)?;
-                false
-            }
-            Instruction::Delay { amount } => {
+            Wait::Delay { amount } => {
                 self.state.jobs[job].at = at;
                 self.state.jobs[job].phase = Phase::Delayed;
                 self.state.jobs[job].entered = self.state.progress.now;
                 self.schedule(job, amount)?;
                 false
             }
-            Instruction::Acquire { pool, tokens } => self.ask(job, at, pool, tokens)?,
-            Instruction::Release { pool, tokens } => {
-                self.recorder.note(&self.state, Kind::Release, job, pool);
-                self.give_back(pool, tokens);
+            Wait::Acquire { pool, tokens } => self.ask(job, at, pool, tokens)?,
+            Wait::Attempt { attempt } => {
+                let tries = self.plan.attempts[attempt as usize].tries;
+                self.state.jobs.push(job, tries);
+                self.begin_try(job, at, attempt)?;
                 true
             }
-            Instruction::Set { attribute, amount } => {
-                let value = self.number(job, at, amount)?;
-                self.state.jobs.attributes_mut(job)[attribute as usize] = value;
-                true
+            Wait::Arrive { process } => {
+                self.wait_for_arrival(job, at, process)?;
+                false
             }
-            Instruction::Prioritize { amount } => {
-                self.state.jobs.extra_mut(job).priority = self.number(job, at, amount)?;
-                true
+            Wait::Await { goes_on, wait } => {
+                self.await_arrival(job, at, goes_on, wait)?;
+                false
             }
-            Instruction::Node => {
-                self.count_step()?;
-                true
-            }
-            _ => return self.take_rarer_step(job, at),
+            // Jobs that are served there set it.
+            Wait::Clock { .. } => false,
         };
         Ok(goes_on.then_some(at + 1))
     }
 
-    /// Take a step that few programs have.
-    fn take_rarer_step(&mut self, job: u32, at: u32) -> Result<Option<u32>, Failure> {
-        let goes_on = match self.instructions[at as usize] {
-            Instruction::Become { class } => {
-                self.state.jobs[job].class = class;
-                self.state.jobs.extra_mut(job).priority =
-                    self.plan.classes[class as usize].priority;
-                true
+    /// Let `job` do `act` at `at`; return where it walks on, unless it ends or sleeps.
+    #[inline(never)]
+    fn act(&mut self, job: u32, at: u32, act: Act) -> Result<Option<u32>, Failure> {
+        match act {
+            Act::Choose { choice } => return self.choose(job, at, choice).map(Some),
+            Act::Complete { class } => self.complete(job, class),
+            Act::Begin { class } => self.begin(job, class),
+            Act::Spawn { class, amount } => self.spawn(job, class, amount)?,
+            Act::Release { pool, tokens } => {
+                self.recorder.note(&self.state, Kind::Release, job, pool);
+                self.give_back(pool, tokens);
             }
-            Instruction::LoopEnter { amount, exit } => {
+            Act::Set { attribute, amount } => {
+                let value = self.number(job, at, amount)?;
+                self.state.jobs.attributes_mut(job)[attribute as usize] = value;
+            }
+            Act::Prioritize { amount } => {
+                self.state.jobs.extra_mut(job).priority = self.number(job, at, amount)?;
+            }
+            Act::Node => self.count_step()?,
+            Act::Patience { .. } => {} // It belongs to the instruction before.
+            Act::Become { class } => {
+                self.state.jobs[job].class = class;
+                let priority = self.plan.classes[class as usize].priority;
+                self.state.jobs.extra_mut(job).priority = priority;
+            }
+            Act::LoopEnter { amount, exit } => {
                 return self.enter_loop(job, at, amount, exit).map(Some);
             }
-            Instruction::LoopNext { body } => {
+            Act::LoopNext { body } => {
                 self.count_step()?;
                 return Ok(Some(self.next_round(job, at, body)));
             }
-            Instruction::Fork { fork } => {
-                self.fork(job, at, fork)?;
-                false
+            Act::Fork { fork } => {
+                self.fork(job, fork)?;
+                return Ok(self.sleep(job, at + 1));
             }
-            Instruction::ArmEnd => {
-                self.end_arm(job)?;
-                false
+            Act::CallAndWait { entry } => {
+                self.call_and_wait(job, entry)?;
+                return Ok(self.sleep(job, at + 1));
             }
-            Instruction::CallAndWait { entry } => {
-                self.call_and_wait(job, at, entry)?;
-                false
-            }
-            Instruction::Reply => {
-                self.reply(job)?;
-                true
-            }
-            Instruction::Start { entry } => {
+            Act::Join => return Ok(self.sleep(job, at)),
+            Act::Start { entry } => {
                 let started = self.start_child(job, entry, Role::Detached)?;
                 self.state.jobs.push(started, self.plan.last_return);
-                true
             }
-            Instruction::Attempt { attempt } => {
-                self.state
-                    .jobs
-                    .push(job, self.plan.attempts[attempt as usize].tries);
-                self.begin_try(job, at, attempt)?;
-                true
-            }
-            Instruction::TryAgain { attempt } => {
+            Act::Reply => self.reply(job)?,
+            Act::TryAgain { attempt } => {
                 self.begin_try(job, at, attempt)?;
                 return Ok(Some(self.plan.attempts[attempt as usize].work));
             }
-            Instruction::AttemptEnd => {
+            Act::AttemptEnd => {
                 self.drop_guard(job);
                 self.state.jobs.pop(job);
-                true
             }
-            Instruction::Arrive { process } => {
-                self.wait_for_arrival(job, at, process)?;
-                false
+            Act::Change(change) => self.change(job, at, change)?,
+            Act::ArmEnd => {
+                self.reply(job)?;
+                self.state.jobs.end(job);
+                return Ok(None);
             }
-            Instruction::Await { goes_on, wait } => {
-                return self.await_arrival(job, at, goes_on, wait).map(|()| None);
+            Act::Exit => {
+                self.state.jobs.end(job);
+                return Ok(None);
             }
-            Instruction::Break { station, servers } => {
-                self.break_servers(station, servers)?;
-                true
-            }
-            Instruction::Repair { station, servers } => {
-                self.repair_servers(station, servers)?;
-                true
-            }
-            _ => self.change(job, at)?,
-        };
-        Ok(goes_on.then_some(at + 1))
+        }
+        Ok(Some(at + 1))
     }
 
     /// Let `job` request tokens, as long as it has patience; return whether it has them.
@@ -235,6 +217,14 @@ impl Engine<'_> {
         is_granted
     }
 
+    /// Return the pool that `job` waits for, and how many of its tokens.
+    pub(in crate::simulation::kernel) fn asked(&self, job: u32) -> (u32, u32) {
+        match self.instructions[self.state.jobs[job].at as usize] {
+            Instruction::Wait(Wait::Acquire { pool, tokens }) => (pool, tokens),
+            other => unreachable!("job {job} waits for a pool but is at {other:?}"),
+        }
+    }
+
     /// Take tokens back and grant the waiting requests.
     pub(in crate::simulation::kernel) fn give_back(&mut self, pool: u32, tokens: u32) {
         self.state.pools[pool as usize].release(self.state.progress.now, tokens);
@@ -244,6 +234,7 @@ impl Engine<'_> {
     /// Grant requests from the head of the line while tokens last.
     pub(in crate::simulation::kernel) fn grant_waiting(&mut self, pool: u32) {
         while let Some(job) = self.state.pools[pool as usize].line().first() {
+            let (_, tokens) = self.asked(job);
             let State {
                 pools,
                 jobs,
@@ -251,10 +242,6 @@ impl Engine<'_> {
                 progress: Progress { now, .. },
                 ..
             } = &mut self.state;
-            let tokens = match self.instructions[jobs[job].at as usize] {
-                Instruction::Acquire { tokens, .. } => tokens,
-                other => unreachable!("job {job} waits for a pool but is at {other:?}"),
-            };
             if !pools[pool as usize].grant_first(*now, pool, tokens, jobs, requests) {
                 break;
             }
@@ -284,22 +271,22 @@ impl Engine<'_> {
         at + 1
     }
 
-    /// Start a job in each arm; `job` waits for as many as the fork requires.
-    fn fork(&mut self, job: u32, at: u32, fork: u32) -> Result<(), Failure> {
+    /// Let `job` sleep at the join at `at`; other jobs wake it.
+    fn sleep(&mut self, job: u32, at: u32) -> Option<u32> {
+        let sleeping = &mut self.state.jobs[job];
+        (sleeping.at, sleeping.phase) = (at, Phase::Joining);
+        sleeping.entered = self.state.progress.now;
+        None
+    }
+
+    /// Start a job in each arm; `job` will wait for as many as the fork requires.
+    fn fork(&mut self, job: u32, fork: u32) -> Result<(), Failure> {
         let plan = &self.plan.forks[fork as usize];
-        self.wait_for_children(job, at + 1, plan.quorum);
+        self.state.jobs.push(job, plan.quorum);
         for &entry in &plan.arms {
             self.start_child(job, entry, Role::Arm)?;
         }
         Ok(())
-    }
-
-    fn wait_for_children(&mut self, job: u32, at: u32, count: u32) {
-        self.state.jobs.push(job, count);
-        let waiting = &mut self.state.jobs[job];
-        waiting.at = at;
-        waiting.phase = Phase::Joining;
-        waiting.entered = self.state.progress.now;
     }
 
     /// Let another job walk from `entry` with the attributes of `job`.
@@ -313,18 +300,11 @@ impl Engine<'_> {
         Ok(child)
     }
 
-    fn call_and_wait(&mut self, job: u32, at: u32, entry: u32) -> Result<(), Failure> {
+    fn call_and_wait(&mut self, job: u32, entry: u32) -> Result<(), Failure> {
         self.count_step()?;
-        self.wait_for_children(job, at + 1, 1);
+        self.state.jobs.push(job, 1);
         let callee = self.start_child(job, entry, Role::Callee)?;
         self.state.jobs.push(callee, self.plan.last_return);
-        Ok(())
-    }
-
-    /// End an arm, a call or detached work.
-    fn end_arm(&mut self, job: u32) -> Result<(), Failure> {
-        self.reply(job)?;
-        self.state.jobs.end(job);
         Ok(())
     }
 
@@ -361,11 +341,7 @@ impl Engine<'_> {
         let waited = now.since(jobs[parent].entered);
         classes[jobs[parent].class as usize].add_join(waited);
         let at = jobs[parent].at;
-        let fork = match self.instructions[at as usize - 1] {
-            Instruction::Fork { fork } => Some(fork),
-            _ => None,
-        };
-        if let Some(fork) = fork {
+        if let Instruction::Act(Act::Fork { fork }) = self.instructions[at as usize - 1] {
             self.leave_arms(parent, fork)?;
             self.work_off_changes()?;
         }
@@ -406,7 +382,8 @@ impl Engine<'_> {
         self.state.progress.completion_count += 1;
     }
 
-    fn spawn(&mut self, source: u32, class: u32, entry: u32, amount: u32) -> Result<(), Failure> {
+    fn spawn(&mut self, source: u32, class: u32, amount: u32) -> Result<(), Failure> {
+        let entry = self.plan.classes[class as usize].begin;
         let count = if amount == NO_AMOUNT {
             1
         } else {
