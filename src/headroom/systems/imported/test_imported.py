@@ -28,6 +28,23 @@ def test_each_recorded_run_is_one_replication_of_its_point(tmp_path: Path) -> No
     assert [metric.name for metric in system.metrics({"size": 8})] == ["wall_s"]
 
 
+def test_levels_are_parameters_of_their_type_and_sources_and_rows_are_known(
+    tmp_path: Path,
+) -> None:
+    rows = [{**run(8, 1.0), "source": "b.txt"}, run(16.5, 5.0), {**run(8, 2.0), "source": "b.txt"}]
+    system = written(tmp_path, rows)
+    (size,) = system.parameters()
+    assert (size.name, size.type, size.unit, size.default) == ("size", "float", "", None)
+    assert size.source == "recorded"
+    (wall,) = system.metrics({"size": 8})
+    assert (wall.unit, wall.better) == ("s", "low")
+    assert system.prepare() == {"imported from": "b.txt, a.txt"}
+    prints = {system.fingerprint({"size": size}) for size in (8, 16.5)}
+    assert len(prints) == 2
+    assert all(len(one) == 16 for one in prints)
+    assert written(tmp_path, rows[::-1]).fingerprint({"size": 16.5}) in prints
+
+
 def test_recorded_values_are_in_base_units_whatever_the_file_says(tmp_path: Path) -> None:
     metrics = [{"name": "wall_s", "unit": "ms"}, {"name": "score", "unit": "points"}]
     runs: list[dict[str, object]] = [
