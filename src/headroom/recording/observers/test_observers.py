@@ -1,5 +1,6 @@
 """Observers: what they see is what the observed programs themselves count."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -99,6 +100,13 @@ def test_a_child_that_came_and_went_between_two_looks_is_counted(
     before = group.totals()["cpu_s"]
     truth = told(worker)
     assert group.totals()["cpu_s"] - before == pytest.approx(truth["cpu_s"], abs=0.03)
+
+
+def test_the_memory_of_a_process_grows_by_what_it_fills() -> None:
+    group = Group(members=lambda: [os.getpid()])
+    before = group.totals()["memory_bytes"]
+    held = bytearray(b"x") * (64 << 20)
+    assert group.totals()["memory_bytes"] - before == pytest.approx(len(held), rel=0.1)
 
 
 def test_values_per_operation_and_the_part_of_a_run_that_counts() -> None:
