@@ -74,16 +74,16 @@ REPORT = "headroom.report."
     "place",
     [
         ANALYSIS + "solver_answers.solver_answer",
-        ANALYSIS + "analyse.knee_over",
-        ANALYSIS + "analyse.crossing_of",
-        ANALYSIS + "analyse.drawn_model",
+        ANALYSIS + "over_factors.knee_over",
+        ANALYSIS + "over_factors.crossing_of",
+        ANALYSIS + "experiment_result.drawn_model",
         ANALYSIS + "claims.claims.sample_at",
         ANALYSIS + "follow_up.what_if._effect",
         REPORT + "summary.theory_sentences",
-        REPORT + "page.sweep_panels",
-        REPORT + "page.detail_panels",
-        REPORT + "page.model_figure",
-        REPORT + "page.points_table",
+        REPORT + "fold.figures.sweep_panels",
+        REPORT + "fold.figures.detail_panels",
+        REPORT + "fold.figures.model_figure",
+        REPORT + "fold.tables.points_table",
     ],
 )
 def test_a_report_outlives_a_defect_and_names_it(
@@ -99,14 +99,14 @@ def test_a_report_outlives_a_defect_and_names_it(
     assert all("throughput" in point["estimates"] for point in points)
     page = (study / "results" / "report.html").read_text()
     assert "A study whose explanations fail" in page
-    if place != ANALYSIS + "analyse.drawn_model":  # whose absence needs no words
+    if place != ANALYSIS + "experiment_result.drawn_model":  # whose absence needs no words
         assert "AssertionError: a defect (test_fallbacks.py" in page + results
 
 
 def test_a_defect_is_raised_while_debugging(
     study: Path, monkeypatch: pytest.MonkeyPatch, defect: Callable[[str], None]
 ) -> None:
-    defect(ANALYSIS + "analyse.knee_over")
+    defect(ANALYSIS + "over_factors.knee_over")
     for kept in (study / "results").glob("*.cache"):
         kept.unlink()
     monkeypatch.setenv("HEADROOM_DEBUG", "1")

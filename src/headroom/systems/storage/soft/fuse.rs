@@ -19,7 +19,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::thread::sleep;
+use std::thread::park_timeout;
 use std::time::{Duration, UNIX_EPOCH};
 
 use fuser::{
@@ -82,7 +82,8 @@ pub fn serve(
         .inspect_err(|_| serving.end())?;
     is_ready();
     while is_wanted() && !session.guard.is_finished() {
-        sleep(ASKED_EVERY);
+        // Unlike a sleep it ends on time, even if signals come faster than a sleep can go on.
+        park_timeout(ASKED_EVERY);
     }
     serving.end();
     if session.guard.is_finished() {

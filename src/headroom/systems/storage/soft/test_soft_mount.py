@@ -263,7 +263,10 @@ def test_ctrl_c_unmounts(tmp_path: Path) -> None:
 
 
 def test_further_signals_do_not_interrupt_its_end(tmp_path: Path) -> None:
-    """Cause: `terminate` and the end of the input each signal it, the second while it ends."""
+    """Cause: `terminate` and the end of the input each signal it, the second while it ends.
+
+    Signals without a pause kept its sleep from ending: each made it begin anew.
+    """
     need_fuse()
     with _server(tmp_path) as server:
         while server.poll() is None:
