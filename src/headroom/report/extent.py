@@ -50,6 +50,7 @@ _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
 _CLASS_ROWS = 200
 _ARTEFACT_BYTES_IN_ALL = 512 * 1024
+_CHOICES_IN_ALL = 200
 _PICTURES = 4
 """Experiments whose models are drawn, on a page that does not hold all."""
 
@@ -70,6 +71,8 @@ class Extent:
         Marks per figure.
     details
         Points that can be chosen and looked at.
+    choices
+        Pictures of points that can be chosen in one figure.
     series
         Those of them that also show their course over time.
     class_rows
@@ -85,6 +88,7 @@ class Extent:
     statistic_rows: int
     marks: int
     details: int
+    choices: int
     series: int
     class_rows: int
     artefact_bytes: int
@@ -108,6 +112,7 @@ def whole_extent(experiment: ExperimentResult, details: int, artefact_bytes: int
         statistic_rows=count * max(1, len(experiment.responses)),
         marks=MARKS_AT_MOST,
         details=details,
+        choices=MARKS_AT_MOST,
         series=details,
         class_rows=max(rows, _CLASS_ROWS),
         artefact_bytes=artefact_bytes,
@@ -143,6 +148,7 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
             statistic_rows=rows[place],
             marks=-(-marks[place] // n),
             details=details[place],
+            choices=int(share * _CHOICES_IN_ALL),
             series=series[place],
             class_rows=max(rows[place], int(share * _CLASS_ROWS)),
             artefact_bytes=artefacts[place],

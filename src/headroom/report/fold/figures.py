@@ -17,7 +17,7 @@ from headroom.report.charts.sweep import sweep_panels
 from headroom.report.charts.tradeoff import tradeoff_panels
 from headroom.report.findings.derived import derived_panels
 from headroom.report.findings.profiles import profile_panels
-from headroom.report.fold.panels import PanelView, Pictures, panel_views
+from headroom.report.fold.panels import PanelView, Pictures, fewer, panel_views
 from headroom.report.model_figure import ModelFigure, model_figure
 
 T = TypeVar("T")
@@ -55,9 +55,13 @@ class Figures:
         }
         return [view for kind, make in made.items() for view in self._panels(kind, make)]
 
-    def closer(self, points: Sequence[PointResult], first: str) -> list[PanelView]:
-        """Return the figures of one point, at first of that with the key `first`."""
-        return self._panels("detail", lambda: detail_panels(self._experiment, points), first)
+    def closer(self, points: Sequence[PointResult], first: str, choices: int) -> list[PanelView]:
+        """Return the figures of one point, at first of `first`; each has `choices` at most."""
+
+        def made() -> list[Panel]:
+            return [fewer(panel, choices) for panel in detail_panels(self._experiment, points)]
+
+        return self._panels("detail", made, first)
 
     def _panels(
         self, kind: str, make: Callable[[], Sequence[Panel]], point: str = ""

@@ -4,7 +4,8 @@ Invariant: a picture is drawn at the width at which it is shown: narrow ones hav
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeAlias
 
 from markupsafe import Markup
@@ -59,6 +60,11 @@ def panel_views(
         Whose points can be chosen, and the one that is shown first; empty for panels of all points.
     """
     return [_view(panel, known, experiment, point) for panel in panels]
+
+
+def fewer(panel: Panel, choices: int) -> Panel:
+    """Return a panel with its first pictures alone."""
+    return replace(panel, pictures=dict(islice(panel.pictures.items(), choices)))
 
 
 def _view(panel: Panel, known: Pictures, experiment: str, point: str) -> PanelView:

@@ -73,7 +73,7 @@ def view_of(
         model=drawn.model() if extent.has_picture else None,
         lacks_picture=experiment.model is not None and not extent.has_picture,
         figures=drawn.of_all_points(claims, extent.marks),
-        details=drawn.closer(closer, first),
+        details=drawn.closer(closer, first, extent.choices),
         findings=[*find(experiment), *(Finding("Caution", text) for text in drawn.cautions)],
         point_remarks={point.key: page_remarks(point) for point in closer},
         choices=[(point.key, label_point(point, experiment.factors)) for point in closer],
