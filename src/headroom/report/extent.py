@@ -32,16 +32,18 @@ PAGE_BYTES_AT_MOST = 1_200_000
 class Budget:
     """What a page may hold: all points, or a share of the budgets of a large study.
 
-    `details` is the number of points that can be looked at closely.
+    `details` is the number of points that can be looked at closely, `choices` the metrics that one
+    of their figures offers; None: all.
     """
 
     share: float | None
     details: int = 0
+    choices: int | None = None
 
 
 WHOLE_BUDGETS = tuple(Budget(None, details) for details in (100, 40, 20, 12, 7))
 """Of a study whose page holds all points; tried in turn."""
-BUDGETS = tuple(Budget(share) for share in (1.0, 0.5, 0.25, 0.1))
+BUDGETS = (*(Budget(share) for share in (1.0, 0.5, 0.25, 0.1)), Budget(0.1, choices=20))
 """Of a large study; tried in turn."""
 _ROWS_IN_ALL = 200
 _MARKS_IN_ALL = 1_200
@@ -50,7 +52,6 @@ _SERIES_IN_ALL = 10
 _TRADE_OFFS = 2
 _CLASS_ROWS = 200
 _ARTEFACT_BYTES_IN_ALL = 512 * 1024
-_CHOICES_IN_ALL = 200
 _PICTURES = 4
 """Experiments whose models are drawn, on a page that does not hold all."""
 
@@ -72,7 +73,7 @@ class Extent:
     details
         Points that can be chosen and looked at.
     choices
-        Pictures of points that can be chosen in one figure.
+        Metrics that a figure of one point offers; None: all.
     series
         Those of them that also show their course over time.
     class_rows
@@ -88,7 +89,7 @@ class Extent:
     statistic_rows: int
     marks: int
     details: int
-    choices: int
+    choices: int | None
     series: int
     class_rows: int
     artefact_bytes: int
@@ -112,7 +113,7 @@ def whole_extent(experiment: ExperimentResult, details: int, artefact_bytes: int
         statistic_rows=count * max(1, len(experiment.responses)),
         marks=MARKS_AT_MOST,
         details=details,
-        choices=MARKS_AT_MOST,
+        choices=None,
         series=details,
         class_rows=max(rows, _CLASS_ROWS),
         artefact_bytes=artefact_bytes,
@@ -148,7 +149,7 @@ def extents_of(result: StudyResult, budget: Budget) -> list[Extent]:
             statistic_rows=rows[place],
             marks=-(-marks[place] // n),
             details=details[place],
-            choices=int(share * _CHOICES_IN_ALL),
+            choices=budget.choices,
             series=series[place],
             class_rows=max(rows[place], int(share * _CLASS_ROWS)),
             artefact_bytes=artefacts[place],

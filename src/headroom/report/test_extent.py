@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import Estimate, PointResult
-from headroom.report.charts.panel import drawn_words, thin
+from headroom.report.charts.panel import Panel, drawn_words, thin
 from headroom.report.extent import fair_shares
 from headroom.report.first_screen.settings import frontier
+from headroom.report.fold.panels import fewer
 from tests.support.example_results import estimate
 
 SIZES = st.lists(st.integers(0, 20_000), min_size=1, max_size=8)
@@ -85,3 +86,10 @@ def test_the_frontier_of_many_points_is_found_in_one_pass() -> None:
     """Ten thousand points on a hyperbola: all unbeaten; comparing pairs would take minutes."""
     costs = [(place, math.ceil(1e9 / place)) for place in range(1, 10_001)]
     assert len(frontier(_priced(costs))) == 10_000
+
+
+def test_a_figure_with_fewer_choices_offers_the_same_ones_for_each_point() -> None:
+    pictures = {(point, metric): f"{point} {metric}" for point in "ab" for metric in "xyz"}
+    panel = Panel(key="k", title="", caption="", pictures=pictures)  # type: ignore[arg-type] # no figures
+    assert list(fewer(panel, 2).pictures) == [("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")]
+    assert list(fewer(panel, None).pictures) == list(pictures)

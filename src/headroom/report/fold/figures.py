@@ -55,8 +55,10 @@ class Figures:
         }
         return [view for kind, make in made.items() for view in self._panels(kind, make)]
 
-    def closer(self, points: Sequence[PointResult], first: str, choices: int) -> list[PanelView]:
-        """Return the figures of one point, at first of `first`; each has `choices` at most."""
+    def closer(
+        self, points: Sequence[PointResult], first: str, choices: int | None
+    ) -> list[PanelView]:
+        """Return the figures of one point, at first of `first`, each with its first `choices`."""
 
         def made() -> list[Panel]:
             return [fewer(panel, choices) for panel in detail_panels(self._experiment, points)]

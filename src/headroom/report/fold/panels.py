@@ -5,7 +5,6 @@ Invariant: a picture is drawn at the width at which it is shown: narrow ones hav
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TypeAlias
 
 from markupsafe import Markup
@@ -62,9 +61,11 @@ def panel_views(
     return [_view(panel, known, experiment, point) for panel in panels]
 
 
-def fewer(panel: Panel, choices: int) -> Panel:
-    """Return a panel with its first pictures alone."""
-    return replace(panel, pictures=dict(islice(panel.pictures.items(), choices)))
+def fewer(panel: Panel, choices: int | None) -> Panel:
+    """Return a panel that offers its first choices alone, for each point the same; None: all."""
+    kept = list(dict.fromkeys(own for _, own in panel.pictures))[:choices]
+    pictures = {choice: one for choice, one in panel.pictures.items() if choice[1] in kept}
+    return replace(panel, pictures=pictures)
 
 
 def _view(panel: Panel, known: Pictures, experiment: str, point: str) -> PanelView:

@@ -77,7 +77,7 @@ def view_of(
         findings=[*find(experiment), *(Finding("Caution", text) for text in drawn.cautions)],
         point_remarks={point.key: page_remarks(point) for point in closer},
         choices=[(point.key, label_point(point, experiment.factors)) for point in closer],
-        choice_note=_choice_note(len(closer), experiment),
+        choice_note=_choice_note(len(closer), experiment, extent.choices),
         first_choice=first,
         left_out=sections_left_out(experiment),
         tables=list(tables_of(experiment, extent)),
@@ -97,11 +97,12 @@ def _subtitle(experiment: ExperimentResult) -> str:
     return ", ".join(parts)
 
 
-def _choice_note(shown: int, experiment: ExperimentResult) -> str:
+def _choice_note(shown: int, experiment: ExperimentResult, choices: int | None) -> str:
     done = sum(1 for point in experiment.points if point.done)
+    metrics = f"Each figure offers {choices} metrics at most. " if choices else ""
     if shown == done:
-        return ""
-    return f"{shown} of {done:,} points; headroom show --point KEY prints any other."
+        return metrics.strip()
+    return f"{metrics}{shown} of {done:,} points; headroom show --point KEY prints any other."
 
 
 def _failures(experiment: ExperimentResult) -> list[tuple[str, list[str]]]:
