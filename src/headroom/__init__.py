@@ -19,6 +19,10 @@ _HOMES = {
     "headroom.api.saved": ("Compared",),
     "headroom.api.study": ("Experiment", "Study"),
     "headroom.errors": ("HeadroomError",),
+    "headroom.experiment.study.asks": (
+        *("BestAsk", "CapacityAsk", "DeadlineAsk", "EffectAsk", "EnoughAsk", "LimitAsk"),
+        *("ReproduceAsk", "SafeAsk", "ScaleAsk", "ValueAsk", "WindowAsk"),
+    ),
     "headroom.experiment.study.study": (
         *("AgreementClaim", "CrossoverClaim", "ErrorsClaim", "FlatClaim", "KneeClaim"),
         *("MonotoneClaim", "OrderingClaim", "RatioClaim", "ValueClaim"),

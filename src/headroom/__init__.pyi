@@ -21,6 +21,17 @@ from headroom.api.study import Experiment as Experiment
 from headroom.api.study import Study as Study
 from headroom.errors import HeadroomError as HeadroomError
 from headroom.experiment.protocol.model_parameters import parameter as parameter
+from headroom.experiment.study.asks import BestAsk as BestAsk
+from headroom.experiment.study.asks import CapacityAsk as CapacityAsk
+from headroom.experiment.study.asks import DeadlineAsk as DeadlineAsk
+from headroom.experiment.study.asks import EffectAsk as EffectAsk
+from headroom.experiment.study.asks import EnoughAsk as EnoughAsk
+from headroom.experiment.study.asks import LimitAsk as LimitAsk
+from headroom.experiment.study.asks import ReproduceAsk as ReproduceAsk
+from headroom.experiment.study.asks import SafeAsk as SafeAsk
+from headroom.experiment.study.asks import ScaleAsk as ScaleAsk
+from headroom.experiment.study.asks import ValueAsk as ValueAsk
+from headroom.experiment.study.asks import WindowAsk as WindowAsk
 from headroom.experiment.study.study import AgreementClaim as AgreementClaim
 from headroom.experiment.study.study import CrossoverClaim as CrossoverClaim
 from headroom.experiment.study.study import ErrorsClaim as ErrorsClaim

@@ -33,6 +33,7 @@ from headroom.defects import fallback
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.runner.fresh import is_mark
 from headroom.experiment.runner.selection import PLACES, WORKED_ON, Selection
+from headroom.experiment.study.checks.ask_checks import metrics_of
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import AgreementClaim, Claim, ErrorsClaim
 from headroom.experiment.study.windows import WORST, window_metric
@@ -77,8 +78,10 @@ def analyse(
     result = StudyResult(
         format=FORMAT,
         name=plan.study.name,
-        title=plan.study.title,
+        title=plan.study.heading,
         question=plan.study.question,
+        asks=list(plan.study.asks),
+        titles=plan.study.titles,
         folder=plan.folder.name,
         seed=plan.seed,
         is_quick=plan.is_quick,
@@ -88,7 +91,10 @@ def analyse(
         planned=to_run,
         full_planned=plan.full_planned,
         full_most=plan.full_most,
-        experiments=[experiment_result(one, environments, selection) for one in analysed],
+        experiments=[
+            experiment_result(one, environments, selection, plan.study.directions)
+            for one in analysed
+        ],
         claims=[claim_result(claim, analysed, plan) for claim in plan.study.claims],
         environments=[
             _told(environment) for environment in environments if not is_mark(environment)
@@ -116,7 +122,13 @@ def _experiment(
     limited = {limit.metric for limit in experiment.spec.limits}
     limited |= {window_metric(WORST, metric) for metric in limited}
     compared = experiment.spec.compare.metrics if experiment.spec.compare else []
-    needed = frozenset(claimed.union(responses, limited, compared, parts))
+    asked = {
+        name
+        for ask in plan.study.asks
+        if ask.experiment in {"", experiment.spec.name}
+        for _, name in metrics_of(ask)
+    }
+    needed = frozenset(claimed.union(asked, responses, limited, compared, parts))
     analysed = Analysed(experiment, metrics, responses, needed, bool(claimed))
     what_ifs = StoredWhatIfs(experiment, selection, journal)
     for answer in answers(_questions(analysed), plan, journal, selection, memory):

@@ -13,6 +13,7 @@ import msgspec
 
 from headroom.analysis.evidence import AppliedChange, WarmUpEvidence
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.asks import AskKind
 
 Kind: TypeAlias = Literal[
     "incomplete",
@@ -30,6 +31,10 @@ Kind: TypeAlias = Literal[
     "findings",
     "sweep",
     "value",
+    "enough",
+    "effects",
+    "scale",
+    "safe",
 ]
 """Kinds of answers; the other statements only follow from one, or are the title of a figure."""
 Setting: TypeAlias = dict[str, Value]
@@ -102,9 +107,9 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     """Whether the metric surely keeps the limit that the study sets, after the change."""
 
 
-IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted"]
+IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted", "left_out"]
 """Runs are left; runs failed, so that points have no results; points have none although their runs
-finished; parameters could not be fitted."""
+finished; parameters could not be fitted; no point has what is asked for, as in a quick variant."""
 
 
 class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
@@ -375,9 +380,115 @@ class Sweep(_Statement, frozen=True, kw_only=True, tag="sweep"):
 
 
 class SinglePoint(_Statement, frozen=True, kw_only=True, tag="value"):
-    """The metrics of the only point."""
+    """The metrics of one point."""
 
     values: list[Bounded]
+    where: Setting = {}
+    """Levels that tell the point apart; empty for the only one."""
+    extreme: Literal["highest", "lowest", ""] = ""
+    """Whether its first metric has this value of all `points`."""
+    points: int = 1
+    subject: str = ""
+    """Words of the ask."""
+
+
+class Share(_Data, frozen=True, kw_only=True):
+    """A level, and the share of the best value that it reaches."""
+
+    level: Level
+    share: Bounded
+    value: Bounded
+
+
+class Enough(_Statement, frozen=True, kw_only=True, tag="enough"):
+    """The least level that reaches a share of the best value."""
+
+    metric: str
+    goal: float
+    """The share that is asked for."""
+    least: Share
+    best: Level
+    """With the best value."""
+    less: Share | None = None
+    """The next level below, which does not; None if `least` is the lowest that was run."""
+    is_open: bool = False
+    """Whether the best is the last level and still gains more than the goal allows: more may give
+    more."""
+    where: Setting = {}
+
+
+EffectVerdict: TypeAlias = Literal["better", "worse", "larger", "smaller", "same", "undecided"]
+
+
+class Effect(_Data, frozen=True, kw_only=True):
+    """A ratio between two settings at one combination of the other levels."""
+
+    where: Setting
+    ratio: Bounded
+    """Of the metric: the first setting over the second."""
+    verdict: EffectVerdict
+    first: Bounded | None = None
+    second: Bounded | None = None
+
+
+class Effects(_Statement, frozen=True, kw_only=True, tag="effects"):
+    """What one setting costs or gains against another, for each combination of other levels."""
+
+    metric: str
+    better: Literal["high", "low", "none"]
+    first: Setting
+    second: Setting
+    """Both empty: the metric is a ratio itself."""
+    effects: list[Effect]
+    where: Setting = {}
+
+
+class Scale(_Statement, frozen=True, kw_only=True, tag="scale"):
+    """A metric as a power of a factor, fitted by least squares to the logarithms."""
+
+    metric: str
+    power: Bounded
+    start: Level
+    end: Level
+    ratio: Bounded
+    """Value at the end over that at the start."""
+    times: float
+    """Level at the end over that at the start."""
+    worst: float
+    """Largest distance of a value from the power, as a share of it."""
+    proportional_to: Level | None = None
+    """The last level up to which the metric is in proportion within 10%; None if not at all."""
+    levels: int
+    where: Setting = {}
+
+
+class Outage(_Data, frozen=True, kw_only=True):
+    """For how long users see a fault."""
+
+    setting: Setting
+    seconds: Bounded
+
+
+class Safe(_Statement, frozen=True, kw_only=True, tag="safe"):
+    """Whether anything went wrong, and what zero of so many tries cannot exclude."""
+
+    counts: list[Bounded]
+    """Of each metric: the sum over all tries, or points if those are all there is."""
+    tries: int
+    """Runs; of an exhaustive check 0."""
+    checked: Bounded | None = None
+    """What was checked, if that was all there is: the sum over points."""
+    excluded: float | None = None
+    """Share of tries that may go wrong, at 95%, though none did; None if some did, or if all there
+    is was checked."""
+    bad: list[Setting] = []
+    """Points at which something went wrong."""
+    points: int
+    expects: Literal["none", "some"] = "none"
+    subject: str = ""
+    """Words of the ask."""
+    outages: list[Outage] = []
+    where: Setting = {}
 
 
 class Changes(_Statement, frozen=True, kw_only=True, tag="changes"):
@@ -445,6 +556,10 @@ Statement: TypeAlias = (
     | Findings
     | Sweep
     | SinglePoint
+    | Enough
+    | Effects
+    | Scale
+    | Safe
     | Changes
     | Busiest
     | Settings
@@ -478,18 +593,28 @@ QuestionCode: TypeAlias = Literal[
     "predicts",
     "follows",
     "experiment",
+    "asked",
 ]
 """The question of a figure: the question of the study; how much the system carries; how long a
 response takes; which part runs out first; which change helps; which setting; how large `metrics`
 are; whether printed numbers are met; how good predictions are, and where;
-or the question is the title of its experiment."""
+or the question is the title of its experiment, or a further one that the study asks."""
 
 
 class Mark(_Data, frozen=True, kw_only=True):
     """Something drawn inside a figure."""
 
     kind: Literal[
-        "knee", "limit", "target", "current", "saturated", "best", "beaten", "change", "base"
+        "knee",
+        "limit",
+        "target",
+        "current",
+        "saturated",
+        "best",
+        "beaten",
+        "change",
+        "base",
+        "chosen",
     ]
     level: Level | None = None
     """Where on the axis of the factor."""
@@ -515,6 +640,8 @@ class FigureChoice(_Data, frozen=True, kw_only=True):
     where: Setting = {}
     """Levels that are held."""
     marks: list[Mark] = []
+    text: str = ""
+    """Of ``asked``: the question, as the study has it."""
     finding: Statement | None = None
     """Title; None if the figure says no more than its question."""
 
@@ -599,14 +726,41 @@ class ClaimCounts(_Data, frozen=True, kw_only=True):
         return self.holds + self.differs + self.undecided
 
 
+class Record(_Data, frozen=True, kw_only=True):
+    """The answer to one question of a study: what everything that is printed comes from."""
+
+    ask: AskKind
+    question: str
+    """As the study has it; empty: the title of the study, or of the experiment."""
+    is_inferred: bool
+    """Whether the study asks nothing of this kind: the design suggests it."""
+    experiment: str
+    """Empty: the claims, or the whole study."""
+    statement: Statement
+    metric: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = "1"
+    parameter: str = ""
+    level: Value | None = None
+    where: Setting = {}
+    """Levels that are held."""
+    is_decided: bool = True
+    rows: list[str] = []
+    """Keys of the points that it stands on."""
+
+
 class Answer(_Data, frozen=True, kw_only=True):
     """The answer of a study: one statement, its figure, what follows, and how sure that is."""
 
     statement: Statement
     experiment: str
     """The one that the statement is about; empty: the claims, or the whole study."""
+    records: list[Record] = []
+    """One for each question, the headline first; none in results of older versions."""
     follows: list[Statement]
-    """At most two."""
+    """At most two; three where the study states what it asks."""
     figure: FigureChoice | None
     """The decisive one; None if nothing can be drawn."""
     questions: list[FigureChoice]

@@ -15,12 +15,16 @@ from headroom.analysis.sections import sections_of
 from headroom.analysis.verdicts.measured_when import measured_when
 from headroom.defects import fallback
 from headroom.experiment.runner.selection import Selection
+from headroom.experiment.study.asks import Direction
 from headroom.experiment.study.plan import FactorSpec, ParameterUse, PlannedExperiment
 from headroom.experiment.study.study import Replications
 
 
 def experiment_result(
-    analysed: Analysed, environments: Sequence[Mapping[str, Any]], selection: Selection
+    analysed: Analysed,
+    environments: Sequence[Mapping[str, Any]],
+    selection: Selection,
+    directions: Mapping[str, Direction],
 ) -> ExperimentResult:
     """Return everything known about an experiment all of whose points have passed by."""
     experiment = analysed.experiment
@@ -30,7 +34,7 @@ def experiment_result(
         title=experiment.spec.title,
         system=experiment.system.name,
         column=experiment.system.column.value,
-        factors=[_factor(factor) for factor in experiment.factors],
+        factors=[_factor(factor, directions.get(factor.name)) for factor in experiment.factors],
         responses=analysed.responses,
         windows=[
             WindowUsed(name=window.name, from_s=window.from_s, to_s=window.to_s)
@@ -38,7 +42,7 @@ def experiment_result(
         ],
         points=analysed.points,
         knees=list(knees_of(analysed)),
-        limits=list(limits_of(analysed)),
+        limits=list(limits_of(analysed, directions)),
         compared=compared_of(analysed),
         derived=[derived_result(one, analysed.derived[one.name]) for one in experiment.derived],
         sections=sections,
@@ -57,13 +61,14 @@ def experiment_result(
     )
 
 
-def _factor(factor: FactorSpec) -> Factor:
+def _factor(factor: FactorSpec, direction: Direction | None) -> Factor:
     return Factor(
         name=factor.name,
         unit=factor.parameter.unit,
         is_numeric=factor.is_numeric,
         levels=list(factor.levels),
         zipped_with=list(factor.zipped_with),
+        direction=direction,
     )
 
 

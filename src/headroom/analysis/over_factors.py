@@ -18,6 +18,7 @@ from headroom.analysis.verdicts.level_crossovers import crossovers_of
 from headroom.analysis.verdicts.predicted_limits import counting_predictions
 from headroom.defects import fallback
 from headroom.experiment.protocol.system import Metric, Value
+from headroom.experiment.study.asks import Direction
 from headroom.experiment.study.checks.claim_checks import unit_of
 from headroom.experiment.study.checks.limit_checks import load_factor
 from headroom.experiment.study.plan import FactorSpec
@@ -87,7 +88,7 @@ def _failed_fit(message: str) -> KneeFit:
     return KneeFit(reason=NoKnee(code="defect", message=message))
 
 
-def limits_of(analysed: Analysed) -> Iterable[LimitCrossing]:
+def limits_of(analysed: Analysed, directions: Mapping[str, Direction]) -> Iterable[LimitCrossing]:
     """Yield where each limit of the study breaks, for each curve over its factor.
 
     Of terminating runs a limit also counts in the interval that is worst for its metric.
@@ -118,6 +119,7 @@ def limits_of(analysed: Analysed) -> Iterable[LimitCrossing]:
                     factor.name,
                     [analysed.points[place] for place in places],
                     moves_alone=not factor.zipped_with,
+                    declared=directions.get(factor.name),
                 ),
             )
             found = counting_predictions(

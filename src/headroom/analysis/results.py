@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.answer_evidence import Answer
+from headroom.analysis.answer_evidence import Answer, Record
 from headroom.analysis.evidence import (
     Absent,
     AppliedChange,
@@ -33,6 +33,7 @@ from headroom.experiment.protocol.artefact import Artefact
 from headroom.experiment.protocol.fit_method import FitEvidence, ParameterEvidence
 from headroom.experiment.protocol.section import Section
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.asks import Ask, Direction
 from headroom.experiment.study.study import Replications
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided"]
@@ -552,6 +553,8 @@ class Factor(_Result, frozen=True, kw_only=True):
     is_numeric: bool
     levels: list[Value]
     zipped_with: list[str] = []
+    direction: Direction | None = None
+    """As the study declares it; None: what the points show."""
 
 
 class ParameterUsed(_Result, frozen=True, kw_only=True):
@@ -1025,8 +1028,17 @@ class StudyResult(_Result, frozen=True, kw_only=True):
     """Replications of the full variant, at least; 0 in results of older versions."""
     full_most: int = 0
     """The most of them; more than `full_planned` if they stop at a precision."""
+    asks: list[Ask] = []
+    """What the study asks, as data."""
+    titles: dict[str, str | dict[str, str]] = {}
+    """Words of the study for metrics, parts, parameters and their levels."""
     answer: Answer | None = None
     """Made of all the rest; None in results of older versions."""
+
+    @property
+    def answers(self) -> list[Record]:
+        """The answers to all questions of the study, the headline first."""
+        return self.answer.records if self.answer else []
 
     def experiment_named(self, name: str) -> ExperimentResult | None:
         """Return an experiment; None if no result is about one of this name."""

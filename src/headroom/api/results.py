@@ -13,6 +13,7 @@ import msgspec
 
 from headroom.analysis import export
 from headroom.analysis.answer.answer import with_answer
+from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import ClaimResult, ExperimentResult, LevelsCompared, StudyResult
 from headroom.api.estimates import Estimate, Point
 from headroom.api.tables import Tabular, frame_of, tidy
@@ -76,6 +77,11 @@ class View(Tabular):
     def is_complete(self) -> bool:
         """True if no replication is missing or failed."""
         return self.data.is_complete and not self.data.failed
+
+    @property
+    def answers(self) -> tuple[Record, ...]:
+        """The answers to what the study asks, the headline first: value, interval, level, rows."""
+        return tuple(self.data.answers)
 
     @property
     def claims(self) -> tuple[ClaimResult, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import TakesFunctions, Value
+from headroom.experiment.study.asks import Ask
 from headroom.experiment.study.file.study_file import LoadedStudy, study_of
 from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.study import Claim
@@ -122,6 +123,10 @@ class Study:
         One or more.
     title, question
         For the report; without a title, the name.
+    asks
+        What is asked, the headline first: asks, such as `EnoughAsk`, or tables as `[[ask]]`.
+    titles
+        Words for metrics, parts and levels in sentences, as the table `[titles]`.
     claims
         Claims, such as `ValueClaim`, or tables as `[[claim]]`.
     seed
@@ -154,6 +159,8 @@ class Study:
         *,
         title: str = "",
         question: str = "",
+        asks: Sequence[Ask | Mapping[str, Any]] = (),
+        titles: Mapping[str, str | Mapping[str, str]] | None = None,
         claims: Sequence[Claim | Mapping[str, Any]] = (),
         seed: int = 1,
         folder: str | Path | None = None,
@@ -163,6 +170,8 @@ class Study:
         self.folder = Path(name if folder is None else folder)
         self._head = {"schema": 1, "name": name, "title": title or name, "seed": seed}
         self._head |= {"question": question} if question else {}
+        self._head |= {"titles": plain(titles)} if titles else {}
+        self._asks = [plain(ask) for ask in asks]
         self._claims = [plain(claim) for claim in claims]
         self.loaded()
 
@@ -191,8 +200,9 @@ class Study:
         return toml_text(self._content([one.file_content(self.folder) for one in self.experiments]))
 
     def _content(self, experiments: list[dict[str, Any]]) -> dict[str, Any]:
+        asks = {"ask": self._asks} if self._asks else {}
         claims = {"claim": self._claims} if self._claims else {}
-        return {**self._head, "experiment": experiments, **claims}
+        return {**self._head, **asks, "experiment": experiments, **claims}
 
 
 def model_table(model: ModelLike, *, here: Path | None = None) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def history_of_study(plan: Plan, journal: Journal, *, metrics: Sequence[str] = (
         for session in sessions_of(journal, experiment.spec.name, point.key, left_out=left_out)
         for observation in _of_session(experiment, point, session, metrics)
     ]
-    return _history(plan.study.name, plan.study.title, observations, left_out)
+    return _history(plan.study.name, plan.study.heading, observations, left_out)
 
 
 def _of_session(

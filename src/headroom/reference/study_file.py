@@ -1,8 +1,10 @@
 """The page of the study file, from the types that check it."""
 
+from typing import get_args
+
 import msgspec
 
-from headroom.experiment.study import study
+from headroom.experiment.study import asks, study
 from headroom.reference.docstrings import opening
 from headroom.reference.fields import common_keys, fields_list
 
@@ -45,14 +47,26 @@ def study_file() -> str:
     ]
     for struct, title in _TABLES:
         parts += [f"## {title}\n", f"{opening(struct)}\n", fields_list(struct)]
-    kinds = [struct for struct, _ in _CLAIMS]
+    parts += _kinds("ask", "question", [(one, _ask_title(one)) for one in get_args(asks.Ask)])
+    parts += _kinds("claim", "claim", _CLAIMS)
+    return "\n".join(parts)
+
+
+def _ask_title(struct: type[msgspec.Struct]) -> str:
+    return f'`[[ask]]` with `kind = "{struct.__struct_config__.tag}"`'
+
+
+def _kinds(table: str, noun: str, titled: list[tuple[type[msgspec.Struct], str]]) -> list[str]:
+    """Return the sections of a table with kinds: their common keys, then those of each."""
+    kinds = [struct for struct, _ in titled]
     common = common_keys(kinds)
     own = {f"`{item.encode_name}`" for item in msgspec.structs.fields(kinds[0])}
-    parts += [
-        "## `[[claim]]`\n",
-        "Every claim has a `kind` and these keys:\n",
+    parts = [
+        f"## `[[{table}]]`\n",
+        f"Every {noun} has a `kind` and these keys:\n",
         fields_list(kinds[0], without=own - set(common)),
     ]
-    for struct, title in _CLAIMS:
-        parts += [f"## {title}\n", f"{opening(struct)}\n", fields_list(struct, without=common)]
-    return "\n".join(parts)
+    for struct, title in titled:
+        keys = fields_list(struct, without=common)
+        parts += [f"## {title}\n", f"{opening(struct)}\n", *([keys] if keys.strip() else [])]
+    return parts

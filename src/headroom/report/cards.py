@@ -23,6 +23,7 @@ from headroom.report.first_screen.sentences.answer import AnswerWords, Chip, wor
 from headroom.report.model_picture import draw_model
 from headroom.report.numbers import format_estimate
 from headroom.report.summary import describe_progress
+from headroom.report.titles import in_words_of_study
 from headroom.report.words import axis_title, count_noun, label_metric
 
 WIDTH_PX = 560
@@ -63,6 +64,7 @@ def estimate_card(estimate: Estimate, *, where: str = "", is_simulated: bool = T
     return _card(head, big, _interval(estimate), _note(words))
 
 
+@in_words_of_study
 def result_card(result: StudyResult) -> str:
     """Return a result as a card: the answer, a small figure, chips of claims, cautions.
 

@@ -43,6 +43,7 @@ from headroom.report.sentences.claims import claim_figure, claim_reason
 from headroom.report.sentences.numbers import capital
 from headroom.report.summary import count_verdicts, describe_progress
 from headroom.report.tables.tables import essentials, flatten
+from headroom.report.titles import in_words_of_study
 
 Rows: TypeAlias = list[tuple[str, str]]
 """Names and texts of a table with two columns."""
@@ -53,6 +54,7 @@ _PACKED_FROM = 2_000
 """Letters of JSON from which on a page carries it packed."""
 
 
+@in_words_of_study
 def render_page(result: StudyResult) -> str:
     """Return the report of `result` as one self-contained HTML document.
 

@@ -12,6 +12,7 @@ from headroom.analysis.results import Factor, PointResult
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.windows import WORST
 from headroom.quantities import Scale, format_level
+from headroom.report.titles import title_of
 
 COLUMN_WORDS = {"measure": "measured", "model": "simulated"}
 _WORDS = {
@@ -53,6 +54,8 @@ def label_metric(metric: str) -> str:
     >>> label_metric("window.worst.response_s_p95")
     'response time p95 in the worst interval'
     """
+    if title := title_of(metric):
+        return title
     kind, _, rest = metric.partition(".")
     if kind == "window":
         window, _, inner = rest.partition(".")

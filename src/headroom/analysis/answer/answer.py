@@ -9,11 +9,15 @@ experiment with results.
 
 An experiment in which a limit of the study breaks below saturation is about that limit.
 
+A study that states what it asks has an answer to each of its asks, the first is the headline; only
+incomplete and disturbed results come before it.
+
 Invariant: the answer is a function of the other fields of the result.
 """
 
 import msgspec
 
+from headroom.analysis.answer.asked import answered, inferred
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_of
 from headroom.analysis.answer.claims import (
@@ -53,6 +57,9 @@ from headroom.defects import fallback
 MAX_DISTURBED = 0.5
 """Share of the runs of an experiment beyond which disturbed ones take the answer."""
 _MAX_FOLLOWS = 2
+_MAX_STATED = 3
+"""What follows where the study states what it asks: its further answers come first."""
+_CLAIMS = (Reproduction, Prediction, Findings)
 _ASKED = (Target, Saturated, Comparison, Equal, TradeOff, Limit)
 _CHANGED = (Target, Saturated, Limit, NoLimit)
 """Statements that tried changes follow from; beside others they are a figure."""
@@ -80,20 +87,33 @@ def with_answer(result: StudyResult) -> StudyResult:
 
 def answer_of(study: StudyResult) -> Answer:
     """Return the answer of a study, see `with_answer`."""
-    experiment = _asked(study)
-    question = _question(study, experiment)
-    is_of_claims = question in _of_claims(study) or isinstance(question, Findings)
+    names = {"", *(one.name for one in study.experiments)}  # A quick variant leaves some out.
+    asked = [answered(study, ask) for ask in study.asks if ask.experiment in names]
+    experiment = next((one.experiment for one in asked if one.experiment), None) or _asked(study)
+    question = asked[0].statement if asked else _question(study, experiment)
+    is_of_claims = isinstance(question, _CLAIMS)
     about = None if is_of_claims else experiment
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
     figure = figure_of(about, shown)
     changes = changes_of(study, about, shown) if about else None
+    follows = _follows(study, about, statement, question, changes)
+    most = _MAX_STATED if asked else _MAX_FOLLOWS
+    if not isinstance(statement, Incomplete | Disturbed):
+        stated = [one.statement for one in asked[1:]]
+        of_claims = [one for one in stated if isinstance(one, _CLAIMS)][:1]
+        others = [one for one in stated if not isinstance(one, _CLAIMS)]
+        follows = [*others[: most - len(of_claims)], *of_claims, *follows]
+    records = [one.as_record() for one in asked]
+    if not records and question is not None:
+        records = [inferred(question, about)]
     return Answer(
         statement=statement,
         experiment=about.name if about else "",
-        follows=_follows(study, about, statement, question, changes)[:_MAX_FOLLOWS],
+        records=records,
+        follows=follows[:most],
         figure=figure,
-        questions=questions_of(study, about, figure, changes),
+        questions=questions_of(study, about, figure, changes, asked[1:]),
         cautions=cautions_of(study, experiment) if experiment else [],
         sureness=sureness_of(experiment) if experiment else None,
         claims=counts_of(study.claims),

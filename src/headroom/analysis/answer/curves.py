@@ -84,7 +84,7 @@ def _candidate(curves: Sequence[Curve], metric: str) -> Curve | None:
 
 
 def _is_over_load(curve: Curve) -> bool:
-    return is_load(curve.axis.name, curve.points)
+    return is_load(curve.axis.name, curve.points, declared=curve.axis.direction)
 
 
 def _ahead_of(first: Curve, second: Curve, *, metric: str) -> Comparison | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from headroom.analysis.answer.asked import Answered
 from headroom.analysis.answer.changes import changes_among, values_at
 from headroom.analysis.answer.claims import (
     factor_of_pairs,
@@ -33,6 +34,8 @@ from headroom.analysis.answer_evidence import (
     Bounded,
     Changes,
     Comparison,
+    Effects,
+    Enough,
     FigureChoice,
     FigureKind,
     Findings,
@@ -42,7 +45,9 @@ from headroom.analysis.answer_evidence import (
     Prediction,
     QuestionCode,
     Reproduction,
+    Safe,
     Saturated,
+    Scale,
     Setting,
     SinglePoint,
     Statement,
@@ -51,7 +56,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.results import ExperimentResult, Factor, PointResult, StudyResult
 
 MAX_QUESTIONS = 8
 _MAX_PARTS = 4
@@ -82,6 +87,7 @@ def questions_of(
     experiment: ExperimentResult | None,
     decisive: FigureChoice | None,
     changes: Changes | None = None,
+    asked: Sequence[Answered] = (),
 ) -> list[FigureChoice]:
     """Return one figure for each further question, the most useful first.
 
@@ -95,7 +101,10 @@ def questions_of(
         What is drawn already.
     changes
         What was tried, as the answer states it.
+    asked
+        Further answers to what the study asks, which come first.
     """
+    stated = [figure for one in asked if (figure := _stated(one)) is not None]
     own = list(_own_questions(experiment, decisive, changes)) if experiment else []
     about_claims = list(_claim_questions(study, decisive))
     others = [
@@ -104,7 +113,23 @@ def questions_of(
         if other is not experiment
         for figure in _other_question(study, experiment, other)
     ]
-    return [*about_claims, *own, *others][:MAX_QUESTIONS]
+    drawn = [_drawn_key(one) for one in [decisive, *stated] if one]
+    rest = [one for one in [*about_claims, *own, *others] if _drawn_key(one) not in drawn]
+    return [*stated, *rest][:MAX_QUESTIONS]
+
+
+def _stated(asked: Answered) -> FigureChoice | None:
+    """Return the figure of a further answer, with its question."""
+    found = figure_of(asked.experiment, asked.statement)
+    if found is None:
+        return None
+    if not asked.ask.question:
+        return replace(found, question="experiment" if found.experiment else "printed")
+    return replace(found, question="asked", text=asked.ask.question)
+
+
+def _drawn_key(figure: FigureChoice) -> tuple[object, ...]:
+    return (figure.kind, figure.experiment, tuple(figure.metrics[:1]), figure.factor)
 
 
 def _drawn(experiment: ExperimentResult) -> list[PointResult]:
@@ -115,11 +140,13 @@ def _of_experiment(
     experiment: ExperimentResult, statement: Statement, question: QuestionCode
 ) -> FigureChoice:
     """Return the figure of an experiment that fits its design."""
-    metrics = _metrics_of(statement) or [main_metric(experiment)]
-    axis = axis_of(experiment)
+    metrics = _metrics_of(experiment, statement) or [main_metric(experiment)]
+    axis = _axis_of(experiment, statement)
     if isinstance(statement, TradeOff) and len(metrics) > 1:
         return _settings_figure("trade_off", experiment, statement, question, metrics)
-    is_of_settings = isinstance(statement, Comparison | TradeOff | Undecided)
+    is_of_settings = isinstance(
+        statement, Comparison | TradeOff | Undecided | Effects | SinglePoint
+    )
     is_curve = experiment.compared is not None and axis is not None
     if axis is None or (is_of_settings and has_words(experiment) and not is_curve):
         kind: FigureKind = "runs" if experiment.column == "measure" else "bars"
@@ -158,10 +185,26 @@ def _settings_figure(
     )
 
 
-def _metrics_of(statement: Statement) -> list[str]:
+def _axis_of(experiment: ExperimentResult, statement: Statement) -> Factor | None:
+    """Return the factor that a statement is about, else the axis of the experiment."""
+    named = ""
+    if isinstance(statement, Enough):
+        named = statement.best.factor
+    if isinstance(statement, Scale):
+        named = statement.end.factor
+    return next((one for one in experiment.factors if one.name == named), axis_of(experiment))
+
+
+def _metrics_of(experiment: ExperimentResult, statement: Statement) -> list[str]:
+    """Return what a statement is about; of a derived quantity, the metric that it comes from."""
     if isinstance(statement, TradeOff):
         return [goal.metric for goal in statement.goals]
-    metric = getattr(statement, "metric", "")
+    numbers = statement.values if isinstance(statement, SinglePoint) else []
+    numbers = statement.counts if isinstance(statement, Safe) else numbers
+    metric = getattr(statement, "metric", "") or next((one.metric for one in numbers), "")
+    of = {derived.name: derived.of for derived in experiment.derived}
+    while metric in of:
+        metric = of[metric]
     return [metric] if metric else []
 
 
@@ -199,6 +242,14 @@ def _marks(statement: Statement) -> Iterator[Mark]:
                 factor, unit = statement.level.factor, statement.level.unit
                 today = Level(factor=factor, unit=unit, value=statement.current)
                 yield Mark(kind="current", level=today)
+        case Enough():
+            yield Mark(kind="chosen", level=statement.least.level, value=statement.least.value)
+        case _:
+            yield from _marks_of_settings(statement)
+
+
+def _marks_of_settings(statement: Statement) -> Iterator[Mark]:
+    match statement:
         case TradeOff():
             for goal in statement.goals:
                 yield Mark(kind="best", value=goal.value, setting=goal.settings[0])
@@ -207,6 +258,8 @@ def _marks(statement: Statement) -> Iterator[Mark]:
         case Comparison():
             yield Mark(kind="best", setting=statement.first)
             yield Mark(kind="base", setting=statement.second)
+        case SinglePoint() if statement.where:
+            yield Mark(kind="best", setting=statement.where)
         case _:
             return
 

@@ -356,5 +356,5 @@ def busiest_of(experiment: ExperimentResult, statement: Statement | None) -> Bus
 
 def _from_idle(curve: Curve) -> Sequence[PointResult]:
     """Return the points of a curve from the end with less work for each part."""
-    is_of_parts = is_resource(curve.axis.name, curve.points)
+    is_of_parts = is_resource(curve.axis.name, curve.points, declared=curve.axis.direction)
     return curve.points[::-1] if is_of_parts else curve.points

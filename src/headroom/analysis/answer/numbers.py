@@ -25,13 +25,13 @@ def bounded(estimate: Estimate) -> Bounded:
     )
 
 
-def ratio_of(above: Estimate, below: Estimate) -> Bounded:
+def ratio_of(above: Estimate | Bounded, below: Estimate | Bounded) -> Bounded:
     """Return ``above / below`` of two points, with an interval from both of theirs."""
     found = quotient(_interval(above), _interval(below))
     return Bounded(value=found.value, low=found.low, high=found.high)
 
 
-def _interval(estimate: Estimate) -> Interval:
+def _interval(estimate: Estimate | Bounded) -> Interval:
     return Interval(value=estimate.value, low=estimate.low, high=estimate.high, method="none")
 
 

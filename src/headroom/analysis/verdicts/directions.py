@@ -8,9 +8,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from headroom.analysis.results import Estimate, PointResult
+from headroom.experiment.study.asks import Direction
 
 
-def is_resource(factor: str, points: Sequence[PointResult], *, moves_alone: bool = True) -> bool:
+def is_resource(
+    factor: str,
+    points: Sequence[PointResult],
+    *,
+    moves_alone: bool = True,
+    declared: Direction | None = None,
+) -> bool:
     """Return whether servers or tokens grow with a factor.
 
     Parameters
@@ -19,7 +26,11 @@ def is_resource(factor: str, points: Sequence[PointResult], *, moves_alone: bool
         Name of the factor, and the points of one curve over it.
     moves_alone
         Whether no other factor moves with it: else that one may be the resource.
+    declared
+        What the study says of it; None: what the points show.
     """
+    if declared is not None:
+        return declared == "resource"
     if not moves_alone:
         return False
     sizes = [_sizes(point) for point in _in_order(factor, points) if point.resources]
@@ -31,8 +42,12 @@ def is_resource(factor: str, points: Sequence[PointResult], *, moves_alone: bool
     return bool(grown) and not falls
 
 
-def is_load(factor: str, points: Sequence[PointResult]) -> bool:
+def is_load(
+    factor: str, points: Sequence[PointResult], *, declared: Direction | None = None
+) -> bool:
     """Return whether more of a factor is more work: throughput surely rises, and no time falls."""
+    if declared is not None:
+        return declared == "load"
     told = [point for point in _in_order(factor, points) if "throughput" in point.estimates]
     if len(told) < 2 or is_resource(factor, points):  # noqa: PLR2004
         return False

@@ -58,7 +58,7 @@ class ShippedStudy(msgspec.Struct, frozen=True, kw_only=True):
 
 def _print_shipped(*, as_json: bool) -> None:
     rows = [
-        ShippedStudy(name=name, title=load_study(shipped_study(name)).study.title)
+        ShippedStudy(name=name, title=load_study(shipped_study(name)).study.heading)
         for name in shipped_names()
     ]
     if as_json:

@@ -10,17 +10,18 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from headroom.analysis.results import ExperimentResult, PointResult
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.cli import options, session
 from headroom.cli.model.model_command import model_names
 from headroom.cli.output import ColorMode, result_console, write_json
-from headroom.errors import HeadroomError, StudyError
+from headroom.errors import ExitCode, HeadroomError, StudyError
 from headroom.experiment.protocol.registry import system_names
 from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.paths import JOURNAL_NAME
 from headroom.experiment.study.plan import PlannedExperiment
 from headroom.output_file import write_output
 from headroom.report.index.entries import entries_of, is_folder_of_studies, study_files
+from headroom.report.words import count_noun
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +124,13 @@ def report(
         Path | None, typer.Option("--output", "-o", help="Write the page here instead.")
     ] = None,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    is_checked: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Compute each answer again from its rows, by other code; exit 3 if one differs.",
+        ),
+    ] = False,
 ) -> None:
     """Analyse the journal again and write the report page; prints the page's path.
 
@@ -143,6 +151,22 @@ def report(
         page = output
         session.write_page(result, page)
     _show_page(page, is_opened=is_opened)
+    if is_checked:
+        _check(result)
+
+
+def _check(result: StudyResult) -> None:
+    """Print what contradicts the answers of a study, and exit 3 if anything does."""
+    from headroom.report.check.agreement import disagreements  # noqa: PLC0415 - few are checked
+    from headroom.report.check.rows import faults_of  # noqa: PLC0415 - as above
+
+    found = [*faults_of(result), *disagreements(result)]
+    for fault in found:
+        session.note(fault)
+    count = count_noun(len(result.answers), "answer")
+    session.note(f"{count} checked: {count_noun(len(found), 'contradiction')}")
+    if found:
+        raise typer.Exit(ExitCode.CLAIMS_DIFFER)
 
 
 def _write_index(folder: Path, output: Path | None) -> Path:
@@ -215,4 +239,6 @@ def _listed(path: Path) -> StudyListing:
         return StudyListing(
             folder=str(path.parent), name="", title="", is_run=is_run, error=error.message
         )
-    return StudyListing(folder=str(path.parent), name=study.name, title=study.title, is_run=is_run)
+    return StudyListing(
+        folder=str(path.parent), name=study.name, title=study.heading, is_run=is_run
+    )

@@ -22,6 +22,7 @@ from headroom.experiment.journal.journal_salvage import salvage
 from headroom.experiment.machine.shell import quoted
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.runner import Outcome
+from headroom.experiment.study.checks.ask_checks import doubtful_asks
 from headroom.experiment.study.plan import Plan
 from headroom.report.fold.terminal import render_study
 from headroom.report.sentences.plans import (
@@ -74,6 +75,8 @@ def run_study(asked: RunCommand) -> None:
     chosen = asked.chosen(plan)
     if asked.dry_run:
         check_points(chosen)
+        for doubt in doubtful_asks(plan.study):
+            session.note(f"warning: {doubt}")
         _print_plan(chosen, as_json=asked.as_json)
         return
     identity = session.identity_of(plan)
@@ -219,6 +222,10 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     typer.echo(count_noun(len(points), "point"))
     for refinement in refinements(plan):
         typer.echo(refinement_sentence(refinement))
+    for ask in plan.study.asks:
+        typer.echo(f"asked  {ask.kind}  {ask.question}".rstrip())
+    if not plan.study.asks:
+        typer.echo("asked  nothing: inferred from limits, comparisons, claims and factors")
     for experiment in plan.experiments:
         for derived in experiment.derived:
             count = count_noun(len(experiment.seen_by(derived.name).points), "value")

@@ -24,6 +24,7 @@ from headroom.experiment.protocol.system import (
     System,
     Value,
 )
+from headroom.experiment.study.checks.ask_checks import check_asks
 from headroom.experiment.study.checks.claim_checks import check_claims, check_metric, check_patterns
 from headroom.experiment.study.checks.compare_checks import check_compare
 from headroom.experiment.study.checks.derived_checks import check_derived
@@ -84,6 +85,7 @@ def make_plan(loaded: LoadedStudy, *, quick: bool, seed: int | None = None) -> P
     whole = with_shared_seeds(
         loaded, [(draft.variant, experiment) for draft, experiment in zip(full, whole, strict=True)]
     )
+    check_asks(loaded, {experiment.spec.name: experiment for experiment in whole})
     claims = check_claims(loaded, {experiment.spec.name: experiment for experiment in whole})
     chosen = whole
     if quick:

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from headroom.experiment.protocol.fit_method import DemandEvidence
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.asks import Ask, Direction
 from headroom.experiment.study.windows import Analysis, Window
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=60)]
@@ -778,8 +779,32 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     schema: Annotated[Literal[1], Meta(description="Format of the file: 1.")]
     name: Annotated[Name, Meta(description="Letters, digits, - and _.")]
-    title: Annotated[str, Meta(description="Heading of the report.")]
+    title: Annotated[
+        str, Meta(description="Heading of the report; empty: the question of the first ask.")
+    ] = ""
     question: Annotated[str, Meta(description="The question that the study answers.")] = ""
+    asks: Annotated[
+        list[Ask],
+        Meta(
+            description="What is asked, as data: tables `[[ask]]`, the first is the headline. "
+            "Empty: inferred from limits, comparisons, claims and factors."
+        ),
+    ] = msgspec.field(default_factory=list, name="ask")
+    titles: Annotated[
+        dict[str, str | dict[str, str]],
+        Meta(
+            description="Words for a metric, a part or a parameter in sentences, such as "
+            '`throughput = "calls a second"`; or for the levels of a parameter: '
+            '`case = { 1 = "a new TLS connection" }`.'
+        ),
+    ] = {}
+    directions: Annotated[
+        dict[str, Direction],
+        Meta(
+            description="Parameter to `load` (work that comes), `resource` (more is better), "
+            "`setting` or `label`, where the model does not show it."
+        ),
+    ] = {}
     seed: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="All seeds derive from it; `--seed` replaces it.")
     ]
@@ -789,3 +814,9 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     claims: Annotated[
         list[Claim], Meta(description="Sentences to be checked: tables `[[claim]]`.")
     ] = msgspec.field(default_factory=list, name="claim")
+
+    @property
+    def heading(self) -> str:
+        """The title; without one the first question that there is."""
+        asked = [ask.question for ask in self.asks]
+        return next(filter(None, [self.title, *asked, self.question]), "")

@@ -52,7 +52,7 @@ def time_of(experiment: ExperimentResult) -> tuple[Stacks, str] | None:
     if len(found) < 2:  # noqa: PLR2004
         return None
     factor = dimensions[0].factors[0]
-    is_of_parts = is_resource(factor.name, experiment.points)
+    is_of_parts = is_resource(factor.name, experiment.points, declared=factor.direction)
     point, told = found[0 if is_of_parts else -1]
     waits = sorted((name for name in told if name not in {_SERVED, _OTHER}), key=lambda n: -told[n])
     order = [_SERVED, *waits[: len(_WAITS)], _OTHER]

@@ -243,7 +243,7 @@ def _marks(
     scales: tuple[Scale, Scale],
     claims: Sequence[ClaimResult],
 ) -> Iterator[inputs.Mark]:
-    """Yield the best what-if change, the current load, and published numbers."""
+    """Yield the best what-if change, the current load or chosen level, and published numbers."""
     across, scale = scales
     best = getattr(choice.finding, "best", None)
     last = max(
@@ -279,9 +279,11 @@ def _today(
     choice: FigureChoice, experiment: ExperimentResult, scales: tuple[Scale, Scale]
 ) -> Iterator[inputs.Mark]:
     across, scale = scales
-    level = next((m.level for m in choice.marks if m.kind == "current"), None)
-    if level is None:
+    found = next((m for m in choice.marks if m.kind in {"current", "chosen"}), None)
+    level = found.level if found else None
+    if found is None or level is None:
         return
+    name = "today: " if found.kind == "current" else ""
     for point in experiment.points:
         is_there = point.levels.get(choice.factor) == level.value
         if (
@@ -293,7 +295,7 @@ def _today(
             yield inputs.Mark(
                 x=float(level.value) * across.factor,
                 y=estimate.value * scale.factor,
-                lines=(f"today: {short(estimate)}",),
+                lines=(f"{name}{short(estimate)}",),
                 role="data",
             )
             return

@@ -23,6 +23,7 @@ from headroom.report.first_screen.sentences.answer import AnswerWords, FigureWor
 from headroom.report.first_screen.sentences.sentence import Sentence
 from headroom.report.first_screen.settings import bars_of, changes_of, rows_of, trade_off_of
 from headroom.report.sentences.intervals import describe_interval
+from headroom.report.titles import in_words_of_study
 from headroom.report.words import COLUMN_WORDS
 
 LEAD = "answer"
@@ -45,6 +46,7 @@ class Draft:
     """Whether a system adds it: the answer to a question of its layer."""
 
 
+@in_words_of_study
 def pictures_of(result: StudyResult, *, has_dark: bool = True) -> dict[str, str]:
     """Return the figures of the first screen by the names of their files, the decisive one first.
 

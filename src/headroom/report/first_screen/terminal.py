@@ -16,11 +16,12 @@ from rich.text import Text
 
 from headroom.analysis.results import StudyResult
 from headroom.experiment.study.paths import PAGE_NAME, results_folder
-from headroom.report.first_screen.grid import chosen_rows, fitted
+from headroom.report.first_screen.grid import chosen_rows
 from headroom.report.first_screen.sentences.answer import AnswerWords, answer_words
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from headroom.report.first_screen.table import decisive_table
 from headroom.report.terminal.screen import Screen
+from headroom.report.titles import in_words_of_study
 from headroom.report.words import count_noun
 
 MAX_LINES = 24
@@ -39,6 +40,7 @@ class _Block:
     order: int = 0
 
 
+@in_words_of_study
 def render_first_screen(
     result: StudyResult, console: Console, *, folder: Path, command: str, reused: int = 0
 ) -> None:
@@ -114,11 +116,13 @@ class _Writer:
         return _JOINT.join(map(self.screen.clean, one_line.split(NO_BREAK)))
 
     def head(self, words: AnswerWords) -> list[Text]:
-        """Return the question, and at its right whether it was measured."""
+        """Return the question in two lines at most, and at its right whether it was measured."""
         column = self.clean(words.column)
-        question = fitted(self.clean(words.question), max(self.width - cell_len(column) - 2, 10))
-        gap = " " * max(self.width - cell_len(question) - cell_len(column), 1)
-        return [Text.assemble((question, "dim"), gap, (column, "dim"))]
+        room = min(cell_len(column) + 2, self.width - 10)
+        lines = _cut(self.paragraph(words.question, style="dim", room=room), 2, self.width - room)
+        first, *rest = lines or [Text()]
+        gap = " " * max(self.width - cell_len(first.plain) - cell_len(column), 1)
+        return [Text.assemble(first, gap, (column, "dim")), *rest]
 
     def paragraph(self, text: str, *, style: str = "", room: int = 0) -> list[Text]:
         """Return a text in lines; a number stays with its unit."""

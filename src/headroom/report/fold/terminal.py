@@ -42,6 +42,7 @@ from headroom.report.tables.replication_table import render_replications
 from headroom.report.tables.tables import column_scale
 from headroom.report.terminal.columns import Column, narrow_width_of, width_of
 from headroom.report.terminal.screen import Screen
+from headroom.report.titles import in_words_of_study
 from headroom.report.words import (
     COLUMN_WORDS,
     count_noun,
@@ -56,6 +57,7 @@ _ADDED = "+"
 """Mark before the replications of a point that a limit added."""
 
 
+@in_words_of_study
 def render_study(
     result: StudyResult, console: Console, *, point: str | None = None, reused: int = 0
 ) -> None:

@@ -58,7 +58,7 @@ def entries_of(folder: Path) -> list[Entry]:
 
 def _entry(folder: Path) -> Entry:
     try:
-        title = load_study(folder).study.title
+        title = load_study(folder).study.heading
     except HeadroomError as error:
         return Entry(folder=folder, title=folder.name, problem=error.message)
     written = [results_folder(folder, is_quick) for is_quick in (False, True)]

@@ -140,7 +140,7 @@ def _checked(
         message = _located(path, line, _place_text(problem.key_path, names), problem.message)
         raise StudyError(message, cure=problem.cure)
     study = msgspec.convert(content, Study)
-    return LoadedStudy(
+    loaded = LoadedStudy(
         study=study,
         folder=folder,
         path=path,
@@ -148,6 +148,13 @@ def _checked(
         names=names,
         settings=tuple(settings),
     )
+    if not study.heading:
+        raise loaded.error(
+            (),
+            "the study has neither a title nor a question",
+            cure="add title = ..., or a question to its first [[ask]]",
+        )
+    return loaded
 
 
 def key_text(key_path: KeyPath) -> str:

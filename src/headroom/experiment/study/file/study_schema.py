@@ -21,7 +21,7 @@ def study_schema() -> dict[str, Any]:
     Examples
     --------
     >>> study_schema()["$defs"]["Study"]["required"]
-    ['schema', 'name', 'title', 'seed', 'experiment']
+    ['schema', 'name', 'seed', 'experiment']
     """
     names = registry.system_names()
     kinds = [registry.find_system(name).setup_type for name in names]

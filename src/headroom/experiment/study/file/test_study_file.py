@@ -77,7 +77,7 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
         ("value = 2.5", "valu = 2.5", 9, "fixed.rate.valu", "unknown key", "'value'"),
         ('kind = "value"', 'kind = "valeu"', 19, 'claim "fast": kind', "unknown kind", "'value'"),
         ('kind = "value"\n', "", 18, 'claim "fast"', "'kind' is missing", "choose one of"),
-        ('title = "Web"\n', "", 1, "", "'title' is missing", "add title"),
+        ('title = "Web"\n', "", 1, "", "neither a title nor a question", "add title"),
         ('name = "web"', 'name = "my web"', 2, "name", "not a valid name", "start with a letter"),
         ("schema = 1", "schema = 2", 1, "schema", "is 2", "1"),
         ('name = "load"', 'name = "the load"', 7, "experiment[0].name", "valid name", "start with"),

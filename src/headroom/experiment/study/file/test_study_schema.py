@@ -43,7 +43,6 @@ def test_a_good_study_fits_the_schema(schema: dict[str, Any]) -> None:
         ("count = 3", "count = 0"),
         ("step = 2", "stepp = 2"),
         ('kind = "value"', 'kind = "valeu"'),
-        ('title = "Web"\n', ""),
         ('name = "web"', 'name = "my web"'),
         ("schema = 1", "schema = 2"),
         ("value = 2.5", "valu = 2.5"),

@@ -16,6 +16,7 @@ from headroom.report.first_screen.sentences.sentence import Sentence, plain
 from headroom.report.first_screen.sentences.statements import counts_words, statement_sentence
 from headroom.report.sentences.claims import claim_figure
 from headroom.report.sentences.numbers import capital
+from headroom.report.titles import in_words_of_study
 from headroom.report.words import COLUMN_WORDS, label_metric
 
 _QUESTIONS = {
@@ -90,13 +91,14 @@ def _title_alone(result: StudyResult) -> AnswerWords:
     return AnswerWords(question=plain(result.title), columns=_columns(result), answer=title)
 
 
+@in_words_of_study
 def answer_words(result: StudyResult) -> AnswerWords:
     """Return the same; if Headroom fails to word it, that is an error."""
     answer = result.answer
     if answer is None:
         return _title_alone(result)
     return AnswerWords(
-        question=plain(result.title),
+        question=_asked_first(result),
         columns=_columns(result),
         column=" · ".join([" and ".join(_columns(result)), *(["quick"] * result.is_quick)]),
         answer=statement_sentence(answer.statement),
@@ -109,6 +111,12 @@ def answer_words(result: StudyResult) -> AnswerWords:
         sureness=sureness_words(answer.sureness, has_results=answer.figure is not None),
         cautions=[caution_words(caution) for caution in answer.cautions],
     )
+
+
+def _asked_first(result: StudyResult) -> str:
+    """Return the question of the headline, or the title."""
+    first = next((one.question for one in result.answers), "")
+    return plain(first or result.title)
 
 
 def _columns(result: StudyResult) -> list[str]:
@@ -132,6 +140,7 @@ def _what_to_do(found: Incomplete) -> str:
         "failed": "Finished runs are kept: remove the cause, then run the same command.",
         "no_results": "The messages of the points, behind --all, say why.",
         "not_fitted": "Measure what the fit needs, then run the same command.",
+        "left_out": "The quick variant may leave it out: run the study in full.",
     }[found.code]
 
 
@@ -142,8 +151,8 @@ def _figure(result: StudyResult, figure: FigureChoice) -> FigureWords:
 
 def _question(result: StudyResult, figure: FigureChoice) -> str:
     metric = label_metric(plain(figure.metrics[0])) if figure.metrics else ""
-    if figure.question == "answer":
-        return plain(result.title)
+    if figure.question in {"answer", "asked"}:
+        return plain(figure.text) or _asked_first(result)
     if figure.question == "experiment":
         experiment = result.experiment_named(figure.experiment)
         return plain(experiment.title or experiment.name) if experiment else ""

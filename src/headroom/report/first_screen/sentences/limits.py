@@ -55,6 +55,8 @@ def incomplete_words(found: Incomplete) -> str:
         return f"no answer: {found.failed:,} of {count_noun(found.planned, 'run')} failed{because}"
     if found.code == "not_fitted":
         return f"no answer: parameters could not be fitted{because}"
+    if found.code == "left_out":
+        return "no answer: no point that ran has what is asked for"
     points = count_noun(found.points, "point")
     return f"no answer: {found.points_without:,} of {points} have no results{because}"
 

@@ -13,9 +13,13 @@ from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_level, format_plain
 from headroom.report.first_screen.sentences.sentence import NO_BREAK, number, plain
 from headroom.report.sentences.numbers import list_words
+from headroom.report.titles import level_title, title_of
 
 _PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)
 _SEVERAL = re.compile(r"[,;:]| and | or |  ")
+_AFTER_NOUN = re.compile(r" (?:with|of|near|for|on|in|from|to|at|by|behind|without|that|who) ")
+"""What follows the noun of a title."""
+_DOING = re.compile(r"\w+ing ")
 _SINGULAR = ("ss", "us", "is")
 _PLURAL = ("cpus", "gpus")
 _LARGEST_EXACT = 1e15
@@ -61,6 +65,8 @@ def noun(part: Part) -> Noun:
         for prefix in ("service.", "cgroup.", "machine."):
             owner = owner.removeprefix(prefix)
         return Noun(f"the processors of the {owner}", is_plural=True)
+    if title := title_of(part.name):
+        return Noun(title, is_plural=is_plural(title))
     name = plain(part.name)
     shown = name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
     return Noun(f"the {shown}", is_plural=is_plural(name))
@@ -73,8 +79,14 @@ def is_plural(name: str) -> bool:
     --------
     >>> is_plural("users"), is_plural("bus"), is_plural("cpus"), is_plural("load")
     (True, False, True, False)
+    >>> is_plural("pages near their writer"), is_plural("a catalogue with connections")
+    (True, False)
+    >>> is_plural("sorting a million lines")
+    False
     """
-    last = name.replace("_", " ").rpartition(" ")[2].lower()
+    if _DOING.match(name):
+        return False
+    last = _AFTER_NOUN.split(name.replace("_", " "), maxsplit=1)[0].rpartition(" ")[2].lower()
     return last.endswith(_PLURAL) or (last.endswith("s") and not last.endswith(_SINGULAR))
 
 
@@ -104,6 +116,8 @@ def factor_words(name: str, unit: str = "1") -> str:
     >>> factor_words("database_cores"), factor_words("block_bytes", "B"), factor_words("bytes", "B")
     ('database cores', 'block', '')
     """
+    if title := title_of(name):
+        return title
     words = plain(name).split("_")
     is_unit = unit not in {"", "1"} and words[-1].lower() in _UNIT_WORDS
     return " ".join(words[:-1] if is_unit else words)
@@ -160,6 +174,8 @@ def level_name(value: str) -> str:
 
 def with_factor(factor: str, value: Value, unit: str) -> str:
     """Return a planned level with its factor: ``228 users``, ``think 20 ms``, ``gzip``."""
+    if title := level_title(factor, value):
+        return title
     unit = unit if unit not in {"", "1"} else unit_of_name(factor)
     name = factor_words(factor, unit)
     if isinstance(value, bool):
@@ -231,6 +247,7 @@ def setting_words(setting: Mapping[str, Value]) -> str:
         (_, first), (_, second) = values
         if (
             isinstance(first, str)
+            and not (level_title(values[0][0], first) or level_title(values[1][0], second))
             and isinstance(second, int | float | str)
             and not isinstance(second, bool)
         ):

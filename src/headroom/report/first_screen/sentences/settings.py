@@ -40,7 +40,7 @@ def comparison_words(found: Comparison) -> str:
     first, second = setting_words(found.first), setting_words(found.second)
     metric = label_metric(plain(found.metric))
     if found.beyond is not None:
-        how = "faster" if found.better == "low" and _is_time(found.metric) else "better"
+        how = "faster" if found.better == "low" and is_time(found.metric) else "better"
         by = "" if how == "faster" else f" by {metric}"
         where = where_words(found.where) or AS_IS
         place = f"from {level_words(found.beyond)} on"
@@ -51,7 +51,7 @@ def comparison_words(found: Comparison) -> str:
         much, bounds = f"at least {times(found.ratio.low, None, None)}", ""
     bracket = f" {bounds}" if bounds else ""
     where = where_words(found.where) or AS_IS
-    if found.better == "low" and _is_time(found.metric):
+    if found.better == "low" and is_time(found.metric):
         words = f"{first} is {much} as fast as {second}{bracket}"
     elif found.better == "low":
         words = f"{second} takes {much} the {metric} of {first}{bracket}"
@@ -60,7 +60,8 @@ def comparison_words(found: Comparison) -> str:
     return f"{where}{words}{_combinations(found)}"
 
 
-def _is_time(metric: str) -> bool:
+def is_time(metric: str) -> bool:
+    """Return whether a metric is a time, by its unit."""
     return re.search(r"_s(_|$)", metric) is not None
 
 

@@ -12,6 +12,8 @@ from headroom.analysis.answer_evidence import (
     Changes,
     Comparison,
     Disturbed,
+    Effects,
+    Enough,
     Equal,
     Findings,
     Incomplete,
@@ -20,7 +22,9 @@ from headroom.analysis.answer_evidence import (
     Prediction,
     PrintedNumbers,
     Reproduction,
+    Safe,
     Saturated,
+    Scale,
     Settings,
     SinglePoint,
     Statement,
@@ -28,6 +32,13 @@ from headroom.analysis.answer_evidence import (
     Target,
     TradeOff,
     Undecided,
+)
+from headroom.report.first_screen.sentences.asked import (
+    effects_words,
+    enough_words,
+    safe_words,
+    scale_words,
+    value_words,
 )
 from headroom.report.first_screen.sentences.changes import changes_words
 from headroom.report.first_screen.sentences.limits import (
@@ -161,11 +172,6 @@ def _sweep(found: Sweep) -> str:
     return f"{metric} falls to {share} {way}"
 
 
-def _single(found: SinglePoint) -> str:
-    words = [f"{label_metric(plain(one.metric))} {bounded_words(one)}" for one in found.values]
-    return ", ".join(words[:2]) if words else "no metric found"
-
-
 def counts_words(holds: int, differs: int, undecided: int) -> str:
     """Return how many claims hold, differ and are undecided.
 
@@ -216,7 +222,11 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Prediction: _prediction,
     Findings: _findings,
     Sweep: _sweep,
-    SinglePoint: _single,
+    SinglePoint: value_words,
+    Enough: enough_words,
+    Effects: effects_words,
+    Scale: scale_words,
+    Safe: safe_words,
     Changes: changes_words,
     Busiest: busiest_words,
     Settings: settings_words,

@@ -1,0 +1,304 @@
+"""What a study asks, answered: a statement of the kind that was asked, and its record.
+
+A study that states nothing asks what its design suggests; the kind is then that of the statement.
+
+Invariant: a record restates its statement; whoever prints an answer prints it from there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from headroom.analysis.answer.asks.cells import (
+    cells_of,
+    metric_asked,
+    of_derived,
+    restricted,
+    telling,
+)
+from headroom.analysis.answer.asks.effects import effects_of
+from headroom.analysis.answer.asks.enough import enough_of
+from headroom.analysis.answer.asks.safe import safe_of
+from headroom.analysis.answer.asks.scale import scale_of
+from headroom.analysis.answer.claims import findings_of, prediction_of, reproduction_of
+from headroom.analysis.answer.limits import limit_of, saturated_of
+from headroom.analysis.answer.numbers import has_results
+from headroom.analysis.answer.question import without_results
+from headroom.analysis.answer.settings import best_for, best_setting
+from headroom.analysis.answer.targets import target_of
+from headroom.analysis.answer_evidence import (
+    Bounded,
+    Comparison,
+    Effects,
+    Enough,
+    Equal,
+    Findings,
+    Incomplete,
+    Level,
+    Limit,
+    NoLimit,
+    Prediction,
+    Record,
+    Reproduction,
+    Safe,
+    Saturated,
+    Scale,
+    SinglePoint,
+    Statement,
+    Sweep,
+    Target,
+    TradeOff,
+    Undecided,
+)
+from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.experiment.study.asks import (
+    Ask,
+    AskKind,
+    BestAsk,
+    DeadlineAsk,
+    EffectAsk,
+    EnoughAsk,
+    LimitAsk,
+    ReproduceAsk,
+    SafeAsk,
+    ScaleAsk,
+    ValueAsk,
+)
+
+_OF_CLAIMS = (Reproduction, Prediction, Findings)
+_KINDS: dict[type, AskKind] = {
+    Saturated: "capacity",
+    Limit: "limit",
+    NoLimit: "limit",
+    Comparison: "effect",
+    Equal: "effect",
+    TradeOff: "best",
+    Reproduction: "reproduce",
+    Prediction: "reproduce",
+    Findings: "reproduce",
+    Sweep: "scale",
+    SinglePoint: "value",
+}
+"""Of statements that the design suggests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to one ask: what is said, of which experiment, by which rows."""
+
+    ask: Ask
+    statement: Statement
+    experiment: ExperimentResult | None
+    """The part that was asked; None for claims."""
+    rows: list[str]
+
+    def as_record(self) -> Record:
+        """Return it as data, with the number, level and conditions that it states."""
+        return record(
+            self.statement,
+            kind=self.ask.kind,
+            question=self.ask.question,
+            is_inferred=False,
+            experiment=self.experiment,
+            rows=self.rows,
+        )
+
+
+def answered(study: StudyResult, ask: Ask) -> Answered:
+    """Return the answer to an ask, by the first experiment that has one."""
+    if isinstance(ask, ReproduceAsk):
+        of_claims = reproduction_of(study) or prediction_of(study) or findings_of(study)
+        return Answered(ask, of_claims or _nothing(study), None, [])
+    named = [one for one in study.experiments if ask.experiment in {"", one.name}]
+    parts = [restricted(one, ask.where) for one in named]
+    told = [part for part in parts if any(map(has_results, part.points))]
+    for part in told:
+        found = _statement(study, part, ask)
+        if found is not None:
+            statement, rows = found
+            return Answered(ask, statement, part, rows or [one.key for one in part.points])
+    if not parts:
+        return Answered(ask, _nothing(study), None, [])
+    part = (told or parts)[0]
+    lacking = without_results(study, part)
+    if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
+        lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
+    return Answered(ask, lacking, part, [])
+
+
+def _nothing(study: StudyResult) -> Incomplete:
+    return Incomplete(
+        code="no_results",
+        done=study.done,
+        failed=study.failed,
+        planned=study.planned,
+        points=0,
+        points_without=0,
+    )
+
+
+def _statement(
+    study: StudyResult, part: ExperimentResult, ask: Ask
+) -> tuple[Statement, list[str]] | None:
+    if isinstance(ask, EnoughAsk | DeadlineAsk) and part.limits:
+        return _alone(target_of(part))
+    builder = _BUILDERS.get(type(ask))
+    if builder is not None:
+        return builder(part, ask)
+    if isinstance(ask, BestAsk):
+        chosen = of_derived(part, ask.metric)
+        return _alone(best_for(chosen, ask.metric) if ask.metric else best_setting(part))
+    if isinstance(ask, LimitAsk):
+        return _alone(saturated_of(part) if _is_full(part) else limit_of(study, part))
+    return _alone(target_of(part) or saturated_of(part) or limit_of(study, part))
+
+
+def _is_full(part: ExperimentResult) -> bool:
+    """Return whether no point has a steady state, so that no other verdict says what limits."""
+    return all(one.saturation is not None for one in part.points if has_results(one))
+
+
+def _alone(statement: Statement | None) -> tuple[Statement, list[str]] | None:
+    return None if statement is None else (statement, [])
+
+
+def _value(
+    part: ExperimentResult, ask: ValueAsk | DeadlineAsk
+) -> tuple[SinglePoint, list[str]] | None:
+    """Return the metrics at the point that is asked for, the last of several, or an extreme."""
+    cells = cells_of(part, metric_asked(part, ask.metric))
+    if not cells:
+        return None
+    chosen = cells[0] if len(cells) == 1 else cells[-1]
+    extreme = ask.extreme if isinstance(ask, ValueAsk) and len(cells) > 1 else ""
+    if extreme:
+        pick = max if extreme == "highest" else min
+        chosen = pick(cells, key=lambda cell: cell.value.value)
+    further = [
+        one.value
+        for name in (ask.also if isinstance(ask, ValueAsk) else [])
+        for one in cells_of(part, name)
+        if one.levels == chosen.levels
+    ]
+    held = {name: chosen.levels[name] for name in ask.where if name in chosen.levels}
+    statement = SinglePoint(
+        values=[chosen.value, *further],
+        where=held | telling(part, chosen.levels),
+        extreme=extreme,
+        points=len(cells),
+        subject=getattr(ask, "subject", ""),
+    )
+    return statement, [key for cell in cells for key in cell.keys]
+
+
+_BUILDERS: dict[type, Callable[[ExperimentResult, Any], tuple[Statement, list[str]] | None]] = {
+    EnoughAsk: enough_of,
+    EffectAsk: effects_of,
+    ScaleAsk: scale_of,
+    SafeAsk: safe_of,
+    ValueAsk: _value,
+    DeadlineAsk: _value,
+}
+"""Of the kinds that no verdict answers."""
+
+
+def inferred(statement: Statement, experiment: ExperimentResult | None) -> Record:
+    """Return the record of a statement that the design of a study suggests."""
+    return record(
+        statement,
+        kind=kind_of(statement),
+        question="",
+        is_inferred=True,
+        experiment=experiment,
+        rows=[] if experiment is None else [point.key for point in experiment.points],
+    )
+
+
+def kind_of(statement: Statement) -> AskKind:
+    """Return the kind of question that a statement answers."""
+    if isinstance(statement, Target):
+        if statement.kept == "between":
+            return "window"
+        return "enough" if statement.is_resource else "capacity"
+    if isinstance(statement, Undecided):
+        codes: dict[str, AskKind] = {"target": "capacity", "comparison": "effect"}
+        return codes.get(statement.code, "best")
+    return _KINDS.get(type(statement), "value")
+
+
+def record(
+    statement: Statement,
+    *,
+    kind: AskKind,
+    question: str,
+    is_inferred: bool,
+    experiment: ExperimentResult | None,
+    rows: list[str],
+) -> Record:
+    """Return a statement as a record: its number, unit, level and conditions beside it."""
+    found = _number(statement)
+    level = _level(statement)
+    of_claims = isinstance(statement, _OF_CLAIMS)
+    return Record(
+        ask=kind,
+        question=question,
+        is_inferred=is_inferred,
+        experiment="" if of_claims or experiment is None else experiment.name,
+        statement=statement,
+        metric=getattr(statement, "metric", "") or (found.metric if found else ""),
+        value=found.value if found else None,
+        low=found.low if found else None,
+        high=found.high if found else None,
+        unit=found.unit if found else "1",
+        parameter=level.factor if level else "",
+        level=level.value if level else None,
+        where=getattr(statement, "where", {}),
+        is_decided=not isinstance(statement, Undecided | Incomplete),
+        rows=rows,
+    )
+
+
+def _level(statement: Statement) -> Level | None:
+    found: Any = statement
+    if isinstance(statement, Enough):
+        return statement.least.level
+    if isinstance(statement, Scale):
+        return statement.end
+    return getattr(found, "level", None) or getattr(found, "beyond", None)
+
+
+def _number(statement: Statement) -> Bounded | None:
+    """Return the number that a statement is about; None if it is no number."""
+    level = getattr(statement, "level", None)
+    if isinstance(statement, Target | Saturated | Limit) and isinstance(level, Level):
+        return None if isinstance(level.value, bool | str) else _of_level(level)
+    take = _NUMBERS.get(type(statement))
+    return None if take is None else take(statement)
+
+
+def _of_level(level: Level) -> Bounded:
+    return Bounded(
+        value=float(level.value),
+        low=level.low,
+        high=level.high,
+        metric=level.factor,
+        unit=level.unit,
+    )
+
+
+_NUMBERS: dict[type, Callable[[Any], Bounded | None]] = {
+    Comparison: lambda one: one.ratio,
+    Equal: lambda one: one.ratio,
+    Sweep: lambda one: one.ratio,
+    TradeOff: lambda one: one.goals[0].value,
+    Effects: lambda one: one.effects[0].ratio,
+    Enough: lambda one: one.least.value,
+    Scale: lambda one: one.power,
+    Safe: lambda one: one.counts[0],
+    SinglePoint: lambda one: next(iter(one.values), None),
+    Reproduction: lambda one: Bounded(value=one.holds),
+    Findings: lambda one: Bounded(value=one.holds),
+    Prediction: lambda one: one.median,
+}

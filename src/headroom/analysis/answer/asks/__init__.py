@@ -1,0 +1,1 @@
+"""Answers to what a study asks as data: one module for each kind that no verdict has."""

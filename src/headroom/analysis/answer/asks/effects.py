@@ -1,0 +1,109 @@
+"""What one setting costs or gains against another, at each combination of the other levels.
+
+The ratio of measured runs that were interleaved is that of the comparison of the study, which pairs
+them; else it comes from both intervals.
+
+Invariant: an effect is called better or worse only if its whole interval is on one side of one, and
+the same only if all of it lies within the zone that the ask names.
+"""
+
+from collections.abc import Mapping
+
+from headroom.analysis.answer.asks.cells import Cell, cells_of, metric_asked, telling
+from headroom.analysis.answer.numbers import Better, ratio_of
+from headroom.analysis.answer_evidence import Bounded, Effect, Effects, EffectVerdict
+from headroom.analysis.results import ExperimentResult
+from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.asks import EffectAsk
+
+
+def effects_of(experiment: ExperimentResult, ask: EffectAsk) -> tuple[Effects, list[str]] | None:
+    """Return the effects with their rows; None if no point has both settings."""
+    metric = metric_asked(experiment, ask.metric)
+    cells = cells_of(experiment, metric)
+    found = _between(experiment, cells, ask) if ask.of else _of_ratios(experiment, cells, ask)
+    if not found:
+        return None
+    statement = Effects(
+        metric=metric,
+        better=cells[0].better,
+        first=ask.of,
+        second=ask.to,
+        effects=[effect for effect, _ in found],
+    )
+    return statement, [key for _, keys in found for key in keys]
+
+
+def _between(
+    experiment: ExperimentResult, cells: list[Cell], ask: EffectAsk
+) -> list[tuple[Effect, tuple[str, ...]]]:
+    names = ask.of.keys() | ask.to.keys()
+    others = {_key(cell, names): cell for cell in cells if ask.to.items() <= cell.levels.items()}
+    found = []
+    for cell in cells:
+        other = others.get(_key(cell, names))
+        if other is None or not ask.of.items() <= cell.levels.items():
+            continue
+        ratio = _paired(experiment, cell, ask) or ratio_of(cell.value, other.value)
+        effect = Effect(
+            where=telling(experiment, cell.without(*names)),
+            ratio=ratio,
+            verdict=_verdict(ratio, cell.better, ask.same_within),
+            first=cell.value,
+            second=other.value,
+        )
+        found.append((effect, (*cell.keys, *other.keys)))
+    return found
+
+
+def _key(cell: Cell, names: set[str]) -> tuple[tuple[str, Value], ...]:
+    return tuple(sorted(cell.without(*names).items()))
+
+
+def _paired(experiment: ExperimentResult, cell: Cell, ask: EffectAsk) -> Bounded | None:
+    """Return the ratio of paired runs, if the study compares just these levels."""
+    compared = experiment.compared
+    if compared is None or set(ask.of) != {compared.factor}:
+        return None
+    if ask.to != {compared.factor: compared.base}:
+        return None
+    others = cell.without(compared.factor)
+    for row in compared.rows:
+        is_here = row.metric == cell.value.metric and row.level == ask.of[compared.factor]
+        if is_here and row.ratio is not None and _agree(row.where, others):
+            return Bounded(value=row.ratio, low=row.low, high=row.high)
+    return None
+
+
+def _agree(where: Mapping[str, Value], others: Mapping[str, Value]) -> bool:
+    return all(where.get(name, level) == level for name, level in others.items())
+
+
+def _of_ratios(
+    experiment: ExperimentResult, cells: list[Cell], ask: EffectAsk
+) -> list[tuple[Effect, tuple[str, ...]]]:
+    """Return the effects of a metric that is a ratio itself."""
+    return [
+        (
+            Effect(
+                where=telling(experiment, cell.levels),
+                ratio=Bounded(value=cell.value.value, low=cell.value.low, high=cell.value.high),
+                verdict=_verdict(cell.value, cell.better, ask.same_within),
+            ),
+            cell.keys,
+        )
+        for cell in cells
+    ]
+
+
+def _verdict(ratio: Bounded, better: Better, same_within: float) -> EffectVerdict:
+    low, high = ratio.low, ratio.high
+    if low is None or high is None:
+        return "undecided"
+    if low > 1.0 / (1.0 + same_within) and high < 1.0 + same_within:
+        return "same"
+    if low <= 1.0 <= high:
+        return "undecided"
+    if better == "none":
+        return "larger" if low > 1.0 else "smaller"
+    return "better" if (low > 1.0) == (better == "high") else "worse"

@@ -1,0 +1,80 @@
+"""Whether anything went wrong, and what zero of n tries cannot exclude.
+
+If none of n independent tries goes wrong, a share of ``1 - 0.05 ** (1 / n)`` of all tries may still
+do so at 95% (Clopper and Pearson 1934; about ``3 / n``). After a check of all there
+is, nothing is left.
+"""
+
+from headroom.analysis.answer.asks.cells import Cell, cells_of, metric_asked, telling
+from headroom.analysis.answer_evidence import Bounded, Outage, Safe, Setting
+from headroom.analysis.results import Estimate, ExperimentResult
+from headroom.analysis.statistics.intervals import CONFIDENCE
+from headroom.experiment.study.asks import SafeAsk
+
+
+def safe_of(experiment: ExperimentResult, ask: SafeAsk) -> tuple[Safe, list[str]] | None:
+    """Return what went wrong, with its rows; None if no point counts it."""
+    metrics = dict.fromkeys([metric_asked(experiment, ask.metric), *ask.also])
+    by_metric = {metric: cells_of(experiment, metric) for metric in metrics}
+    told = [cell for cells in by_metric.values() for cell in cells]
+    if not told:
+        return None
+    is_all, keys = bool(ask.of), list(dict.fromkeys(key for cell in told for key in cell.keys))
+    tries = 0 if is_all else sum(one.done for one in experiment.points if one.key in keys)
+    counts = [
+        Bounded(value=sum(_count(experiment, cell, is_all=is_all) for cell in cells), metric=metric)
+        for metric, cells in by_metric.items()
+    ]
+    checked = sum(cell.value.value for cell in cells_of(experiment, ask.of)) if is_all else 0.0
+    is_clean = tries > 0 and not any(count.value for count in counts)
+    statement = Safe(
+        counts=counts,
+        tries=tries,
+        checked=Bounded(value=checked, metric=ask.of) if is_all else None,
+        excluded=1.0 - (1.0 - CONFIDENCE) ** (1.0 / tries) if is_clean else None,
+        bad=_bad(experiment, told, is_all=is_all),
+        points=len(keys),
+        expects=ask.expects,
+        subject=ask.subject,
+        outages=_outages(experiment, ask),
+    )
+    return statement, keys
+
+
+def _bad(experiment: ExperimentResult, told: list[Cell], *, is_all: bool) -> list[Setting]:
+    found: list[Setting] = []
+    for cell in told:
+        setting = telling(experiment, cell.levels)
+        if _count(experiment, cell, is_all=is_all) and setting not in found:
+            found.append(setting)
+    return found
+
+
+def _count(experiment: ExperimentResult, cell: Cell, *, is_all: bool) -> float:
+    """Return what all runs of a cell count; of a check of all there is, each run counts the same.
+
+    It comes from the mean: a median of zero hides the one run that lost something.
+    """
+    found = _estimates(experiment, cell)
+    if is_all or not found:
+        return cell.value.value
+    return sum(one.mean * one.count for one in found)
+
+
+def _estimates(experiment: ExperimentResult, cell: Cell) -> list[Estimate]:
+    return [
+        point.estimates[cell.value.metric]
+        for point in experiment.points
+        if point.key in cell.keys and cell.value.metric in point.estimates
+    ]
+
+
+def _outages(experiment: ExperimentResult, ask: SafeAsk) -> list[Outage]:
+    """Return the longest time for which users see a fault, for each level of a factor."""
+    longest: dict[object, Outage] = {}
+    for cell in cells_of(experiment, ask.seconds) if ask.seconds else []:
+        level = cell.levels.get(ask.by)
+        if level not in longest or cell.value.value > longest[level].seconds.value:
+            setting = {} if level is None else {ask.by: level}
+            longest[level] = Outage(setting=setting, seconds=cell.value)
+    return list(longest.values())
