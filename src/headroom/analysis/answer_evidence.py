@@ -748,7 +748,7 @@ class Record(_Data, frozen=True, kw_only=True):
     """Levels that are held."""
     is_decided: bool = True
     rows: list[str] = []
-    """Keys of the points that it stands on."""
+    """Keys of the points that it stands on; empty: all of the experiment."""
 
 
 class Answer(_Data, frozen=True, kw_only=True):

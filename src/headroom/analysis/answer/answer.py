@@ -95,6 +95,7 @@ def answer_of(study: StudyResult) -> Answer:
     about = None if is_of_claims else experiment
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
+    whole = study.experiment_named(about.name) if about else None  # An ask may be about a part.
     figure = figure_of(about, shown)
     changes = changes_of(study, about, shown) if about else None
     follows = _follows(study, about, statement, question, changes)
@@ -113,7 +114,7 @@ def answer_of(study: StudyResult) -> Answer:
         records=records,
         follows=follows[:most],
         figure=figure,
-        questions=questions_of(study, about, figure, changes, asked[1:]),
+        questions=questions_of(study, whole, figure, changes, asked[1:]),
         cautions=cautions_of(study, experiment) if experiment else [],
         sureness=sureness_of(experiment) if experiment else None,
         claims=counts_of(study.claims),

@@ -13,6 +13,7 @@ import msgspec
 
 from headroom.analysis.answer.asks.cells import (
     cells_of,
+    held,
     metric_asked,
     of_derived,
     restricted,
@@ -118,7 +119,10 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
         found = _statement(study, part, ask)
         if found is not None:
             statement, rows = found
-            return Answered(ask, statement, part, rows or [one.key for one in part.points])
+            whole = study.experiment_named(part.name)
+            keys = list(dict.fromkeys(rows)) or [one.key for one in part.points]
+            is_all = whole is not None and len(keys) == len(whole.points)
+            return Answered(ask, statement, part, [] if is_all else keys)
     if not parts:
         return Answered(ask, _nothing(study), None, [])
     part = (told or parts)[0]
@@ -182,10 +186,9 @@ def _value(
         for one in cells_of(part, name)
         if one.levels == chosen.levels
     ]
-    held = {name: chosen.levels[name] for name in ask.where if name in chosen.levels}
     statement = SinglePoint(
         values=[chosen.value, *further],
-        where=held | telling(part, chosen.levels),
+        where=held(part, ask) | telling(part, chosen.levels),
         extreme=extreme,
         points=len(cells),
         subject=getattr(ask, "subject", ""),
@@ -212,7 +215,7 @@ def inferred(statement: Statement, experiment: ExperimentResult | None) -> Recor
         question="",
         is_inferred=True,
         experiment=experiment,
-        rows=[] if experiment is None else [point.key for point in experiment.points],
+        rows=[],
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from headroom.analysis.answer.asked import Answered
+from headroom.analysis.answer.asks.cells import of_derived
 from headroom.analysis.answer.changes import changes_among, values_at
 from headroom.analysis.answer.claims import (
     factor_of_pairs,
@@ -139,8 +140,9 @@ def _drawn(experiment: ExperimentResult) -> list[PointResult]:
 def _of_experiment(
     experiment: ExperimentResult, statement: Statement, question: QuestionCode
 ) -> FigureChoice:
-    """Return the figure of an experiment that fits its design."""
-    metrics = _metrics_of(experiment, statement) or [main_metric(experiment)]
+    """Return the figure of an experiment that fits its design, or of a derived quantity of it."""
+    metrics = _metrics_of(statement) or [main_metric(experiment)]
+    experiment = of_derived(experiment, metrics[0])
     axis = _axis_of(experiment, statement)
     if isinstance(statement, TradeOff) and len(metrics) > 1:
         return _settings_figure("trade_off", experiment, statement, question, metrics)
@@ -195,17 +197,12 @@ def _axis_of(experiment: ExperimentResult, statement: Statement) -> Factor | Non
     return next((one for one in experiment.factors if one.name == named), axis_of(experiment))
 
 
-def _metrics_of(experiment: ExperimentResult, statement: Statement) -> list[str]:
-    """Return what a statement is about; of a derived quantity, the metric that it comes from."""
-    if isinstance(statement, TradeOff):
-        return [goal.metric for goal in statement.goals]
+def _metrics_of(statement: Statement) -> list[str]:
+    goals = [goal.metric for goal in statement.goals] if isinstance(statement, TradeOff) else []
     numbers = statement.values if isinstance(statement, SinglePoint) else []
     numbers = statement.counts if isinstance(statement, Safe) else numbers
     metric = getattr(statement, "metric", "") or next((one.metric for one in numbers), "")
-    of = {derived.name: derived.of for derived in experiment.derived}
-    while metric in of:
-        metric = of[metric]
-    return [metric] if metric else []
+    return [one for one in goals or [metric] if one]
 
 
 def _series_of(experiment: ExperimentResult, axis: str) -> str:

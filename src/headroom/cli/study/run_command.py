@@ -224,8 +224,6 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         typer.echo(refinement_sentence(refinement))
     for ask in plan.study.asks:
         typer.echo(f"asked  {ask.kind}  {ask.question}".rstrip())
-    if not plan.study.asks:
-        typer.echo("asked  nothing: inferred from limits, comparisons, claims and factors")
     for experiment in plan.experiments:
         for derived in experiment.derived:
             count = count_noun(len(experiment.seen_by(derived.name).points), "value")

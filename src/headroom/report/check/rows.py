@@ -191,11 +191,27 @@ def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
         if not found.first:
             if own and not any(_is_like(one, ratio) for one in own):
                 yield f"the ratio {ratio:g} at {effect.where} is that of no row"
-        elif not any(_is_within(a / b, effect.ratio) for a in own for b in other if b):
-            yield f"the ratio {ratio:g} at {effect.where} is that of no two rows"
+        elif not (_is_in(effect.first, own) and _is_in(effect.second, other)):
+            yield f"the values at {effect.where} are those of no two rows"
+        elif not _may_be(ratio, effect.first, effect.second):
+            yield f"the ratio {ratio:g} at {effect.where} is not that of its values"
         says = {"better": found.better == "high", "worse": found.better == "low"}
         if effect.verdict in says and says[effect.verdict] != (ratio > 1.0):
             yield f"{effect.where} is called {effect.verdict}, and its ratio is {ratio:g}"
+
+
+def _is_in(said: Bounded | None, values: Sequence[float]) -> bool:
+    return said is not None and any(_is_like(said.value, one) for one in values)
+
+
+def _may_be(ratio: float, above: Bounded | None, below: Bounded | None) -> bool:
+    """Return whether a ratio lies between those of the ends of two intervals."""
+    if above is None or below is None or not below.value:
+        return True
+    low, high = (above.value if end is None else end for end in (above.low, above.high))
+    least, most = (below.value if end is None else end for end in (below.low, below.high))
+    ends = low / most if most else 0.0, high / least if least > 0.0 else math.inf
+    return ends[0] * (1.0 - _APART) <= ratio <= ends[1] * (1.0 + _APART)
 
 
 def _enough(found: Enough, experiment: ExperimentResult) -> Iterator[str]:

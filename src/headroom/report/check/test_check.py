@@ -153,7 +153,7 @@ WRONG: list[tuple[str, Callable[[StudyResult], StudyResult], str]] = [
     ("target", lambda one: first(one, beyond=[200.0]), "said to break"),
     ("saturated", _level("level", 300), "called saturated"),
     ("enough", _other_least, "called enough"),
-    ("effects", _other_effect, "no two rows"),
+    ("effects", _other_effect, "not that of its values"),
     ("best", _turned, "not by its values"),
     ("trade-off", _other_goal, "a row is better"),
     ("scale", _other_power, "the power"),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from headroom.analysis.answer_evidence import FigureChoice, Mark
+from headroom.analysis.answer_evidence import FigureChoice, Mark, TriedChange
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
@@ -250,7 +250,7 @@ def _marks(
         (float(p.levels[choice.factor]) for p in experiment.points if choice.factor in p.levels),
         default=0.0,
     )
-    if best is not None and best.metric == choice.metrics[0]:
+    if isinstance(best, TriedChange) and best.metric == choice.metrics[0]:
         much = f": {times(best.gain.value)}" if best.gain else ""
         words = f"{applied_words(best.applied)}{much}"
         yield inputs.Mark(

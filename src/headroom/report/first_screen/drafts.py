@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from headroom.analysis.answer.asks.cells import of_derived
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
@@ -176,7 +177,9 @@ def figure_of(choice: FigureChoice, result: StudyResult) -> Figure | None:
     if choice.kind == "changes":
         return changes_of(choice)
     experiment = result.experiment_named(choice.experiment)
-    return None if experiment is None or not choice.metrics else _of(choice, experiment, result)
+    if experiment is None or not choice.metrics:
+        return None
+    return _of(choice, of_derived(experiment, choice.metrics[0]), result)
 
 
 def _of(choice: FigureChoice, experiment: ExperimentResult, result: StudyResult) -> Figure | None:

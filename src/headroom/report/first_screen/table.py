@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from headroom.analysis.answer.asks.cells import of_derived
 from headroom.analysis.answer.design import setting_of
 from headroom.analysis.answer_evidence import (
     FigureChoice,
@@ -87,7 +88,8 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
     if experiment is None:
         return None
     draw = _curve if figure.factor else _settings
-    return draw(experiment, figure, is_unicode=is_unicode)
+    shown = of_derived(experiment, next(iter(figure.metrics), ""))
+    return draw(shown, figure, is_unicode=is_unicode)
 
 
 def _point(experiment: ExperimentResult, *, is_unicode: bool) -> Decisive | None:

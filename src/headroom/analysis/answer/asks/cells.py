@@ -13,6 +13,7 @@ from headroom.analysis.answer.numbers import Better, bounded, main_metric
 from headroom.analysis.answer_evidence import Bounded, Level, Setting
 from headroom.analysis.results import Estimate, ExperimentResult, Factor, PointResult
 from headroom.experiment.protocol.system import Value
+from headroom.experiment.study.asks import Ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,12 @@ def restricted(experiment: ExperimentResult, where: Mapping[str, Value]) -> Expe
             for one in experiment.derived
         ],
     )
+
+
+def held(part: ExperimentResult, ask: Ask) -> Setting:
+    """Return the levels at which a part of an experiment answers: as asked, or the nearest."""
+    levels = part.points[0].levels if part.points else {}
+    return {name: levels[name] for name in ask.where if name in levels}
 
 
 def _rows_at(group: Sequence[Factor], held: Mapping[str, Value]) -> list[Factor]:

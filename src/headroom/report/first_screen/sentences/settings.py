@@ -17,6 +17,7 @@ from headroom.analysis.answer_evidence import (
 )
 from headroom.quantities import format_given
 from headroom.report.first_screen.sentences.names import (
+    is_plural,
     level_words,
     setting_words,
     where_words,
@@ -30,6 +31,7 @@ from headroom.report.first_screen.sentences.sentence import (
     times,
 )
 from headroom.report.sentences.numbers import list_words
+from headroom.report.titles import level_title
 from headroom.report.words import count_noun, label_metric
 
 _NAMED = 3
@@ -50,13 +52,17 @@ def comparison_words(found: Comparison) -> str:
     if found.is_least and found.ratio.low is not None:
         much, bounds = f"at least {times(found.ratio.low, None, None)}", ""
     bracket = f" {bounds}" if bounds else ""
-    where = where_words(found.where) or AS_IS
+    is_named = any(level_title(name, level) for name, level in found.first.items())
+    where = where_words(found.where) or ("" if is_named else AS_IS)
     if found.better == "low" and is_time(found.metric):
-        words = f"{first} is {much} as fast as {second}{bracket}"
+        verb = "are" if is_plural(first) else "is"
+        words = f"{first} {verb} {much} as fast as {second}{bracket}"
     elif found.better == "low":
-        words = f"{second} takes {much} the {metric} of {first}{bracket}"
+        verb = "take" if is_plural(second) else "takes"
+        words = f"{second} {verb} {much} the {metric} of {first}{bracket}"
     else:
-        words = f"{first} has {much} the {metric} of {second}{bracket}"
+        verb = "have" if is_plural(first) else "has"
+        words = f"{first} {verb} {much} the {metric} of {second}{bracket}"
     return f"{where}{words}{_combinations(found)}"
 
 

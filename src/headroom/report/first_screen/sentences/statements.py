@@ -108,7 +108,7 @@ def _reproduction(found: Reproduction) -> str:
             words.append(f"{undecided} {'is' if undecided == 1 else 'are'} undecided")
         return f"; {', '.join(words)}" if words else ""
 
-    hold = "holds" if found.holds == 1 else "hold"
+    hold = "holds" if found.holds == 1 or total == 1 else "hold"
     words = f"{start}: {found.holds} of {count_noun(total, 'finding')} {hold}"
     return first_short(f"{words}{rest(topic)}", f"{words}{rest('')}")
 
@@ -201,7 +201,7 @@ def _printed(found: PrintedNumbers) -> str:
 def _findings(found: Findings) -> str:
     """Return how many claims hold, with the first one if it does."""
     total = found.holds + found.differs + found.undecided
-    hold = "holds" if found.holds == 1 else "hold"
+    hold = "holds" if found.holds == 1 or total == 1 else "hold"
     words = f"{found.holds} of {count_noun(total, 'finding')} {hold}"
     first = found.first[:1].lower() + found.first[1:] if found.first[1:2].islower() else found.first
     return first_short(f"{words}: {first}", words) if first else words
