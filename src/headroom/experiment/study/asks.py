@@ -97,7 +97,7 @@ class ValueAsk(_Ask, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
 
     subject: Annotated[
         str,
-        Meta(description="What takes, costs or gives it, as words: `sorting a million lines`."),
+        Meta(description="Noun that takes, costs or gives it: `sorting a million lines`."),
     ] = ""
     also: Annotated[list[str], Meta(description="Further metrics to state there.")] = []
     extreme: Annotated[
@@ -126,10 +126,8 @@ class SafeAsk(_Ask, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="
     seconds: Annotated[
         str, Meta(description="Metric with the time for which users see it, if any.")
     ] = ""
-    by: Annotated[str, Meta(description="Factor by whose levels that time is told.")] = ""
-    subject: Annotated[str, Meta(description="What is checked, as words: `conditions of SCI`.")] = (
-        ""
-    )
+    by: Annotated[str, Meta(description="Factor, one time for each of its levels.")] = ""
+    subject: Annotated[str, Meta(description="Noun for the levels: `conditions of SCI`.")] = ""
     expects: Annotated[
         Literal["none", "some"],
         Meta(

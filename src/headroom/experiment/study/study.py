@@ -786,7 +786,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     asks: Annotated[
         list[Ask],
         Meta(
-            description="What is asked, as data: tables `[[ask]]`, the first is the headline. "
+            description="Questions as data: tables `[[ask]]`, the first is the headline. "
             "Empty: inferred from limits, comparisons, claims and factors."
         ),
     ] = msgspec.field(default_factory=list, name="ask")

@@ -179,7 +179,7 @@ def _comparison(found: Comparison, experiment: ExperimentResult) -> Iterator[str
         if not found.is_least and not is_there:
             yield f"the ratio {found.ratio.value:g} is that of no two rows"
         if min(turned) < low * (1.0 - _APART) and found.better_count == len(turned):
-            yield f"at least {low:g} times is said, and a row has {min(turned):g}"
+            yield f"not at least {low:g} times: a row has {min(turned):g}"
 
 
 def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
@@ -230,7 +230,7 @@ def _enough(found: Enough, experiment: ExperimentResult) -> Iterator[str]:
     if not _is_like(least, float(found.least.level.value)):
         yield f"{factor} {found.least.level.value} is called enough, and the rows say {least:g}"
     if found.less and shares.get(float(found.less.level.value), 0.0) >= found.goal:
-        yield f"{factor} {found.less.level.value} is said to be too few, and reaches the goal"
+        yield f"{factor} {found.less.level.value} is called too few, and reaches the goal"
 
 
 def _scale(found: Scale, experiment: ExperimentResult) -> Iterator[str]:
@@ -245,7 +245,7 @@ def _scale(found: Scale, experiment: ExperimentResult) -> Iterator[str]:
     squares = math.fsum((x - mean_x) ** 2 for x, _ in pairs)
     power = math.fsum((x - mean_x) * (y - mean_y) for x, y in pairs) / squares if squares else 0.0
     if not _is_like(power, found.power.value, _NEAR):
-        yield f"the power {found.power.value:g} is said, and the rows give {power:g}"
+        yield f"the power is not {found.power.value:g}: the rows give {power:g}"
 
 
 def _safe(found: Safe, experiment: ExperimentResult) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _safe(found: Safe, experiment: ExperimentResult) -> Iterator[str]:
             default=0.0,
         )  # fmt: skip
         if bool(count.value) != (largest > 0.0):
-            yield f"{count.metric} is said to be {count.value:g}, and a run has {largest:g}"
+            yield f"{count.metric} is not {count.value:g}: a run has {largest:g}"
 
 
 def _single(found: SinglePoint, experiment: ExperimentResult) -> Iterator[str]:
@@ -281,11 +281,11 @@ def _changes(found: Changes, _: ExperimentResult) -> Iterator[str]:
             ratio = change.after / change.before
             gain = 1.0 / ratio if change.better == "low" else ratio
             if not _is_like(gain, change.gain.value, _APART):
-                yield f"a gain of {change.gain.value:g} is said, and the values give {gain:g}"
+                yield f"not a gain of {change.gain.value:g}: the values give {gain:g}"
         if change.meets and found.bound is not None:
             is_kept = change.after <= found.bound if found.is_upper else change.after >= found.bound
             if not is_kept:
-                yield f"a change is said to keep {found.bound:g}, and gives {change.after:g}"
+                yield f"a change does not keep {found.bound:g}: it gives {change.after:g}"
 
 
 def _claims(found: Reproduction, result: StudyResult) -> Sequence[str]:
