@@ -100,7 +100,8 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     unit
         Base unit. Units that take no prefix (``KiB``, ``ms``, a study's own words) stay unchanged.
     metric
-        Name of the metric; a utilization is scaled to percent, a chosen size to KiB.
+        Name of the metric; a utilization is scaled to percent, a chosen size to KiB; a name that
+        ends with the unit, such as ``rows_per_s``, says it already.
 
     Examples
     --------
@@ -114,22 +115,25 @@ def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Sca
     Scale(factor=0.0009765625, label='KiB')
     >>> choose_scale([0.97], "1", metric="station.cpu.utilization")
     Scale(factor=100.0, label='%')
+    >>> choose_scale([26_000], "1/s", metric="rows_per_s")
+    Scale(factor=0.001, label='k')
     """
     if unit == "1" and is_share(metric):
         return Scale(100.0, "%")
     if unit == "B" and is_choice(metric):
-        return _binary_scale(values)
+        return binary_scale(values)
+    says_unit = unit.startswith("1/") and metric.endswith(f"_per_{unit[2:]}")
     if unit not in _SCALED_UNITS:
-        return Scale(1.0, "" if unit == "1" else unit)
+        return Scale(1.0, "" if unit == "1" or says_unit else unit)
     lowest, highest = _SCALED_UNITS[unit]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     power = _power_of_thousand(largest) if largest > 0 else 0
     power = min(max(power, lowest), highest)
     base = "/s" if unit == "1/s" else unit
-    return Scale(10.0**-power, f"{_PREFIXES[power]}{base}")
+    return Scale(10.0**-power, f"{_PREFIXES[power]}{'' if says_unit else base}")
 
 
-def _binary_scale(values: Iterable[float]) -> Scale:
+def binary_scale(values: Iterable[float]) -> Scale:
     """Return the largest unit of which all sizes are whole multiples."""
     sizes = [value for value in values if math.isfinite(value) and value]
     powers = range(1, len(_BINARY)) if sizes else ()

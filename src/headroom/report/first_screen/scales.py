@@ -9,6 +9,7 @@ from headroom.analysis.results import Estimate, ExperimentResult, Factor, PointR
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import (
     Scale,
+    binary_scale,
     choose_scale,
     format_plain,
     is_share,
@@ -120,6 +121,8 @@ def factor_scale(experiment: ExperimentResult, name: str) -> Scale:
     """Return the scale of the axis of a factor: with a prefix if its unit takes one."""
     factor = factor_of(experiment, name)
     levels = [float(level) for level in factor.levels if isinstance(level, int | float)]
+    if factor.unit == "B":
+        return binary_scale(levels)
     return choose_scale(levels, factor.unit or "1")
 
 

@@ -79,7 +79,8 @@ def saturated_words(found: Saturated) -> str:
     part = _together(found.part, found.ties)
     load = found.load
     is_sure = load is not None and load.value > 1.0 and (load.low is None or load.low > 1.0)
-    much = f"{brief(load.value)} times what" if load and is_sure else "more than"
+    times = brief(load.value) if load and is_sure else "1"
+    much = f"{times} times what" if times != "1" else "more than"
     words = f"{part.text} {part.verb('is', 'are')} offered {much} {part.verb('it', 'they')} can do"
     if found.is_everywhere or found.level is None:
         some = f" at {found.points} of {count_noun(found.judged, 'point')}"

@@ -16,6 +16,7 @@ from headroom.report.sentences.numbers import list_words
 from headroom.report.titles import level_title, title_of
 
 _PLAIN_NAME = re.compile(r"[\w][\w \-./+]*", re.ASCII)
+_NUMBERED = re.compile(r"^[\w ]+ \d+$")
 _SEVERAL = re.compile(r"[,;:]| and | or |  ")
 _AFTER_NOUN = re.compile(r" (?:with|of|near|for|on|in|from|to|at|by|behind|without|that|who) ")
 """What follows the noun of a title."""
@@ -55,6 +56,8 @@ def noun(part: Part) -> Noun:
     'the processors of the machine'
     >>> noun(Part(kind="station", name="machine.server.cpu")).text
     'the processors of the server'
+    >>> noun(Part(kind="station", name="site 1")).text
+    'site 1'
     >>> noun(Part(kind="pool", name="connections")), noun(Part(kind="station", name="a, b")).text
     (Noun(text='the connections', is_plural=True), 'the "a, b"')
     """
@@ -68,6 +71,8 @@ def noun(part: Part) -> Noun:
     if title := title_of(part.name):
         return Noun(title, is_plural=is_plural(title))
     name = plain(part.name)
+    if _NUMBERED.search(name):
+        return Noun(name, is_plural=False)
     shown = name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
     return Noun(f"the {shown}", is_plural=is_plural(name))
 

@@ -11,6 +11,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     Equal,
     Goal,
+    Setting,
     Settings,
     TradeOff,
     Undecided,
@@ -151,8 +152,25 @@ def trade_off_words(found: TradeOff) -> str:
 
 
 def _goal(goal: Goal) -> str:
-    settings = [setting_words(setting) for setting in goal.settings[:_NAMED]]
-    return f"{' or '.join(settings)} for {label_metric(plain(goal.metric))}"
+    first, *rest = goal.settings[:_NAMED]
+    names = [setting_words(one) for one in (first, *(_apart(first, one) for one in rest))]
+    return f"{' or '.join(names)} for {label_metric(plain(goal.metric))}"
+
+
+def _apart(first: Setting, other: Setting) -> Setting:
+    """Return the levels of a setting without those that it begins with like the first one.
+
+    Examples
+    --------
+    >>> _apart({"block": 4, "order": "random"}, {"block": 4, "order": "sequential"})
+    {'order': 'sequential'}
+    """
+    rest = dict(other)
+    for name, level in other.items():
+        if first.get(name) != level:
+            break
+        del rest[name]
+    return rest or other
 
 
 def _beaten(found: TradeOff) -> str:
