@@ -642,6 +642,8 @@ class FigureChoice(_Data, frozen=True, kw_only=True):
     marks: list[Mark] = []
     text: str = ""
     """Of ``asked``: the question, as the study has it."""
+    part: Setting = {}
+    """Levels of the part of the experiment that was asked about."""
     finding: Statement | None = None
     """Title; None if the figure says no more than its question."""
 

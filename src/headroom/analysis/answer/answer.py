@@ -27,7 +27,7 @@ from headroom.analysis.answer.claims import (
     printed_numbers,
     reproduction_of,
 )
-from headroom.analysis.answer.figures import figure_of, questions_of
+from headroom.analysis.answer.figures import figure_asked, figure_of, questions_of
 from headroom.analysis.answer.limits import saturated_of
 from headroom.analysis.answer.numbers import has_results
 from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
@@ -96,7 +96,7 @@ def answer_of(study: StudyResult) -> Answer:
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
     whole = study.experiment_named(about.name) if about else None  # An ask may be about a part.
-    figure = figure_of(about, shown)
+    figure = figure_asked(asked[0], shown) if asked else figure_of(about, shown)
     changes = changes_of(study, about, shown) if about else None
     follows = _follows(study, about, statement, question, changes)
     most = _MAX_STATED if asked else _MAX_FOLLOWS

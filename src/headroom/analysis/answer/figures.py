@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from headroom.analysis.answer.asked import Answered
-from headroom.analysis.answer.asks.cells import of_derived
+from headroom.analysis.answer.asks.cells import held, of_derived
 from headroom.analysis.answer.changes import changes_among, values_at
 from headroom.analysis.answer.claims import (
     factor_of_pairs,
@@ -121,12 +121,20 @@ def questions_of(
 
 def _stated(asked: Answered) -> FigureChoice | None:
     """Return the figure of a further answer, with its question."""
-    found = figure_of(asked.experiment, asked.statement)
+    found = figure_asked(asked, asked.statement)
     if found is None:
         return None
     if not asked.ask.question:
         return replace(found, question="experiment" if found.experiment else "printed")
     return replace(found, question="asked", text=asked.ask.question)
+
+
+def figure_asked(asked: Answered, statement: Statement) -> FigureChoice | None:
+    """Return the figure of a statement, of the part of the experiment that was asked about."""
+    found = figure_of(asked.experiment, statement)
+    if found is None or asked.experiment is None:
+        return found
+    return replace(found, part=held(asked.experiment, asked.ask))
 
 
 def _drawn_key(figure: FigureChoice) -> tuple[object, ...]:
@@ -153,18 +161,19 @@ def _of_experiment(
     if axis is None or (is_of_settings and has_words(experiment) and not is_curve):
         kind: FigureKind = "runs" if experiment.column == "measure" else "bars"
         return _settings_figure(kind, experiment, statement, question, metrics)
-    series = _series_of(experiment, axis.name)
+    meant = statement.where if isinstance(statement, Enough | Scale) else None  # Of several curves.
+    series = _series_of(experiment, axis.name) if meant is None else ""
     numeric = [group for group in groups_of(experiment.factors) if spans(group)]
     is_grid = len(numeric) == 2 and all(map(is_numeric_group, numeric))  # noqa: PLR2004
     has_verdicts = any(point.bottleneck is not None for point in experiment.points)
     return FigureChoice(
-        kind="cells" if is_grid and has_verdicts else "curve",
+        kind="cells" if is_grid and has_verdicts and meant is None else "curve",
         question=question,
         experiment=experiment.name,
         metrics=metrics[:1],
         factor=axis.name,
         series=series,
-        where=_held(experiment, axis.name, series),
+        where=_held(experiment, axis.name, series) if meant is None else meant,
         marks=list(_marks(statement)),
         finding=statement,
     )

@@ -7,7 +7,15 @@ name one limit, comparison or change must have the same number.
 from collections.abc import Iterator
 from typing import Any
 
-from headroom.analysis.answer_evidence import Busiest, Changes, Comparison, Limit, Statement, Target
+from headroom.analysis.answer_evidence import (
+    Busiest,
+    Changes,
+    Comparison,
+    FigureChoice,
+    Limit,
+    Statement,
+    Target,
+)
 from headroom.analysis.results import StudyResult
 from headroom.report.first_screen.sentences.answer import words_of
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
@@ -35,9 +43,25 @@ def disagreements(result: StudyResult, page: str = "") -> list[str]:
             if key in said and not _is_same(said[key], value):
                 found.append(f"{' '.join(map(str, about))}: {said[key]} and {value}")
             said.setdefault(key, value)
+    found += [
+        f"{one.experiment}: the figure is not at {_text(part)}"
+        for one in [result.answer.figure, *result.answer.questions]
+        if one is not None and (part := _elsewhere(one))
+    ]
     if page and (text := words_of(result).answer.text) not in page:
         found.append(f"the page does not say: {text.replace(NO_BREAK, ' ')}")
     return found
+
+
+def _elsewhere(figure: FigureChoice) -> dict[str, Any]:
+    """Return the levels of a figure's title at which the figure itself is not."""
+    drawn = {**figure.part, **figure.where}
+    told = getattr(figure.finding, "where", {}) if figure.factor else {}
+    return {
+        name: level
+        for name, level in told.items()
+        if name != figure.series and drawn.get(name, level) != level
+    }
 
 
 def _statements(result: StudyResult) -> Iterator[tuple[Statement, str]]:

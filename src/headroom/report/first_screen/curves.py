@@ -28,6 +28,7 @@ from headroom.report.first_screen.scales import (
 from headroom.report.first_screen.sentences.names import applied_words, level_number
 from headroom.report.notes.saturation import is_unbounded
 from headroom.report.numbers import format_estimate
+from headroom.report.titles import level_title
 from headroom.report.words import label_metric
 
 MOST_LINES = 4
@@ -110,6 +111,8 @@ def _rest_of(
 
 
 def _series_words(factor: str, level: object) -> str:
+    if isinstance(level, int | float | str) and (title := level_title(factor, level)):
+        return title
     text = format_level(level)
     return f"{factor} {text}" if isinstance(level, int | float) else text
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from headroom.analysis.answer.asks.cells import of_derived
+from headroom.analysis.answer.asks.cells import shown_part
 from headroom.analysis.answer_evidence import FigureChoice
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
@@ -179,7 +179,7 @@ def figure_of(choice: FigureChoice, result: StudyResult) -> Figure | None:
     experiment = result.experiment_named(choice.experiment)
     if experiment is None or not choice.metrics:
         return None
-    return _of(choice, of_derived(experiment, choice.metrics[0]), result)
+    return _of(choice, shown_part(experiment, choice.part, choice.metrics[0]), result)
 
 
 def _of(choice: FigureChoice, experiment: ExperimentResult, result: StudyResult) -> Figure | None:
@@ -205,7 +205,7 @@ def _caption(choice: FigureChoice, result: StudyResult, figure: Figure) -> str:
         return ""
     words = [_points_words(experiment, choice.metrics)]
     if isinstance(figure, Curve):
-        held = where_of(choice, experiment)
+        held = {**choice.part, **where_of(choice, experiment)}
         is_dashed = len(figure.lines) > 1 and any(line.is_dashed for line in figure.lines)
         words = [f"At {format_levels(held)}." if held else "", *words]
         words.append("Dashed: theory." if is_dashed else "")

@@ -25,6 +25,7 @@ from headroom.report.first_screen.scales import (
     where_of,
 )
 from headroom.report.first_screen.sentences.names import applied_words, setting_words
+from headroom.report.titles import level_title
 from headroom.report.words import axis_title, label_levels
 
 Pair: TypeAlias = tuple[PointResult, Estimate, Estimate]
@@ -40,7 +41,8 @@ def name_of(point: PointResult, experiment: ExperimentResult) -> str:
         for factor in telling_factors(experiment.factors)
         if len(set(factor.levels)) > 1 and factor.name in point.levels
     ]
-    return label_levels([point.levels[name] for name in names]) if names else "the only point"
+    levels = [level_title(name, point.levels[name]) or point.levels[name] for name in names]
+    return label_levels(levels) if names else "the only point"
 
 
 def _found(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from headroom.analysis.answer.asks.cells import of_derived
+from headroom.analysis.answer.asks.cells import shown_part
 from headroom.analysis.answer.design import setting_of
 from headroom.analysis.answer_evidence import (
     FigureChoice,
@@ -88,7 +88,7 @@ def decisive_table(result: StudyResult, *, is_unicode: bool) -> Decisive | None:
     if experiment is None:
         return None
     draw = _curve if figure.factor else _settings
-    shown = of_derived(experiment, next(iter(figure.metrics), ""))
+    shown = shown_part(experiment, figure.part, next(iter(figure.metrics), ""))
     return draw(shown, figure, is_unicode=is_unicode)
 
 

@@ -66,6 +66,13 @@ def held(part: ExperimentResult, ask: Ask) -> Setting:
     return {name: levels[name] for name in ask.where if name in levels}
 
 
+def shown_part(
+    experiment: ExperimentResult, part: Mapping[str, Value], metric: str
+) -> ExperimentResult:
+    """Return what a figure shows: a part of an experiment, or a derived quantity of it."""
+    return of_derived(restricted(experiment, part), metric)
+
+
 def _rows_at(group: Sequence[Factor], held: Mapping[str, Value]) -> list[Factor]:
     """Return factors that move together, with the rows at levels alone."""
     rows = [
