@@ -12,7 +12,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_bounds, format_level, format_percent, format_quantity
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.size import Looked, Sizing, trial_of
-from headroom.sizing.space import Place
+from headroom.sizing.space import Place, Space
 from headroom.sizing.targets import Target
 from headroom.sizing.unreachable import unreachable
 from headroom.version import version
@@ -69,7 +69,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         best=best,
         equally_cheap=[trials[place] for place in search.equally_cheap()],
         undecided=undecided,
-        nearest=None if best is not None else _nearest(sizing.trail, trials),
+        nearest=None if best is not None else _nearest(space, sizing.trail),
         trail=trail,
         configurations=space.size,
         screened=known - len(simulated),
@@ -106,13 +106,14 @@ def _undecided(sizing: Sizing, trials: Mapping[Place, Trial], best: Trial | None
     ]
 
 
-def _nearest(trail: Sequence[Looked], trials: Mapping[Place, Trial]) -> Trial | None:
-    """Return the simulated configuration whose worst target is missed by the least."""
-    settled = [step for step in trail if step.judgement is not None and any_value(step.checks)]
+def _nearest(space: Space, trail: Sequence[Looked]) -> Trial | None:
+    """Return the configuration, simulated if any is, whose worst target is missed by the least."""
+    known = [step for step in trail if any_value(step.checks)]
+    settled = [step for step in known if step.judgement is not None] or known
     if not settled:
         return None
     nearest = min(settled, key=lambda one: (worst_shortfall(one.checks), one.place))
-    return trials[nearest.place]
+    return trial_of(space, nearest, trail.index(nearest) + 1)
 
 
 def any_value(checks: Sequence[Check]) -> bool:
@@ -149,12 +150,17 @@ def _found(result: SizingResult) -> list[str]:
     if best is None:
         return []
     figures = "; ".join(f"{check.target.metric} {format_check(check)}" for check in best.checks)
-    first = f"{words_of(best.levels)} is the smallest that meets every target: {figures}."
+    shown = "is shown to meet" if result.undecided else "meets"
+    first = f"{words_of(best.levels)} is the smallest that {shown} every target: {figures}."
     sentences = [first, *_second_choices(result)]
-    if result.not_tried == 0:
+    sure = f"with at least {format_percent(result.confidence)} confidence"
+    if all(best.levels[axis.name] == axis.levels[0] for axis in result.axes):
+        sentences.append(f"No cheaper one was given; the verdict holds {sure}.")
+    elif result.not_tried == 0:
+        cheaper = "Every other cheaper" if result.undecided else "Every cheaper"
         sentences.append(
-            f"Every cheaper configuration fails; the verdicts behind that hold together with at "
-            f"least {format_percent(result.confidence)} confidence{_given_monotone(result)}."
+            f"{cheaper} configuration fails; the verdicts behind that hold together {sure}"
+            f"{_given_monotone(result)}."
         )
     return sentences
 
@@ -178,11 +184,13 @@ def _second_choices(result: SizingResult) -> list[str]:
 
 
 def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
-    what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
-    sentences = [f"{what} every target over the given factors.", *causes]
     nearest = result.nearest
     if nearest is None:
-        return sentences
+        is_full = all(step.how == "overload" for step in result.trail)
+        why = "every configuration is saturated" if is_full else "no configuration has results"
+        return [f"No answer: {why}.", *causes]
+    what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
+    sentences = [f"{what} every target over the given factors.", *causes]
     figures = "; ".join(
         f"{check.target.text} missed with {format_check(check)}"
         for check in nearest.checks
@@ -206,10 +214,11 @@ def _caveats(result: SizingResult) -> list[str]:
         sentences.append(
             f"A formula was wrong here ({result.refuted}), so no bound excluded anything any more."
         )
-    if result.not_tried:
+    is_short = all(step.fault is not None for step in result.trail if step.how == "simulation")
+    if result.not_tried and (result.best or result.nearest or is_short):
         sentences.append(
-            f"{result.not_tried:,} configurations that cost no more were not tried: allow more "
-            "with --most."
+            f"{result.not_tried:,} configurations that cost no more were not tried: allow "
+            f"{'longer runs with --completions' if is_short else 'more with --most'}."
         )
     return sentences
 

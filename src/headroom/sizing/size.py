@@ -100,13 +100,19 @@ class Sizing:
         """Search until nothing cheaper is left, or as many were simulated as are allowed."""
         self._expect()
         while batch := self._next_batch():
-            if self._simulated_count >= self._most:
+            if self._simulated_count >= self._most or self._is_in_vain:
                 return
             self._simulate(batch)
 
     @property
     def _simulated_count(self) -> int:
         return sum(step.how == "simulation" for step in self.trail)
+
+    @property
+    def _is_in_vain(self) -> bool:
+        """True where the first simulations gave no figures: the next ones would give none too."""
+        found = [step.judgement for step in self.trail if step.judgement is not None]
+        return len(found) >= MOST_FAILURES and all(one.fault is not None for one in found)
 
     def configuration(self, place: Place) -> Configuration:
         """Return the parameters and changes of a place."""
@@ -213,10 +219,11 @@ class Sizing:
         verdict = self._evaluator.judge([self.configuration(place) for place, _ in batch])
         believed = self.search.is_believing
         for (place, why), (judgement, seeds) in zip(batch, verdict, strict=True):
+            known = self.search.looked.get(place)  # by a formula, which figures alone overrule
             self._note(
                 Looked(
                     place,
-                    judgement.verdict,
+                    judgement.verdict if judgement.fault is None else known or "undecided",
                     "simulation",
                     why,
                     checks=judgement.checks,

@@ -3,7 +3,8 @@
 After 5, 8, 12, 18 ... replications each target is compared with the Student-t interval of its
 metric. The error allowed for one configuration is shared among all targets and all looks
 (Bonferroni), so the verdict holds at its confidence no matter how often it is checked. A
-configuration whose intervals still contain a bound at the last look stays undecided.
+configuration whose intervals still contain a bound at the last look stays undecided, and so does
+one whose runs give no figures: a run that is too short does not tell that a size is too small.
 
 Invariant: the verdict is a function of the replications in their order, so that a resumed search
 comes to the same one.
@@ -100,14 +101,15 @@ class Rule:
         passed = [look for look in self._looks() if look <= len(runs)] or [len(runs)]
         for look in passed:
             found = self._at(experiment, runs[:look])
-            if found.verdict != "undecided":
+            if found.verdict != "undecided" or found.fault is not None:
                 break
         return found
 
     def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
-        """Return whether a configuration is undecided; see `runner.StoppingRule`."""
+        """Return whether more runs may decide; see `runner.StoppingRule`."""
         del point
-        return len(runs) < self.maximum and self.judge(experiment, runs).verdict == "undecided"
+        found = self.judge(experiment, runs)
+        return len(runs) < self.maximum and found.verdict == "undecided" and found.fault is None
 
     def next_look(self, experiment: PlannedExperiment, count: int) -> int:
         """Return the number of replications, above `count`, at which the rule looks next."""
@@ -119,7 +121,7 @@ class Rule:
         checks = [self._check(target, summary) for target in self.targets]
         note, fault = _why_no_figures(summary)
         return Judgement(
-            verdict="fails" if note or fault else _verdict_of(checks),
+            verdict="fails" if note else "undecided" if fault else _verdict_of(checks),
             checks=checks,
             replications=len(runs),
             bottleneck=summary.bottleneck,
