@@ -6,15 +6,17 @@ from pathlib import Path
 
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
-from headroom.experiment.protocol.options import SEED, Simulating, option
+from headroom.experiment.protocol.options import SEED, Ending, option
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
+from headroom.sessions.subjects import refuse_endless
 from headroom.sessions.voice import Voice
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
+from headroom.sizing.loads import said_of_loads
 from headroom.sizing.result import SizingResult
-from headroom.sizing.size import Sizing, check_axes
+from headroom.sizing.size import Sizing, check_axes, configuration_at
 from headroom.sizing.space import Axis, Space, parse_axis, parse_costs
 from headroom.sizing.targets import Target, parse_target
 from headroom.sizing.verdicts import Rule
@@ -23,7 +25,7 @@ DEFAULT_SEED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted(Simulating):
+class Wanted(Ending):
     """The question of a search: the options that the command and the function of Python share."""
 
     target: Sequence[str] = option(
@@ -41,7 +43,6 @@ class Wanted(Simulating):
     experiment: str = option(
         "--experiment", "Experiment of the study, if it has several.", default=""
     )
-    completions: int | None = option("--completions", "Completions of one replication.", low=1)
     confidence: float = option(
         "--confidence", "Confidence level of the whole answer.", low=0.5, high=0.9999, default=0.95
     )
@@ -91,6 +92,7 @@ def size_subject(
     axes = _typed(axes, declared)
     space = Space(axes, parse_costs(wanted.cost, axes))
     targets = _targets(wanted.target, chosen, space)
+    refuse_endless(chosen.system, configuration_at(chosen, space, (0,) * len(axes)).config)
     error = (1.0 - wanted.confidence) / (2.0 * (len(axes) + 1))
     question = Question(
         subject=name,
@@ -104,6 +106,7 @@ def size_subject(
         seed=seed,
         error=error,
         command=command,
+        notes=said_of_loads(chosen, space, targets),
     )
     place.parent.mkdir(parents=True, exist_ok=True)
     with (

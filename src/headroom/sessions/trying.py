@@ -12,7 +12,7 @@ from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
-from headroom.experiment.protocol.options import QUICK, SEED, Simulating, option
+from headroom.experiment.protocol.options import QUICK, SEED, Ending, option
 from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.interrupt import Interrupt
@@ -23,6 +23,7 @@ from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.sessions.study_session import analysed, point_key
+from headroom.sessions.subjects import refuse_endless
 from headroom.sessions.voice import Voice
 from headroom.sizing.evaluate import Subject, plan_of
 
@@ -54,7 +55,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trying(Simulating):
+class Trying(Ending):
     """What is to be tried: the options that the command and the function of Python share."""
 
     point: str | None = option(
@@ -71,7 +72,6 @@ class Trying(Simulating):
         "[everything doubled].",
         default=(),
     )
-    completions: int | None = option("--completions", "Completions, of a model.", low=1)
     replications: int | None = option(
         "--replications", "-n", "Pairs [those of the point; of a model 10].", low=2
     )
@@ -124,6 +124,7 @@ def try_changes(plan: Plan, place: Path, asked: Trying, *, voice: Voice) -> Trie
         kept_workers(),
     ):
         experiment, base = base_point(plan, journal, asked.point)
+        refuse_endless(experiment.system, base.config)
         alone = replace(plan, experiments=(replace(experiment, points=(base,)),))
         run(alone)
         checked = _changes(experiment, base, asked.changes, plan, journal)

@@ -33,6 +33,8 @@ class Question:
     error: float
     """Probability of a wrong verdict about one configuration."""
     command: str
+    notes: Sequence[str] = ()
+    """What must be known about the factors, in sentences."""
 
 
 def conclude(question: Question, sizing: Sizing) -> SizingResult:
@@ -87,7 +89,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
     causes = _causes(question, sizing) if best is None else []
     nearest = result.nearest if best is None and not causes else None
     limited = msgspec.structs.replace(result, limit=None if nearest is None else nearest.bottleneck)
-    return _with_statement(limited, causes)
+    return _with_statement(limited, causes, question.notes)
 
 
 def _causes(question: Question, sizing: Sizing) -> list[str]:
@@ -126,9 +128,11 @@ def worst_shortfall(checks: Sequence[Check]) -> float:
     return max(check.target.shortfall(check.value) for check in checks if check.value is not None)
 
 
-def _with_statement(result: SizingResult, causes: Sequence[str]) -> SizingResult:
+def _with_statement(
+    result: SizingResult, causes: Sequence[str], notes: Sequence[str]
+) -> SizingResult:
     sentences = _found(result) if result.best else _nothing_found(result, causes)
-    sentences += _caveats(result)
+    sentences += [*notes, *_caveats(result)]
     return msgspec.structs.replace(result, statement=sentences)
 
 

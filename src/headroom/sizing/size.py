@@ -116,14 +116,7 @@ class Sizing:
 
     def configuration(self, place: Place) -> Configuration:
         """Return the parameters and changes of a place."""
-        levels, changes = {}, []
-        for name, level in self.space.levels(place).items():
-            change = change_of(name, level)
-            if change is None:
-                levels[name] = level
-            else:
-                changes.append(change)
-        return Configuration(config={**self._subject.config, **levels}, changes=tuple(changes))
+        return configuration_at(self._subject, self.space, place)
 
     def forecast(self, place: Place) -> Forecast:
         """Return the forecast for a configuration, computed once."""
@@ -322,6 +315,18 @@ class Sizing:
             f"{target.metric} is worse with {self.space.text(more.place)} than with "
             f"{self.space.text(less.place)}"
         )
+
+
+def configuration_at(subject: Subject, space: Space, place: Place) -> Configuration:
+    """Return the parameters and changes of a place."""
+    levels, changes = {}, []
+    for name, level in space.levels(place).items():
+        change = change_of(name, level)
+        if change is None:
+            levels[name] = level
+        else:
+            changes.append(change)
+    return Configuration(config={**subject.config, **levels}, changes=tuple(changes))
 
 
 def _is_beyond(check: Check, forecast: Forecast) -> bool:

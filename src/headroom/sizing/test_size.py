@@ -261,7 +261,7 @@ def test_all_configurations_share_their_seeds(queue: Subject, tmp_path: Path) ->
     assert len({tuple(one.seeds[:shortest]) for one in simulated}) == 1
     assert 0.97 <= sizing.confidence <= 0.99, "two or three verdicts with an error of 1% each"
     assert re.match(
-        r"servers = 1\d is the smallest that is shown to meet every target: response_s_mean 1\.\d+ s",
+        r"servers = 1\d is the smallest that is shown to meet every target: response_s_mean 1",
         sizing.statement[0],
     )
 

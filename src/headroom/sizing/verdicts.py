@@ -101,7 +101,7 @@ class Rule:
         passed = [look for look in self._looks() if look <= len(runs)] or [len(runs)]
         for look in passed:
             found = self._at(experiment, runs[:look])
-            if found.verdict != "undecided" or found.fault is not None:
+            if found.verdict != "undecided" or self._is_hopeless(found):
                 break
         return found
 
@@ -109,7 +109,12 @@ class Rule:
         """Return whether more runs may decide; see `runner.StoppingRule`."""
         del point
         found = self.judge(experiment, runs)
-        return len(runs) < self.maximum and found.verdict == "undecided" and found.fault is None
+        is_open = found.verdict == "undecided" and not self._is_hopeless(found)
+        return len(runs) < self.maximum and is_open
+
+    def _is_hopeless(self, found: Judgement) -> bool:
+        """Return whether more runs will hardly give figures: a few might still show it steady."""
+        return found.fault is not None and found.replications >= self._looks()[:3][-1]
 
     def next_look(self, experiment: PlannedExperiment, count: int) -> int:
         """Return the number of replications, above `count`, at which the rule looks next."""

@@ -57,9 +57,9 @@ class WhatIfCommand(Trying):
 def what_if(asked: WhatIfCommand) -> None:
     """Try changes of stations, pools and parameters, paired with the system by their seeds."""
     if is_study(asked.subject):
-        if asked.fixed or asked.completions:
+        if asked.fixed or asked.completions or asked.time_s:
             raise StudyError(
-                "--set and --completions need a model, but a study is given",
+                "--set, --completions and --time-s need a model, but a study is given",
                 cure="change the study file, or leave them out",
             )
         plan = session.open_plan(Path(asked.subject), quick=asked.quick, seed=asked.seed)
@@ -95,7 +95,7 @@ def _print(tried: Tried, where: str, *, as_json: bool, color: ColorMode) -> None
 
 def _model_plan(asked: WhatIfCommand) -> tuple[Plan, Path, str]:
     """Return the plan of a model's one point, its journal, and the point as text."""
-    base, results = find_subject(asked.subject, "", asked.completions, [])
+    base, results = find_subject(asked.subject, "", asked.completions, [], asked.time_s)
     declared = base.system.parameters()
     chosen = with_config(base, parse_settings(asked.fixed, declared), [])
     changed = [
