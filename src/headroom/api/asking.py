@@ -108,7 +108,8 @@ def what_if(
     point
         Of a study: levels or key of the point; None: the last one that something limits.
     replications
-        Pairs, >= 2; None: those of the point, of a model 10.
+        Pairs, >= 2; None: until the effects are decided, at most those of the point (60 if it has
+        more), of a model 10.
     completions, time_s
         Of a model: completions of a run, or its simulated time (s).
     quick
@@ -128,7 +129,7 @@ def what_if(
     >>> import headroom as hr
     >>> found = hr.what_if("interactive", "station.server.servers=x2", completions=2000)
     >>> found["station.server.servers=x2"]["throughput"].pairs
-    10
+    5
     """
     given = {**(parameters or {}), **arguments}
     asked = Trying(

@@ -31,6 +31,8 @@ class WhatIfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     bottleneck: Bottleneck | None
     """The bottleneck of the unchanged point."""
     what_ifs: list[WhatIfResult]
+    pairs_at_most: int | None
+    """Pairs at which each change ended at the latest; None where their number was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +87,13 @@ def _print(tried: Tried, where: str, *, as_json: bool, color: ColorMode) -> None
             levels=dict(found.levels),
             bottleneck=found.bottleneck,
             what_ifs=found.what_ifs,
+            pairs_at_most=tried.at_most,
         )
         write_json("what-if", answer)
     else:
-        render_what_ifs(experiment, found, result_console(color), where=where)
+        render_what_ifs(
+            experiment, found, result_console(color), where=where, at_most=tried.at_most
+        )
     has_effects = any(one.effects for one in found.what_ifs)
     raise typer.Exit(ExitCode.DONE if has_effects else ExitCode.POINTS_FAILED)
 
