@@ -12,7 +12,8 @@ from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.sessions.subjects import refuse_endless
 from headroom.sessions.voice import Voice
-from headroom.sizing.conclusion import Question, conclude
+from headroom.sizing.beyond import answered
+from headroom.sizing.conclusion import Question
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.loads import said_of_loads
 from headroom.sizing.result import SizingResult
@@ -124,8 +125,7 @@ def size_subject(
             new_progress=voice.progress,
         )
         sizing = Sizing(chosen, space, targets, evaluator, most=wanted.most)
-        sizing.run()
-    return conclude(question, sizing)
+        return answered(question, chosen, sizing, evaluator, most=wanted.most)
 
 
 def _typed(axes: Sequence[Axis], declared: Sequence[Parameter]) -> tuple[Axis, ...]:

@@ -92,6 +92,25 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
     return _with_statement(limited, causes, question.notes)
 
 
+def with_beyond(result: SizingResult, sizing: Sizing | None) -> SizingResult:
+    """Return a result that tells what a search beyond the given factors found, if any did."""
+    place = None if sizing is None else sizing.search.best
+    if sizing is None or place is None:
+        return result
+    number, looked = next(
+        (number, step) for number, step in enumerate(sizing.trail, 1)
+        if step.place == place and step.judgement is not None
+    )  # fmt: skip
+    found = trial_of(sizing.space, looked, number)
+    figures = "; ".join(f"{one.target.metric} {format_check(one)}" for one in found.checks)
+    added = [axis.name for axis in sizing.space.axes if axis.name not in
+             {axis.name for axis in result.axes}]  # fmt: skip
+    text = f"Beyond them, {words_of(found.levels)} is the smallest found that is enough: {figures}"
+    text += f" (what limits next was added: {', '.join(added)})." if added else "."
+    statement = [*result.statement[:1], text, *result.statement[1:]]
+    return msgspec.structs.replace(result, beyond=found, statement=statement)
+
+
 def _causes(question: Question, sizing: Sizing) -> list[str]:
     """Return why no configuration can meet a target, as far as formulas know."""
     top = sizing.space.top

@@ -84,7 +84,7 @@ class Sizing:
         most: int,
     ) -> None:
         self._subject = subject
-        self._targets = tuple(targets)
+        self.targets = tuple(targets)
         self._evaluator = evaluator
         self._most = most
         self._forecasts: dict[Place, Forecast] = {}
@@ -151,7 +151,7 @@ class Sizing:
             return None
         guesses = [
             (target, guessed(target, forecast.values, self._over_mean.get(target.metric)))
-            for target in self._targets
+            for target in self.targets
         ]
         known = [(target, value) for target, value in guesses if value is not None]
         if not known:
@@ -199,7 +199,7 @@ class Sizing:
             return True
         if self.refuted and not forecast.is_exact:
             return False
-        for target in self._targets:
+        for target in self.targets:
             reason = excluded_by(target, forecast)
             if reason:
                 value = forecast.values.get(target.metric)
@@ -299,7 +299,7 @@ class Sizing:
             for less in settled
             for more in settled
             if less.place in set(self.space.below(more.place))
-            for target in self._targets
+            for target in self.targets
             if (text := self._worse(less, more, target))
         ]
 

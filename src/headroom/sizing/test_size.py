@@ -17,7 +17,8 @@ from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.progress import Progress
 from headroom.forecasts import Forecast
-from headroom.sizing.conclusion import Question, conclude
+from headroom.sizing.beyond import answered
+from headroom.sizing.conclusion import Question
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult
 from headroom.sizing.size import Sizing, check_axes, excluded_by
@@ -110,11 +111,10 @@ def size(
             new_progress=lambda: Progress(Console(file=io.StringIO())),
         )
         sizing = Sizing(subject, space, parsed, evaluator, most=most)
-        sizing.run()
-    question = Question(
-        subject="test", fixed=kept, targets=parsed, seed=seed, error=0.01, command="headroom size"
-    )
-    return conclude(question, sizing)
+        question = Question(
+            subject="test", fixed=kept, targets=parsed, seed=seed, error=0.01, command="headroom"
+        )
+        return answered(question, subject, sizing, evaluator, most=most)
 
 
 def p95_s(servers: int, load: float) -> float:
@@ -307,7 +307,9 @@ def test_nothing_cheaper_fails_where_nothing_cheaper_was_given(
 
 def test_without_results_there_is_no_verdict_on_targets(queue: Subject, tmp_path: Path) -> None:
     sizing = size(queue, ["servers=1..8"], ["response_s_mean<=2s"], folder=tmp_path)
-    assert sizing.statement == ["No answer: every configuration is saturated."]
+    assert sizing.statement[0] == "No answer: every configuration is saturated."
+    assert sizing.beyond is not None
+    assert sizing.beyond.levels == {"servers": 9}
 
 
 def test_where_more_is_worse_nothing_is_inferred(tmp_path: Path) -> None:
