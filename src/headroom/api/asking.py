@@ -165,7 +165,7 @@ def what_if(
 def size(
     subject: Asked,
     *,
-    target: str | Sequence[str],
+    target: str | Sequence[str] = (),
     over: Mapping[str, Sequence[Value]],
     cost: Mapping[str, float] | None = None,
     experiment: str = "",
@@ -188,7 +188,8 @@ def size(
     subject
         A model, or a study with a simulated experiment.
     target
-        As ``"response_s_p95<=200ms"``; all of several must be met.
+        As ``"response_s_p95<=200ms"``; all of several must be met. None: 99% of the throughput that
+        the largest configuration reaches.
     over
         Factors with their levels, the cheapest first; also ``"station.cpu.servers"``.
     cost

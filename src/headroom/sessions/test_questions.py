@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from benches.known.formulas import repairman_throughput
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.system import Confirmation, Value
 from headroom.experiment.runner.progress import Progress
@@ -240,6 +241,20 @@ def test_a_day_without_an_end_is_refused_before_its_first_minutes_are_taken_for_
         with pytest.raises(StudyError, match="arrival rate of class users changes"):
             try_changes(asked.one_point(chosen), tmp_path / "k", asked, voice=Quiet())
     refuse_endless(find_subject(name, "", None, [], 80_000.0)[0].system, {})
+
+
+def test_without_a_target_the_least_is_named_that_reaches_99_percent(tmp_path: Path) -> None:
+    """Oracle: machine repairman, 40 users who think for 10 s; 5 servers reach 98.3%, 6 99.5%."""
+    reached = [repairman_throughput(count, 40, 10.0) for count in range(1, 17)]
+    least = 1 + next(n for n, rate in enumerate(reached) if rate >= 0.99 * reached[-1])
+    given: Any = {"users": 40, "think_s": 10.0, "service_s": 1.0}
+    subject = with_config(find_subject("interactive", "", 20_000, [])[0], given, [])
+    wanted = Wanted(over=("station.server.servers=1..16",), processes=2)
+    place = tmp_path / "j"
+    found = size_subject(subject, wanted, place, name="x", command="", voice=Quiet())
+    assert found.best is not None
+    assert found.best.levels == {"station.server.servers": least}
+    assert "99%" in found.statement[-1]
 
 
 def test_a_load_is_no_size(tmp_path: Path) -> None:
