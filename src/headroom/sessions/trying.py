@@ -141,14 +141,15 @@ def try_changes(plan: Plan, place: Path, asked: Trying, *, voice: Voice) -> Trie
             (experiment, changed_point(base, one, experiment.system), most) for one in checked
         ]
         changed = changed_plan(plan, wanted)
-        if asked.replications or most < FEWEST:
+        is_open = asked.replications is None and most > FEWEST
+        if not is_open:
             run(changed, IntervalRule())
         else:
             effects = _effects_of(alone, journal)
             run(_until_decided(changed, most), DecidedRule(effects, most))
         result = analysed(alone, journal)
     texts = frozenset(text_of(one) for one in checked)
-    return Tried(result=result, texts=texts, at_most=None if asked.replications else most)
+    return Tried(result=result, texts=texts, at_most=most if is_open else None)
 
 
 def _until_decided(plan: Plan | None, most: int) -> Plan | None:

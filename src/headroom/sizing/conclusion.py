@@ -237,7 +237,8 @@ def _caveats(result: SizingResult) -> list[str]:
         sentences.append(
             f"A formula was wrong here ({result.refuted}), so no bound excluded anything any more."
         )
-    is_short = all(step.fault is not None for step in result.trail if step.how == "simulation")
+    simulated = [step for step in result.trail if step.how == "simulation"]
+    is_short = all(step.fault is not None and step.verdict == "undecided" for step in simulated)
     if result.not_tried and (result.best or result.nearest or is_short):
         sentences.append(
             f"{result.not_tried:,} configurations that cost no more were not tried: allow "

@@ -112,7 +112,7 @@ class Sizing:
     def _is_in_vain(self) -> bool:
         """True where the first simulations gave no figures: the next ones would give none too."""
         found = [step.judgement for step in self.trail if step.judgement is not None]
-        return len(found) >= MOST_FAILURES and all(one.fault is not None for one in found)
+        return len(found) >= MOST_FAILURES and all(one.has_no_figures for one in found)
 
     def configuration(self, place: Place) -> Configuration:
         """Return the parameters and changes of a place."""
@@ -216,7 +216,7 @@ class Sizing:
             self._note(
                 Looked(
                     place,
-                    judgement.verdict if judgement.fault is None else known or "undecided",
+                    judgement.verdict if judgement.fault is None else known or judgement.verdict,
                     "simulation",
                     why,
                     checks=judgement.checks,
