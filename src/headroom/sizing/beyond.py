@@ -45,7 +45,8 @@ def answered(
     """
     sizing.run()
     result = conclude(question, sizing)
-    if result.is_found or result.undecided or result.not_tried or not result.is_monotone:
+    is_hopeless = result.nearest is not None and result.limit is None
+    if result.is_found or result.undecided or result.not_tried or is_hopeless:
         return result
     return with_beyond(result, _beyond(subject, sizing, evaluator, most))
 

@@ -297,12 +297,12 @@ def test_a_run_that_is_too_short_does_not_exclude_its_size(tmp_path: Path) -> No
 
 
 def test_a_queue_that_grows_beyond_the_target_fails_without_a_steady_state(tmp_path: Path) -> None:
-    """Oracle: 5,000 users who think for 10 s offer 500 a second to 1 or 2 servers of 1 a second.
+    """Oracle: 500 users who think for 10 s offer 50 a second to 1 or 2 servers of 1 a second.
 
-    Behind them the response time grows to 5,000 s or half of it, and takes as long to do so.
+    Behind them the response time grows to 490 s or half of it, and takes as long to do so.
     """
-    given: dict[str, Value] = {"think_s": 10.0, "service_s": 1.0, "users": 5_000}
-    subject = subject_of({"model": "interactive", "completions": 400}, tmp_path, **given)
+    given: dict[str, Value] = {"think_s": 10.0, "service_s": 1.0, "users": 500}
+    subject = subject_of({"model": "interactive", "completions": 200}, tmp_path, **given)
     over = ["station.server.servers=1..2"]
     sizing = size(subject, over, ["response_s_p95<=20s"], folder=tmp_path)
     simulated = [step for step in sizing.trail if step.how == "simulation"]
