@@ -97,17 +97,18 @@ def with_beyond(result: SizingResult, sizing: Sizing | None) -> SizingResult:
     place = None if sizing is None else sizing.search.best
     if sizing is None or place is None:
         return result
-    number, looked = next(
-        (number, step) for number, step in enumerate(sizing.trail, 1)
-        if step.place == place and step.judgement is not None
-    )  # fmt: skip
-    found = trial_of(sizing.space, looked, number)
+    space, trail = sizing.space, sizing.trail
+    at = max(n for n, one in enumerate(trail) if one.place == place and one.judgement is not None)
+    found = trial_of(space, trail[at], at + 1)
     figures = "; ".join(f"{one.target.metric} {format_check(one)}" for one in found.checks)
-    added = [axis.name for axis in sizing.space.axes if axis.name not in
-             {axis.name for axis in result.axes}]  # fmt: skip
+    asked = {axis.name for axis in result.axes}
+    added = ", ".join(axis.name for axis in space.axes if axis.name not in asked)
+    open_ones = [space.text(one) for one, verdict in sizing.search.looked.items()
+                 if verdict == "undecided" and space.cost(one) <= found.cost]  # fmt: skip
     text = f"Beyond them, {words_of(found.levels)} is the smallest found that is enough: {figures}"
-    text += f" (what limits next was added: {', '.join(added)})." if added else "."
-    statement = [*result.statement[:1], text, *result.statement[1:]]
+    text += f" (what limits next was added: {added})" if added else ""
+    text += f"; undecided, so perhaps too: {'; '.join(open_ones[:_NAMED])}" if open_ones else ""
+    statement = [*result.statement[:1], f"{text}.", *result.statement[1:]]
     return msgspec.structs.replace(result, beyond=found, statement=statement)
 
 
@@ -247,20 +248,16 @@ def _caveats(result: SizingResult) -> list[str]:
     return sentences
 
 
-def cost_words(result: SizingResult) -> str:
+def cost_words(axes: Sequence[AxisUsed]) -> str:
     """Return how the cost of a configuration is counted.
 
     Examples
     --------
     >>> axes = [AxisUsed(name="servers", levels=[1, 2], weight=3.0, is_priced_by_value=True),
     ...         AxisUsed(name="disk", levels=["hdd", "ssd"], weight=1.0, is_priced_by_value=False)]
-    >>> _cost_words(axes)
+    >>> cost_words(axes)
     '3 x servers + place of disk'
     """
-    return _cost_words(result.axes)
-
-
-def _cost_words(axes: Sequence[AxisUsed]) -> str:
     return " + ".join(
         f"{'' if axis.weight == 1.0 else format_quantity(axis.weight, '1') + ' x '}"
         f"{'' if axis.is_priced_by_value else 'place of '}{axis.name}"

@@ -22,7 +22,7 @@ def render_sizing(result: SizingResult, console: Console) -> None:
     screen.line(f"The smallest {result.subject} that meets its targets", "bold")
     for target in result.targets:
         screen.item("Target", target.text)
-    screen.item("Cost", cost_words(result))
+    screen.item("Cost", cost_words(result.axes))
     if result.fixed:
         screen.item("Fixed", fixed_words(result))
     for number, sentence in enumerate(answer_sentences(result)):

@@ -97,13 +97,17 @@ def periodic_note(model: Model, end_s: float) -> str:
     return ""
 
 
-def unsettled_remark(model: Model, end_s: float) -> str:
+def unsettled_remark(model: Model, end_s: float, early: str = "") -> str:
     """Return that a run that ended by completions at `end_s` (s) has no steady state.
+
+    If it ended before the first change, `early` says of what.
 
     When such a run ends is only known afterwards, so it cannot be planned as one with a natural
     end. Empty if nothing changes, or if the changes repeat often enough.
     """
     curve = _unsettled(model, end_s)
+    if curve is None and early:
+        return f"{early}, but this one ended by its completions before: let it end by time_s"
     if curve is None:
         return ""
     return (

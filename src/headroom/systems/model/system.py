@@ -269,7 +269,8 @@ class ModelSystem:
         plan = self._intervals(once.model)
         result, overloads = self._simulated(once, seed, every_s=every_s, ends_s=plan.ends_s)
         end_s = float(result.snapshot_times_s[-1])
-        remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s)]
+        early = self.missing_end(once.model)
+        remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s, early)]
         remarks.append(unreached_remark(self.windows, end_s))
         note = "" if plan.is_terminating else periodic_note(once.model, end_s)
         return run_of(
