@@ -212,17 +212,23 @@ class Sizing:
         verdict = self._evaluator.judge([self.configuration(place) for place, _ in batch])
         believed = self.search.is_believing
         for (place, why), (judgement, seeds) in zip(batch, verdict, strict=True):
-            known = self.search.looked.get(place)  # by a formula, which figures alone overrule
+            is_told = judgement.verdict != "undecided"
+            known = None if is_told or self.refuted else self.search.looked.get(place)
+            found = known or judgement.verdict  # what a formula excluded, figures alone overrule
+            theory = self._met_by_theory(place) if found == "undecided" else []
+            checks = judgement.checks
             self._note(
                 Looked(
                     place,
-                    judgement.verdict if judgement.fault is None else known or judgement.verdict,
+                    "meets" if theory else found,
                     "simulation",
                     why,
-                    checks=judgement.checks,
+                    checks=theory if any(one.value is None for one in checks) else checks,
                     judgement=judgement,
                     seeds=seeds,
-                    note=judgement.note,
+                    note=f"met by theory, {self.forecast(place).method}"
+                    if theory
+                    else judgement.note,
                 )
             )
         self._refuse_if_nothing_runs()
@@ -232,6 +238,18 @@ class Sizing:
             self._new_guesses += 1
             self._learn(batch[-1][0], verdict[-1][0])
             self._expect()
+
+    def _met_by_theory(self, place: Place) -> list[Check]:
+        """Return the targets as theory meets them, none if it does not give all of them exactly."""
+        forecast = self.forecast(place)
+        values = [forecast.values.get(target.metric) for target in self.targets]
+        checks = [
+            Check(target=target, value=value, met=True)
+            for target, value in zip(self.targets, values, strict=True)
+            if value is not None and target.shortfall(value) < -ROUNDING
+        ]
+        is_sure = forecast.is_exact and not self.refuted and len(checks) == len(values)
+        return checks if is_sure else []
 
     def _refute_bounds(self) -> None:
         """Stop believing bounds as soon as a simulation lies surely beyond one."""

@@ -261,7 +261,7 @@ def test_all_configurations_share_their_seeds(queue: Subject, tmp_path: Path) ->
     assert len({tuple(one.seeds[:shortest]) for one in simulated}) == 1
     assert 0.97 <= sizing.confidence <= 0.99, "two or three verdicts with an error of 1% each"
     assert re.match(
-        r"servers = 1\d is the smallest that is shown to meet every target: response_s_mean 1",
+        r"servers = 1\d is the smallest that meets every target: response_s_mean 1\.\d+ s \(",
         sizing.statement[0],
     )
 
@@ -284,16 +284,25 @@ def test_a_target_that_nothing_meets_says_what_comes_nearest_and_what_limits(
 def test_a_run_that_is_too_short_does_not_exclude_its_size(tmp_path: Path) -> None:
     """Cause: sizes whose runs gave no figures counted as too few, and with them all smaller ones.
 
-    Oracle: M/M/9 with 8 Erlang has a mean of 1.65 s.
+    Oracle: M/M/9 with 8 Erlang has a mean of 1.65 s, M/D/9 less.
     """
     assert 1.0 + mmc_wait(9, 8.0) < 1.7
-    (tmp_path / "model.py").write_text(OPEN_QUEUE)
+    (tmp_path / "model.py").write_text(OPEN_QUEUE.replace("exponential(1.0))", "1.0)", 1))
     short = subject_of({"file": "model.py", "completions": 20}, tmp_path)
     sizing = size(short, ["servers=9..30"], ["response_s_mean<=3s"], folder=tmp_path)
     assert {step.verdict for step in sizing.trail} == {"undecided"}
     assert len(sizing.trail) == 3
     assert sizing.statement[0] == "No answer: no configuration has results."
     assert "longer runs with --completions" in sizing.statement[-1]
+
+
+def test_theory_settles_what_a_simulation_cannot_tell(queue: Subject, tmp_path: Path) -> None:
+    """Oracle: a target 0.1% above the exact mean of 11 servers, far within any interval."""
+    limit_s = 1.001 * (1.0 + mmc_wait(11, 8.0))
+    sizing = size(queue, ["servers=9..14"], [f"response_s_mean<={limit_s:.9f}s"], folder=tmp_path)
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": 11}
+    assert "met by theory" in sizing.best.note
 
 
 def test_a_queue_that_grows_beyond_the_target_fails_without_a_steady_state(tmp_path: Path) -> None:
