@@ -76,11 +76,10 @@ def _wider(subject: Subject, sizing: Sizing) -> Space | None:
     try:
         top = _model(subject, space, space.top)
         for kind, name in list(_limiting(sizing, top))[:_MOST_JOINT]:
+            own = _own(top, kind, name)
             axis = _serving(subject, space, kind, name)
-            if axis is None and (own := _own(top, kind, name)).name not in found:
-                axis = _longer(subject, own)
-            if axis is not None:
-                found[axis.name] = axis
+            axis = axis or _longer(subject, found.get(own.name, own))
+            found[axis.name] = axis
         axes = tuple(found.values())
         wider = Space(axes, {axis.name: space.weights.get(axis.name, 1.0) for axis in axes})
         _model(subject, wider, wider.top)
@@ -124,11 +123,11 @@ def _serving(subject: Subject, space: Space, kind: str, name: str) -> Axis | Non
 
 def _demand(model: Model, kind: str, name: str) -> float:
     """Return the time (s) that a job of each class takes of a station, pool or group of them."""
-    if name not in _parts(model, kind):
-        return math.inf
     visits = expected_visits(model)
     times = visits.pool_times if kind == "pool" else visits.demands
-    parts = _parts(model, kind)[name]
+    parts = _parts(model, kind).get(name)
+    if parts is None:
+        return math.inf
     spent = math.fsum(one.get(part, 0.0) for one in times.values() for part, _ in parts)
     capacity = math.fsum(capacity for _, capacity in parts)
     return spent * SECONDS_PER_UNIT[model.time_unit] / capacity
@@ -155,7 +154,7 @@ def _own(top: Model, kind: str, name: str) -> Axis:
 def _longer(subject: Subject, axis: Axis) -> Axis:
     """Return a factor of whole numbers with those up to twice its highest, as far as allowed."""
     last = axis.levels[-1]
-    if not isinstance(last, int) or isinstance(last, bool):
+    if not isinstance(last, int) or not axis.is_priced_by_value:
         return axis
     highs = [one.high for one in subject.system.parameters() if one.name == axis.name]
     high = min([2 * last + 1, *(int(high) for high in highs if high is not None)])

@@ -11,24 +11,21 @@ from headroom.quantities import format_level
 
 
 def size_command(result: StudyResult, folder: str) -> str:
-    """Return the first of `size_commands`, empty without any.
+    """Return the command for the first curve on which something is open; empty without any.
+
+    That is so where no level is enough, or where those between too few and enough are unknown.
 
     Parameters
     ----------
     result, folder
         A study, and its folder as its user named it.
     """
-    return next(size_commands(result, folder), "")
-
-
-def size_commands(result: StudyResult, folder: str) -> Iterator[str]:
-    """Yield a command for each curve on which no level is enough, or levels between are unknown."""
-    models = [one for one in result.experiments if one.column == "model"]
-    for experiment in models:
-        for crossing in experiment.limits:
+    for experiment in result.experiments:
+        name = experiment.name if len(result.experiments) > 1 else ""
+        for crossing in experiment.limits if experiment.column == "model" else ():
             if high := _highest(experiment, crossing):
-                name = experiment.name if len(result.experiments) > 1 else ""
-                yield shlex.join(_words(experiment, crossing, folder, name, high))
+                return shlex.join(_words(experiment, crossing, folder, name, high))
+    return ""
 
 
 def _highest(experiment: ExperimentResult, crossing: LimitCrossing) -> int:
