@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from benches.known.formulas import convolution, repairman_throughput, servers_factors
-from headroom.experiment.protocol.system import Value
 from headroom.sizing.test_size import size, subject_of
 
 
@@ -34,9 +33,9 @@ def test_what_limits_next_grows_too_and_the_least_that_is_enough_is_found(
 
 def test_a_factor_with_one_level_gets_more(tmp_path: Path) -> None:
     """Oracle: machine repairman, 40 users who think for 10 s, services of 1 s."""
-    given: dict[str, Value] = {"users": 40, "think_s": 10.0, "service_s": 1.0}
     least = next(c for c in range(1, 20) if repairman_throughput(c, 40, 10.0) >= 3.0)
-    subject = subject_of({"model": "interactive", "completions": 5_000}, tmp_path, **given)
+    setup: dict[str, str | int] = {"model": "interactive", "completions": 5_000}
+    subject = subject_of(setup, tmp_path, users=40, think_s=10.0, service_s=1.0)
     found = size(subject, ["station.server.servers=1"], ["throughput>=3/s"], folder=tmp_path)
     assert found.beyond is not None
     assert found.beyond.levels == {"station.server.servers": least}
