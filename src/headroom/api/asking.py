@@ -158,7 +158,8 @@ def what_if(
         except InterruptedTrialError as error:
             raise KeyboardInterrupt from error
     experiment = msgspec.structs.replace(tried.experiment, points=[tried.point])
-    return WhatIfs(msgspec.structs.replace(tried.result, experiments=[experiment]), where)
+    result = msgspec.structs.replace(tried.result, experiments=[experiment])
+    return WhatIfs(result, where, tried.at_most)
 
 
 @told_apart
