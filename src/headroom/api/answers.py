@@ -110,9 +110,12 @@ class Solved(Answer):
 class WhatIfs(View, Answer):
     """The effects of changes at one point, paired with it by their seeds."""
 
-    def __init__(self, data: StudyResult, where: str = "") -> None:
+    def __init__(
+        self, data: StudyResult, where: str = "", pairs_at_most: int | None = None
+    ) -> None:
         super().__init__(data)
         self._where = where
+        self._at_most = pairs_at_most
 
     @property
     def changes(self) -> Mapping[str, Mapping[str, Effect]]:
@@ -152,7 +155,10 @@ class WhatIfs(View, Answer):
         del everything  # It is all there is.
         experiment, point = self._experiment, self._experiment.points[0]
         return printed(
-            lambda console: render_what_ifs(experiment, point, console, where=self._where), width
+            lambda console: render_what_ifs(
+                experiment, point, console, where=self._where, at_most=self._at_most
+            ),
+            width,
         )
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,7 @@ from headroom.api.running import as_levels, name_of
 from headroom.api.study import Experiment, ModelLike, Study, model_table
 from headroom.api.voice import ProgramVoice
 from headroom.errors import StudyError
+from headroom.experiment.protocol.options import Ending
 from headroom.experiment.protocol.system import System, Value
 from headroom.experiment.study.file.study_file import load_study, study_of
 from headroom.experiment.study.paths import JOURNAL_NAME
@@ -25,7 +26,13 @@ from headroom.report.words import settings_words
 from headroom.sessions.sizing import Wanted, size_subject
 from headroom.sessions.solving import solve_model, solve_plan
 from headroom.sessions.study_session import analysed, existing_journal, journal_of, planned
-from headroom.sessions.subjects import checked_settings, is_study, study_subject, with_config
+from headroom.sessions.subjects import (
+    checked_settings,
+    end_of,
+    is_study,
+    study_subject,
+    with_config,
+)
 from headroom.sessions.trying import InterruptedTrialError, Trying, try_changes
 from headroom.sizing.evaluate import InterruptedSearchError, Subject
 from headroom.sizing.space import Axis
@@ -81,6 +88,7 @@ def what_if(
     point: Mapping[str, Value] | str | None = None,
     replications: int | None = None,
     completions: int | None = None,
+    time_s: float | None = None,
     quick: bool = False,
     seed: int | None = None,
     processes: int | None = None,
@@ -100,9 +108,10 @@ def what_if(
     point
         Of a study: levels or key of the point; None: the last one that something limits.
     replications
-        Pairs, >= 2; None: those of the point, of a model 10.
-    completions
-        Of a model: completions of a run.
+        Pairs, >= 2; None: until the effects are decided, at most those of the point (60 if it has
+        more), of a model 10.
+    completions, time_s
+        Of a model: completions of a run, or its simulated time (s).
     quick
         Of a study: its quick variant.
     seed, processes, progress, parameters
@@ -120,13 +129,14 @@ def what_if(
     >>> import headroom as hr
     >>> found = hr.what_if("interactive", "station.server.servers=x2", completions=2000)
     >>> found["station.server.servers=x2"]["throughput"].pairs
-    10
+    5
     """
     given = {**(parameters or {}), **arguments}
     asked = Trying(
         point=point if isinstance(point, str | None) else _levels_text(point),
         changes=texts_of(changes),
         completions=completions,
+        time_s=time_s,
         replications=replications,
         quick=quick,
         seed=seed,
@@ -137,7 +147,7 @@ def what_if(
     with TemporaryDirectory(prefix="headroom-", ignore_cleanup_errors=True) as folder:
         place = Path(folder) / JOURNAL_NAME
         if plan is None:
-            chosen = _subject(subject, completions, given, varied=())
+            chosen = _subject(subject, asked, given, varied=())
             plan = replace(asked.one_point(chosen), folder=Path(folder), command="hr.what_if(...)")
             where = settings_words(chosen.config, list(given))
         else:
@@ -148,18 +158,20 @@ def what_if(
         except InterruptedTrialError as error:
             raise KeyboardInterrupt from error
     experiment = msgspec.structs.replace(tried.experiment, points=[tried.point])
-    return WhatIfs(msgspec.structs.replace(tried.result, experiments=[experiment]), where)
+    result = msgspec.structs.replace(tried.result, experiments=[experiment])
+    return WhatIfs(result, where, tried.at_most)
 
 
 @told_apart
 def size(
     subject: Asked,
     *,
-    target: str | Sequence[str],
+    target: str | Sequence[str] = (),
     over: Mapping[str, Sequence[Value]],
     cost: Mapping[str, float] | None = None,
     experiment: str = "",
     completions: int | None = None,
+    time_s: float | None = None,
     confidence: float = 0.95,
     replications: int = 60,
     most: int = 100,
@@ -177,15 +189,16 @@ def size(
     subject
         A model, or a study with a simulated experiment.
     target
-        As ``"response_s_p95<=200ms"``; all of several must be met.
+        As ``"response_s_p95<=200ms"``; all of several must be met. None: 99% of the throughput that
+        the largest configuration reaches.
     over
         Factors with their levels, the cheapest first; also ``"station.cpu.servers"``.
     cost
         Cost of one unit of a factor; 1 each.
     experiment
         Of a study: the experiment, if it has several.
-    completions
-        Completions of a run.
+    completions, time_s
+        Completions of a run, or its simulated time (s).
     confidence
         Confidence level of the whole answer.
     replications, most
@@ -218,6 +231,7 @@ def size(
         cost=[f"{name}={weight!r}" for name, weight in (cost or {}).items()],
         experiment=experiment,
         completions=completions,
+        time_s=time_s,
         confidence=confidence,
         replications=replications,
         most=most,
@@ -227,9 +241,9 @@ def size(
     given = {**(parameters or {}), **arguments}
     plan = _plan_of_study(subject)
     if plan is None:
-        chosen = _subject(subject, completions, given, varied=list(over))
+        chosen = _subject(subject, wanted, given, varied=list(over))
     else:
-        base = study_subject(plan, experiment, completions, list(over))
+        base = study_subject(plan, experiment, completions, list(over), time_s)
         settings = checked_settings(given, base.system.parameters())
         chosen = with_config(base, settings, list(over))
     with _kept_or_temporary(folder) as place:
@@ -360,14 +374,14 @@ def _system(model: Asked) -> tuple[System, msgspec.Struct]:
 
 def _subject(
     model: Asked,
-    completions: int | None,
+    asked: Ending,
     parameters: Mapping[str, Value],
     *,
     varied: Sequence[str],
 ) -> Subject:
     if isinstance(model, Study | Path):
         raise TypeError("a model is needed, not a study")
-    end = {} if completions is None else {"completions": completions}
+    end = end_of(asked.completions, asked.time_s)
     system, setup = loaded_system(model_table(model, here=Path.cwd()), end)
     subject = Subject(name=name_of(model), system=system, setup=setup, base=Path.cwd(), config={})
     return with_config(subject, checked_settings(parameters, system.parameters()), varied)

@@ -14,7 +14,7 @@ import msgspec
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.protocol.system import Column, Parameter, System, Value
+from headroom.experiment.protocol.system import Column, HasMissingEnd, Parameter, System, Value
 from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment
@@ -34,25 +34,45 @@ def is_study(name: str) -> bool:
 
 
 def find_subject(
-    name: str, experiment: str, completions: int | None, varied: Sequence[str]
+    name: str,
+    experiment: str,
+    completions: int | None,
+    varied: Sequence[str],
+    time_s: float | None = None,
 ) -> tuple[Subject, Path]:
     """Return the subject to size, with the values that a study fixes, and its results folder."""
     if is_study(name):
         plan = open_plan(Path(name), quick=False)
-        return study_subject(plan, experiment, completions, varied), plan.folder / "results"
+        found = study_subject(plan, experiment, completions, varied, time_s)
+        return found, plan.folder / "results"
     if experiment:
         raise StudyError(
             f"--experiment {experiment!r} needs a study, but {name!r} is a model",
             cure="leave it out, or name the folder of a study",
         )
-    setup: dict[str, Any] = model_setup(name)
-    if completions is not None:
-        setup["completions"] = completions
+    setup = model_setup(name) | end_of(completions, time_s)
     kind = registry.find_system("model")
     typed: msgspec.Struct = msgspec.convert(setup, kind.setup_type)
     system = kind.load(typed, base=Path.cwd())
     subject = Subject(name=name, system=system, setup=typed, base=Path.cwd(), config={})
     return subject, Path("results")
+
+
+def end_of(completions: int | None, time_s: float | None) -> dict[str, Any]:
+    """Return the keys of a set-up that say where a run ends, as far as they are given."""
+    end = {"completions": completions, "time_s": time_s}
+    return {key: value for key, value in end.items() if value is not None}
+
+
+def refuse_endless(system: System, config: Mapping[str, Value]) -> None:
+    """Raise `StudyError` where a day is to be judged by runs that need not reach its peak."""
+    why = system.missing_end(system.model(config)) if isinstance(system, HasMissingEnd) else ""
+    if why:
+        raise StudyError(
+            f"{why}, but runs end by completions: what they show depends on their length",
+            cure="let each run one period or one day: --time-s 86400 (time_s in Python, in a "
+            "study, and in its [experiment.system])",
+        )
 
 
 def model_setup(name: str) -> dict[str, Any]:
@@ -78,7 +98,11 @@ def find_model(name: str) -> System:
 
 
 def study_subject(
-    plan: Plan, experiment: str, completions: int | None, varied: Sequence[str]
+    plan: Plan,
+    experiment: str,
+    completions: int | None,
+    varied: Sequence[str],
+    time_s: float | None = None,
 ) -> Subject:
     """Return an experiment of a study as the subject, with the values that the study fixes.
 
@@ -100,11 +124,9 @@ def study_subject(
             cure=planned.fit.cure or f"run it first: headroom run {plan.folder}",
         )
     system, setup = planned.system, planned.setup
-    if completions is not None:
-        setup = msgspec.convert(
-            {**msgspec.to_builtins(setup), "completions": completions, "time_s": None},
-            type(setup),
-        )
+    if end := end_of(completions, time_s):
+        kept = {**msgspec.to_builtins(setup), "completions": None, "time_s": None}
+        setup = msgspec.convert({**kept, **end}, type(setup))
         loaded = type(system).load(setup, base=planned.base)
         system = with_windows(loaded, time_windows(planned.spec))
     config = {

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from benches.known.formulas import repairman_throughput
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.protocol.system import Confirmation, Value
 from headroom.experiment.runner.progress import Progress
@@ -20,7 +21,14 @@ from headroom.sessions.runnable import check_points
 from headroom.sessions.sizing import Wanted, size_subject
 from headroom.sessions.solving import POINTS_AT_MOST, solve_model, solve_plan
 from headroom.sessions.study_session import open_plan, repeat_command
-from headroom.sessions.subjects import find_model, find_subject, is_study, with_config
+from headroom.sessions.subjects import (
+    find_model,
+    find_subject,
+    is_study,
+    refuse_endless,
+    with_config,
+)
+from headroom.sessions.trying import Trying, try_changes
 from headroom.sizing.result import SizingResult
 from headroom.sizing.space import Axis
 from tests.support.example_plan import ExampleStudy
@@ -198,9 +206,65 @@ def test_the_smallest_size_meets_every_target_and_the_one_below_fails(tmp_path: 
     priced = sized(tmp_path, "response_s_mean<=100ms", cost=["servers=5"], seed=4)
     assert priced.best is not None
     assert (priced.best.levels, priced.best.cost, priced.seed) == ({"servers": 1}, 5.0, 4)
+    assert "arrivals of class jobs grow 4 times" in priced.statement[-1]
+    assert "--over station.server.servers=1..4" in priced.statement[-1]
     assert sized(tmp_path, "response_s_mean<=11ms", most=2).best is None
     with pytest.raises(StudyError, match="two targets for response_s_mean"):
         sized(tmp_path, "response_s_mean<=1ms", "response_s_mean<=2ms")
+
+
+DAY = """
+from headroom.simulation import Model, changing_rate, exponential
+
+def build():
+    model = Model("day", time_unit="s")
+    request = model.program("request")
+    request.use(model.station("database"), exponential(0.8))
+    arrivals = changing_rate(times=[0, 40_000], rates=[0.4, 1.35])
+    model.open_class("users", request, interarrival=arrivals)
+    return model
+"""
+
+
+def test_a_day_without_an_end_is_refused_before_its_first_minutes_are_taken_for_it(
+    tmp_path: Path,
+) -> None:
+    """Cause: 20,000 completions were over before the peak, and one server seemed enough."""
+    (tmp_path / "day.py").write_text(DAY, encoding="utf-8")
+    name = str(tmp_path / "day.py")
+    for chosen in (find_subject(name, "", None, [])[0], find_subject(name, "", 30, [])[0]):
+        wanted = Wanted(over=("station.database.servers=1..2",), target=("response_s_mean<=9s",))
+        with pytest.raises(StudyError, match="arrival rate of class users changes") as caught:
+            size_subject(chosen, wanted, tmp_path / "j", name="x", command="", voice=Quiet())
+        assert "--time-s" in caught.value.cure
+        asked = Trying()
+        with pytest.raises(StudyError, match="arrival rate of class users changes"):
+            try_changes(asked.one_point(chosen), tmp_path / "k", asked, voice=Quiet())
+    refuse_endless(find_subject(name, "", None, [], 80_000.0)[0].system, {})
+
+
+def test_without_a_target_the_least_is_named_that_reaches_99_percent(tmp_path: Path) -> None:
+    """Oracle: machine repairman, 40 users who think for 10 s; 5 servers reach 98.3%, 6 99.5%."""
+    reached = [repairman_throughput(count, 40, 10.0) for count in range(1, 17)]
+    least = 1 + next(n for n, rate in enumerate(reached) if rate >= 0.99 * reached[-1])
+    given: Any = {"users": 40, "think_s": 10.0, "service_s": 1.0}
+    subject = with_config(find_subject("interactive", "", 20_000, [])[0], given, [])
+    wanted = Wanted(over=("station.server.servers=1..16",), processes=2)
+    place = tmp_path / "j"
+    found = size_subject(subject, wanted, place, name="x", command="", voice=Quiet())
+    assert found.best is not None
+    assert found.best.levels == {"station.server.servers": least}
+    assert "99%" in found.statement[-1]
+
+
+def test_a_load_is_no_size(tmp_path: Path) -> None:
+    """Cause: of 1 to 64 jobs "no configuration" did 30 a second within 0.6 s; 12 to 20 do."""
+    subject = find_subject("central_server", "", 2000, ["jobs"])[0]
+    subject = with_config(subject, {}, ["jobs"])
+    goals = ("throughput>=30/s", "response_s_mean<=600ms")
+    wanted = Wanted(over=("jobs=1..64",), target=goals)
+    with pytest.raises(StudyError, match="jobs is a load here: jobs of class jobs grow 64 times"):
+        size_subject(subject, wanted, tmp_path / "j", name="x", command="", voice=Quiet())
 
 
 class Disk:

@@ -1,28 +1,32 @@
 """Try changes of stations, pools and parameters at a point, paired with it by their seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from headroom.analysis.follow_up.decided import EARLY_CONFIDENCE, FEWEST, MOST, DecidedRule
 from headroom.analysis.follow_up.stopping import IntervalRule
-from headroom.analysis.follow_up.what_if import all_doubled
-from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
+from headroom.analysis.follow_up.what_if import all_doubled, effects_so_far
+from headroom.analysis.results import Effect, ExperimentResult, PointResult, StudyResult
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.protocol.changes import Change, changes_in, text_of
-from headroom.experiment.protocol.options import QUICK, SEED, Simulating, option
+from headroom.experiment.protocol.options import QUICK, SEED, Ending, option
+from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Modelled
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.interrupt import Interrupt
-from headroom.experiment.runner.runner import run_plan
+from headroom.experiment.runner.runner import StoppingRule, run_plan
+from headroom.experiment.runner.selection import Selection
 from headroom.experiment.runner.what_if import changed_plan, changed_point
 from headroom.experiment.runner.worker_pool import kept_workers
 from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import Replications
 from headroom.sessions.study_session import analysed, point_key
+from headroom.sessions.subjects import refuse_endless
 from headroom.sessions.voice import Voice
 from headroom.sizing.evaluate import Subject, plan_of
 
@@ -39,6 +43,8 @@ class Tried:
 
     result: StudyResult
     texts: frozenset[str]
+    at_most: int | None
+    """Pairs at which each change ended at the latest; None where their number was given."""
 
     @property
     def experiment(self) -> ExperimentResult:
@@ -54,7 +60,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trying(Simulating):
+class Trying(Ending):
     """What is to be tried: the options that the command and the function of Python share."""
 
     point: str | None = option(
@@ -71,9 +77,11 @@ class Trying(Simulating):
         "[everything doubled].",
         default=(),
     )
-    completions: int | None = option("--completions", "Completions, of a model.", low=1)
     replications: int | None = option(
-        "--replications", "-n", "Pairs [those of the point; of a model 10].", low=2
+        "--replications",
+        "-n",
+        "Pairs [until the effects are decided, at most those of the point; of a model 10].",
+        low=2,
     )
     quick: bool = option(like=QUICK, default=False)
     seed: int | None = option(like=SEED)
@@ -103,13 +111,13 @@ def try_changes(plan: Plan, place: Path, asked: Trying, *, voice: Voice) -> Trie
         The user stopped it.
     """
 
-    def run(wanted: Plan | None) -> None:
+    def run(wanted: Plan | None, rule: StoppingRule) -> None:
         if wanted is None:
             return
         outcome = run_plan(
             wanted,
             journal,
-            stopping=IntervalRule(),
+            stopping=rule,
             jobs=asked.jobs,
             progress=voice.progress(),
             interrupt=Interrupt(),
@@ -124,16 +132,56 @@ def try_changes(plan: Plan, place: Path, asked: Trying, *, voice: Voice) -> Trie
         kept_workers(),
     ):
         experiment, base = base_point(plan, journal, asked.point)
+        refuse_endless(experiment.system, base.config)
         alone = replace(plan, experiments=(replace(experiment, points=(base,)),))
-        run(alone)
+        run(alone, IntervalRule())
         checked = _changes(experiment, base, asked.changes, plan, journal)
-        count = asked.replications or _done(journal, base)
+        most = asked.replications or min(_done(journal, base), MOST)
         wanted = [
-            (experiment, changed_point(base, one, experiment.system), count) for one in checked
+            (experiment, changed_point(base, one, experiment.system), most) for one in checked
         ]
-        run(changed_plan(plan, wanted))
+        changed = changed_plan(plan, wanted)
+        is_open = asked.replications is None and most > FEWEST
+        if not is_open:
+            run(changed, IntervalRule())
+        else:
+            effects = _effects_of(alone, journal)
+            run(_until_decided(changed, most), DecidedRule(effects, most))
         result = analysed(alone, journal)
-    return Tried(result=result, texts=frozenset(text_of(one) for one in checked))
+    texts = frozenset(text_of(one) for one in checked)
+    return Tried(result=result, texts=texts, at_most=most if is_open else None)
+
+
+def _until_decided(plan: Plan | None, most: int) -> Plan | None:
+    """Return a plan of changed points whose number of replications is open up to `most`."""
+    if plan is None:
+        return None
+    # The runner asks its rule about points that have such a key; the rule here has its own.
+    rule = Replications(metric="throughput", half_width=0.5, minimum=FEWEST, maximum=most)
+    return replace(
+        plan,
+        experiments=tuple(
+            replace(one, spec=msgspec.structs.replace(one.spec, replications=rule))
+            for one in plan.experiments
+        ),
+    )
+
+
+def _effects_of(
+    alone: Plan, journal: Journal
+) -> Callable[[PlannedExperiment, Point, Sequence[Run]], Sequence[Effect]]:
+    """Return what gives the effects of a change over its first runs."""
+    (experiment,) = alone.experiments
+    base = Selection(alone, journal).rows(experiment, experiment.points[0])
+    result = analysed(alone, journal).experiments[0].points[0]
+
+    def effects(changed: PlannedExperiment, point: Point, runs: Sequence[Run]) -> list[Effect]:
+        one = replace(changed, points=(point,))
+        rows = Selection(replace(alone, experiments=(one,)), journal).rows(one, point)
+        rows = [row for row in rows if row.state == "done"][: len(runs)]
+        return effects_so_far(one, base, rows, result, confidence=EARLY_CONFIDENCE)
+
+    return effects
 
 
 def base_point(plan: Plan, journal: Journal, wanted: str | None) -> tuple[PlannedExperiment, Point]:

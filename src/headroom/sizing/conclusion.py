@@ -12,7 +12,7 @@ from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_bounds, format_level, format_percent, format_quantity
 from headroom.sizing.result import FORMAT, AxisUsed, Check, SizingResult, Trial
 from headroom.sizing.size import Looked, Sizing, trial_of
-from headroom.sizing.space import Place
+from headroom.sizing.space import Place, Space
 from headroom.sizing.targets import Target
 from headroom.sizing.unreachable import unreachable
 from headroom.version import version
@@ -33,6 +33,8 @@ class Question:
     error: float
     """Probability of a wrong verdict about one configuration."""
     command: str
+    notes: Sequence[str] = ()
+    """What must be known about the factors, in sentences."""
 
 
 def conclude(question: Question, sizing: Sizing) -> SizingResult:
@@ -69,7 +71,7 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
         best=best,
         equally_cheap=[trials[place] for place in search.equally_cheap()],
         undecided=undecided,
-        nearest=None if best is not None else _nearest(sizing.trail, trials),
+        nearest=None if best is not None else _nearest(space, sizing.trail),
         trail=trail,
         configurations=space.size,
         screened=known - len(simulated),
@@ -87,7 +89,27 @@ def conclude(question: Question, sizing: Sizing) -> SizingResult:
     causes = _causes(question, sizing) if best is None else []
     nearest = result.nearest if best is None and not causes else None
     limited = msgspec.structs.replace(result, limit=None if nearest is None else nearest.bottleneck)
-    return _with_statement(limited, causes)
+    return _with_statement(limited, causes, question.notes)
+
+
+def with_beyond(result: SizingResult, sizing: Sizing | None) -> SizingResult:
+    """Return a result that tells what a search beyond the given factors found, if any did."""
+    place = None if sizing is None else sizing.search.best
+    if sizing is None or place is None:
+        return result
+    space, trail = sizing.space, sizing.trail
+    at = max(n for n, one in enumerate(trail) if one.place == place and one.judgement is not None)
+    found = trial_of(space, trail[at], at + 1)
+    figures = "; ".join(f"{one.target.metric} {format_check(one)}" for one in found.checks)
+    asked = {axis.name for axis in result.axes}
+    added = ", ".join(axis.name for axis in space.axes if axis.name not in asked)
+    open_ones = [space.text(one) for one, verdict in sizing.search.looked.items()
+                 if verdict == "undecided" and space.cost(one) <= found.cost]  # fmt: skip
+    text = f"Beyond them, {words_of(found.levels)} is the smallest found that is enough: {figures}"
+    text += f" (what limits next was added: {added})" if added else ""
+    text += f"; undecided, so perhaps too: {'; '.join(open_ones[:_NAMED])}" if open_ones else ""
+    statement = [*result.statement[:1], f"{text}.", *result.statement[1:]]
+    return msgspec.structs.replace(result, beyond=found, statement=statement)
 
 
 def _causes(question: Question, sizing: Sizing) -> list[str]:
@@ -106,13 +128,14 @@ def _undecided(sizing: Sizing, trials: Mapping[Place, Trial], best: Trial | None
     ]
 
 
-def _nearest(trail: Sequence[Looked], trials: Mapping[Place, Trial]) -> Trial | None:
-    """Return the simulated configuration whose worst target is missed by the least."""
-    settled = [step for step in trail if step.judgement is not None and any_value(step.checks)]
+def _nearest(space: Space, trail: Sequence[Looked]) -> Trial | None:
+    """Return the configuration, simulated if any is, whose worst target is missed by the least."""
+    known = [step for step in trail if any_value(step.checks)]
+    settled = [step for step in known if step.judgement is not None] or known
     if not settled:
         return None
     nearest = min(settled, key=lambda one: (worst_shortfall(one.checks), one.place))
-    return trials[nearest.place]
+    return trial_of(space, nearest, trail.index(nearest) + 1)
 
 
 def any_value(checks: Sequence[Check]) -> bool:
@@ -125,9 +148,11 @@ def worst_shortfall(checks: Sequence[Check]) -> float:
     return max(check.target.shortfall(check.value) for check in checks if check.value is not None)
 
 
-def _with_statement(result: SizingResult, causes: Sequence[str]) -> SizingResult:
+def _with_statement(
+    result: SizingResult, causes: Sequence[str], notes: Sequence[str]
+) -> SizingResult:
     sentences = _found(result) if result.best else _nothing_found(result, causes)
-    sentences += _caveats(result)
+    sentences += [*notes, *_caveats(result)]
     return msgspec.structs.replace(result, statement=sentences)
 
 
@@ -149,12 +174,17 @@ def _found(result: SizingResult) -> list[str]:
     if best is None:
         return []
     figures = "; ".join(f"{check.target.metric} {format_check(check)}" for check in best.checks)
-    first = f"{words_of(best.levels)} is the smallest that meets every target: {figures}."
+    shown = "is shown to meet" if result.undecided else "meets"
+    first = f"{words_of(best.levels)} is the smallest that {shown} every target: {figures}."
     sentences = [first, *_second_choices(result)]
-    if result.not_tried == 0:
+    sure = f"with at least {format_percent(result.confidence)} confidence"
+    if all(best.levels[axis.name] == axis.levels[0] for axis in result.axes):
+        sentences.append(f"No cheaper one was given; the verdict holds {sure}.")
+    elif result.not_tried == 0:
+        cheaper = "Every other cheaper" if result.undecided else "Every cheaper"
         sentences.append(
-            f"Every cheaper configuration fails; the verdicts behind that hold together with at "
-            f"least {format_percent(result.confidence)} confidence{_given_monotone(result)}."
+            f"{cheaper} configuration fails; the verdicts behind that hold together {sure}"
+            f"{_given_monotone(result)}."
         )
     return sentences
 
@@ -178,11 +208,13 @@ def _second_choices(result: SizingResult) -> list[str]:
 
 
 def _nothing_found(result: SizingResult, causes: Sequence[str]) -> list[str]:
-    what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
-    sentences = [f"{what} every target over the given factors.", *causes]
     nearest = result.nearest
     if nearest is None:
-        return sentences
+        is_full = all(step.how == "overload" for step in result.trail)
+        why = "every configuration is saturated" if is_full else "no configuration has results"
+        return [f"No answer: {why}.", *causes]
+    what = "No configuration is shown to meet" if result.undecided else "No configuration meets"
+    sentences = [f"{what} every target over the given factors.", *causes]
     figures = "; ".join(
         f"{check.target.text} missed with {format_check(check)}"
         for check in nearest.checks
@@ -206,28 +238,26 @@ def _caveats(result: SizingResult) -> list[str]:
         sentences.append(
             f"A formula was wrong here ({result.refuted}), so no bound excluded anything any more."
         )
-    if result.not_tried:
+    simulated = [step for step in result.trail if step.how == "simulation"]
+    is_short = all(step.fault is not None and step.verdict == "undecided" for step in simulated)
+    if result.not_tried and (result.best or result.nearest or is_short):
         sentences.append(
-            f"{result.not_tried:,} configurations that cost no more were not tried: allow more "
-            "with --most."
+            f"{result.not_tried:,} configurations that cost no more were not tried: allow "
+            f"{'longer runs with --completions' if is_short else 'more with --most'}."
         )
     return sentences
 
 
-def cost_words(result: SizingResult) -> str:
+def cost_words(axes: Sequence[AxisUsed]) -> str:
     """Return how the cost of a configuration is counted.
 
     Examples
     --------
     >>> axes = [AxisUsed(name="servers", levels=[1, 2], weight=3.0, is_priced_by_value=True),
     ...         AxisUsed(name="disk", levels=["hdd", "ssd"], weight=1.0, is_priced_by_value=False)]
-    >>> _cost_words(axes)
+    >>> cost_words(axes)
     '3 x servers + place of disk'
     """
-    return _cost_words(result.axes)
-
-
-def _cost_words(axes: Sequence[AxisUsed]) -> str:
     return " + ".join(
         f"{'' if axis.weight == 1.0 else format_quantity(axis.weight, '1') + ' x '}"
         f"{'' if axis.is_priced_by_value else 'place of '}{axis.name}"

@@ -97,6 +97,8 @@ class SizingResult(msgspec.Struct, frozen=True, kw_only=True):
     """Where a simulation lies beyond a bound that a formula gave; empty if none does."""
     statement: list[str]
     """The answer in sentences."""
+    beyond: Trial | None = None
+    """Without an answer: the smallest configuration found with more than was given."""
     limit: Bottleneck | None = None
     """What limits the nearest configuration, unless formulas say why none meets the targets."""
     command: str

@@ -84,7 +84,7 @@ class Sizing:
         most: int,
     ) -> None:
         self._subject = subject
-        self._targets = tuple(targets)
+        self.targets = tuple(targets)
         self._evaluator = evaluator
         self._most = most
         self._forecasts: dict[Place, Forecast] = {}
@@ -100,7 +100,7 @@ class Sizing:
         """Search until nothing cheaper is left, or as many were simulated as are allowed."""
         self._expect()
         while batch := self._next_batch():
-            if self._simulated_count >= self._most:
+            if self._simulated_count >= self._most or self._is_in_vain:
                 return
             self._simulate(batch)
 
@@ -108,16 +108,15 @@ class Sizing:
     def _simulated_count(self) -> int:
         return sum(step.how == "simulation" for step in self.trail)
 
+    @property
+    def _is_in_vain(self) -> bool:
+        """True where the first simulations gave no figures: the next ones would give none too."""
+        found = [step.judgement for step in self.trail if step.judgement is not None]
+        return len(found) >= MOST_FAILURES and all(one.has_no_figures for one in found)
+
     def configuration(self, place: Place) -> Configuration:
         """Return the parameters and changes of a place."""
-        levels, changes = {}, []
-        for name, level in self.space.levels(place).items():
-            change = change_of(name, level)
-            if change is None:
-                levels[name] = level
-            else:
-                changes.append(change)
-        return Configuration(config={**self._subject.config, **levels}, changes=tuple(changes))
+        return configuration_at(self._subject, self.space, place)
 
     def forecast(self, place: Place) -> Forecast:
         """Return the forecast for a configuration, computed once."""
@@ -152,7 +151,7 @@ class Sizing:
             return None
         guesses = [
             (target, guessed(target, forecast.values, self._over_mean.get(target.metric)))
-            for target in self._targets
+            for target in self.targets
         ]
         known = [(target, value) for target, value in guesses if value is not None]
         if not known:
@@ -200,7 +199,7 @@ class Sizing:
             return True
         if self.refuted and not forecast.is_exact:
             return False
-        for target in self._targets:
+        for target in self.targets:
             reason = excluded_by(target, forecast)
             if reason:
                 value = forecast.values.get(target.metric)
@@ -213,16 +212,23 @@ class Sizing:
         verdict = self._evaluator.judge([self.configuration(place) for place, _ in batch])
         believed = self.search.is_believing
         for (place, why), (judgement, seeds) in zip(batch, verdict, strict=True):
+            is_told = judgement.verdict != "undecided"
+            known = None if is_told or self.refuted else self.search.looked.get(place)
+            found = known or judgement.verdict  # what a formula excluded, figures alone overrule
+            theory = self._met_by_theory(place) if found == "undecided" else []
+            checks = judgement.checks
             self._note(
                 Looked(
                     place,
-                    judgement.verdict,
+                    "meets" if theory else found,
                     "simulation",
                     why,
-                    checks=judgement.checks,
+                    checks=theory if any(one.value is None for one in checks) else checks,
                     judgement=judgement,
                     seeds=seeds,
-                    note=judgement.note,
+                    note=f"met by theory, {self.forecast(place).method}"
+                    if theory
+                    else judgement.note,
                 )
             )
         self._refuse_if_nothing_runs()
@@ -232,6 +238,18 @@ class Sizing:
             self._new_guesses += 1
             self._learn(batch[-1][0], verdict[-1][0])
             self._expect()
+
+    def _met_by_theory(self, place: Place) -> list[Check]:
+        """Return the targets as theory meets them, none if it does not give all of them exactly."""
+        forecast = self.forecast(place)
+        values = [forecast.values.get(target.metric) for target in self.targets]
+        checks = [
+            Check(target=target, value=value, met=True)
+            for target, value in zip(self.targets, values, strict=True)
+            if value is not None and target.shortfall(value) < -ROUNDING
+        ]
+        is_sure = forecast.is_exact and not self.refuted and len(checks) == len(values)
+        return checks if is_sure else []
 
     def _refute_bounds(self) -> None:
         """Stop believing bounds as soon as a simulation lies surely beyond one."""
@@ -299,7 +317,7 @@ class Sizing:
             for less in settled
             for more in settled
             if less.place in set(self.space.below(more.place))
-            for target in self._targets
+            for target in self.targets
             if (text := self._worse(less, more, target))
         ]
 
@@ -315,6 +333,18 @@ class Sizing:
             f"{target.metric} is worse with {self.space.text(more.place)} than with "
             f"{self.space.text(less.place)}"
         )
+
+
+def configuration_at(subject: Subject, space: Space, place: Place) -> Configuration:
+    """Return the parameters and changes of a place."""
+    levels, changes = {}, []
+    for name, level in space.levels(place).items():
+        change = change_of(name, level)
+        if change is None:
+            levels[name] = level
+        else:
+            changes.append(change)
+    return Configuration(config={**subject.config, **levels}, changes=tuple(changes))
 
 
 def _is_beyond(check: Check, forecast: Forecast) -> bool:

@@ -17,7 +17,8 @@ from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.runner.progress import Progress
 from headroom.forecasts import Forecast
-from headroom.sizing.conclusion import Question, conclude
+from headroom.sizing.beyond import answered
+from headroom.sizing.conclusion import Question
 from headroom.sizing.evaluate import Evaluator, Subject
 from headroom.sizing.result import SizingResult
 from headroom.sizing.size import Sizing, check_axes, excluded_by
@@ -110,11 +111,10 @@ def size(
             new_progress=lambda: Progress(Console(file=io.StringIO())),
         )
         sizing = Sizing(subject, space, parsed, evaluator, most=most)
-        sizing.run()
-    question = Question(
-        subject="test", fixed=kept, targets=parsed, seed=seed, error=0.01, command="headroom size"
-    )
-    return conclude(question, sizing)
+        question = Question(
+            subject="test", fixed=kept, targets=parsed, seed=seed, error=0.01, command="headroom"
+        )
+        return answered(question, subject, sizing, evaluator, most=most)
 
 
 def p95_s(servers: int, load: float) -> float:
@@ -279,6 +279,63 @@ def test_a_target_that_nothing_meets_says_what_comes_nearest_and_what_limits(
     assert re.search(r"Nearest comes disks = 3: throughput >= 50 /s missed with 2\d\.\d /s", text)
     assert sizing.limit is not None
     assert sizing.limit.name.startswith("disk")
+
+
+def test_a_run_that_is_too_short_does_not_exclude_its_size(tmp_path: Path) -> None:
+    """Cause: sizes whose runs gave no figures counted as too few, and with them all smaller ones.
+
+    Oracle: M/M/9 with 8 Erlang has a mean of 1.65 s, M/D/9 less.
+    """
+    assert 1.0 + mmc_wait(9, 8.0) < 1.7
+    (tmp_path / "model.py").write_text(OPEN_QUEUE.replace("exponential(1.0))", "1.0)", 1))
+    short = subject_of({"file": "model.py", "completions": 20}, tmp_path)
+    sizing = size(short, ["servers=9..30"], ["response_s_mean<=3s"], folder=tmp_path)
+    assert {step.verdict for step in sizing.trail} == {"undecided"}
+    assert len(sizing.trail) == 3
+    assert sizing.statement[0] == "No answer: no configuration has results."
+    assert "longer runs with --completions" in sizing.statement[-1]
+
+
+def test_theory_settles_what_a_simulation_cannot_tell(queue: Subject, tmp_path: Path) -> None:
+    """Oracle: a target 0.1% above the exact mean of 11 servers, far within any interval."""
+    limit_s = 1.001 * (1.0 + mmc_wait(11, 8.0))
+    sizing = size(queue, ["servers=9..14"], [f"response_s_mean<={limit_s:.9f}s"], folder=tmp_path)
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": 11}
+    assert "met by theory" in sizing.best.note
+
+
+def test_a_queue_that_grows_beyond_the_target_fails_without_a_steady_state(tmp_path: Path) -> None:
+    """Oracle: 500 users who think for 10 s offer 50 a second to 1 or 2 servers of 1 a second.
+
+    Behind them the response time grows to 490 s or half of it, and takes as long to do so.
+    """
+    given: dict[str, Value] = {"think_s": 10.0, "service_s": 1.0, "users": 500}
+    subject = subject_of({"model": "interactive", "completions": 200}, tmp_path, **given)
+    over = ["station.server.servers=1..2"]
+    sizing = size(subject, over, ["response_s_p95<=20s"], folder=tmp_path)
+    simulated = [step for step in sizing.trail if step.how == "simulation"]
+    assert simulated
+    for step in simulated:
+        assert step.fault is not None
+        assert step.verdict == "fails"
+        assert [check.met for check in step.checks] == [False]
+
+
+def test_nothing_cheaper_fails_where_nothing_cheaper_was_given(
+    queue: Subject, tmp_path: Path
+) -> None:
+    sizing = size(queue, ["servers=12..14"], ["response_s_mean<=2s"], folder=tmp_path)
+    assert sizing.best is not None
+    assert sizing.best.levels == {"servers": 12}
+    assert sizing.statement[1].startswith("No cheaper one was given")
+
+
+def test_without_results_there_is_no_verdict_on_targets(queue: Subject, tmp_path: Path) -> None:
+    sizing = size(queue, ["servers=1..8"], ["response_s_mean<=2s"], folder=tmp_path)
+    assert sizing.statement[0] == "No answer: every configuration is saturated."
+    assert sizing.beyond is not None
+    assert sizing.beyond.levels == {"servers": 9}
 
 
 def test_where_more_is_worse_nothing_is_inferred(tmp_path: Path) -> None:

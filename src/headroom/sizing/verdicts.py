@@ -3,7 +3,9 @@
 After 5, 8, 12, 18 ... replications each target is compared with the Student-t interval of its
 metric. The error allowed for one configuration is shared among all targets and all looks
 (Bonferroni), so the verdict holds at its confidence no matter how often it is checked. A
-configuration whose intervals still contain a bound at the last look stays undecided.
+configuration whose intervals still contain a bound at the last look stays undecided, and so does
+one whose runs give no figures: a run that is too short does not tell that a size is too small,
+unless a response time that still grows exceeds its bound already.
 
 Invariant: the verdict is a function of the replications in their order, so that a resumed search
 comes to the same one.
@@ -13,7 +15,9 @@ sections 9.4 and 9.7.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from msgspec.structs import replace as replaced
 
 from headroom.analysis.evidence import Fault
 from headroom.analysis.follow_up.stopping import looks
@@ -21,6 +25,7 @@ from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Bottleneck
 from headroom.experiment.protocol.run import FloatArray, Run
 from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.experiment.study.study import WarmUp
 from headroom.quantities import is_share
 from headroom.sizing.result import Check
 from headroom.sizing.search import Verdict
@@ -59,6 +64,11 @@ class Judgement:
     note: str = ""
     fault: Fault | None = None
     could_run: bool = True
+
+    @property
+    def has_no_figures(self) -> bool:
+        """True where runs told nothing because they have a fault."""
+        return self.fault is not None and self.verdict == "undecided"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +110,20 @@ class Rule:
         passed = [look for look in self._looks() if look <= len(runs)] or [len(runs)]
         for look in passed:
             found = self._at(experiment, runs[:look])
-            if found.verdict != "undecided":
+            if found.verdict != "undecided" or self._is_hopeless(found):
                 break
         return found
 
     def needs_more(self, experiment: PlannedExperiment, point: Point, runs: Sequence[Run]) -> bool:
-        """Return whether a configuration is undecided; see `runner.StoppingRule`."""
+        """Return whether more runs may decide; see `runner.StoppingRule`."""
         del point
-        return len(runs) < self.maximum and self.judge(experiment, runs).verdict == "undecided"
+        found = self.judge(experiment, runs)
+        is_open = found.verdict == "undecided" and not self._is_hopeless(found)
+        return len(runs) < self.maximum and is_open
+
+    def _is_hopeless(self, found: Judgement) -> bool:
+        """Return whether more runs will hardly give figures: a few might still show it steady."""
+        return found.has_no_figures and found.replications >= self._looks()[:3][-1]
 
     def next_look(self, experiment: PlannedExperiment, count: int) -> int:
         """Return the number of replications, above `count`, at which the rule looks next."""
@@ -118,8 +134,10 @@ class Rule:
         summary = summarise(experiment, runs)
         checks = [self._check(target, summary) for target in self.targets]
         note, fault = _why_no_figures(summary)
+        if fault is not None and fault.warm_up is not None:
+            checks = self._while_it_rises(experiment, runs) or checks
         return Judgement(
-            verdict="fails" if note or fault else _verdict_of(checks),
+            verdict="fails" if note else _verdict_of(checks),
             checks=checks,
             replications=len(runs),
             bottleneck=summary.bottleneck,
@@ -131,6 +149,25 @@ class Rule:
             note=note,
             fault=fault,
         )
+
+    def _while_it_rises(self, experiment: PlannedExperiment, runs: Sequence[Run]) -> list[Check]:
+        """Return the checks that fail even before a steady state, which will be worse; else none.
+
+        A queue that still grows has responses below those to come: if its second half misses an
+        upper bound, the steady state does.
+        """
+        middle_s = min(float(run.snapshot_times_s[-1]) for run in runs) / 2.0
+        whole, later = (
+            summarise(replace(experiment, spec=replaced(experiment.spec, warm_up=cut)), runs)
+            for cut in (WarmUp(method="none"), WarmUp(method="fixed", seconds=middle_s))
+        )
+        return [
+            check
+            for target in self.targets
+            if (check := self._check(target, later)).met is False and not target.is_floor
+            if (of_all := self._check(target, whole).value) is not None
+            if check.value is not None and check.value >= of_all
+        ]
 
     def _check(self, target: Target, summary: PointSummary) -> Check:
         sample = summary.samples.get(target.metric)

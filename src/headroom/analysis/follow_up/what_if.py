@@ -23,7 +23,7 @@ from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
 from headroom.analysis.run.estimates import estimates_of
 from headroom.analysis.statistics.comparison import paired_ratio
-from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.statistics.intervals import CONFIDENCE, Sample
 from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
@@ -288,12 +288,7 @@ class StoredWhatIfs:
         summary = _summary(experiment, rows)
         before, after = _on_one_stretch(experiment, base, rows, result, summary)
         declared = {metric.name: metric for metric in experiment.system.metrics(point.config)}
-        effects = [
-            effect
-            for metric in metrics
-            if metric in declared
-            if (effect := _effect(declared[metric], before, after)) is not None
-        ]
+        effects = _effects(declared, metrics, before, after)
         return WhatIfResult(
             change=text,
             applied=[applied(change, result.resources, point.config) for change in changes],
@@ -305,6 +300,45 @@ class StoredWhatIfs:
             reached=_reached([declared[m] for m in metrics if m in declared], result, summary),
             why_empty=None if effects else _why_none(summary, rows, result),
         )
+
+
+def effects_so_far(
+    experiment: PlannedExperiment,
+    base: Sequence[ReplicationRow],
+    changed: Sequence[ReplicationRow],
+    result: PointResult,
+    *,
+    confidence: float,
+) -> list[Effect]:
+    """Return the effects of a change over its first replications, at another confidence.
+
+    Parameters
+    ----------
+    experiment, base, changed
+        The changed experiment, and the replications of its point and of the changed point.
+    result
+        What is known about the point.
+    confidence
+        Probability with which each interval covers, between 0 and 1.
+    """
+    summary = _summary(experiment, changed)
+    before, after = _on_one_stretch(experiment, base, changed, result, summary)
+    config = experiment.points[0].config
+    declared = {metric.name: metric for metric in experiment.system.metrics(config)}
+    metrics = compared_metrics(experiment.spec.responses)
+    return _effects(declared, metrics, before, after, confidence=confidence)
+
+
+def _effects(
+    declared: Mapping[str, Metric],
+    metrics: Sequence[str],
+    before: _Values,
+    after: _Values,
+    *,
+    confidence: float = CONFIDENCE,
+) -> list[Effect]:
+    found = (_effect(declared[m], before, after, confidence) for m in metrics if m in declared)
+    return [effect for effect in found if effect is not None]
 
 
 def _reached(
@@ -378,6 +412,7 @@ def _effect(
     metric: Metric,
     before: _Values,
     after: _Values,
+    confidence: float,
 ) -> Effect | None:
     both = [
         number
@@ -388,7 +423,7 @@ def _effect(
         return None
     old = [before[number][metric.name] for number in both]
     new = [after[number][metric.name] for number in both]
-    ratio = paired_ratio(new, old)
+    ratio = paired_ratio(new, old, confidence=confidence)
     interval = ratio.interval
     if not math.isfinite(interval.value):
         return None

@@ -22,8 +22,8 @@ _FOLDER = "size"
 
 
 _REPEATED = (
-    *("experiment", "target", "over", "cost", "fixed", "completions", "confidence"),
-    *("replications", "most", "seed"),
+    *("experiment", "target", "over", "cost", "fixed", "completions", "time_s"),
+    *("confidence", "replications", "most", "seed"),
 )
 """Options that the answer depends on."""
 
@@ -52,7 +52,9 @@ class SizeCommand(Wanted):
 def size(asked: SizeCommand) -> None:
     """Find the smallest configuration that meets every target, and show how it was found."""
     varied = [axis.name for axis in asked.axes]
-    base, results = find_subject(asked.subject, asked.experiment, asked.completions, varied)
+    base, results = find_subject(
+        asked.subject, asked.experiment, asked.completions, varied, asked.time_s
+    )
     place = (asked.folder or results / _FOLDER) / JOURNAL_NAME
     if (place.parent / RESULTS_NAME).exists():
         raise StudyError(

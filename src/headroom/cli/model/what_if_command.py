@@ -31,6 +31,8 @@ class WhatIfAnswer(msgspec.Struct, frozen=True, kw_only=True):
     bottleneck: Bottleneck | None
     """The bottleneck of the unchanged point."""
     what_ifs: list[WhatIfResult]
+    pairs_at_most: int | None
+    """Pairs at which each change ended at the latest; None where their number was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +59,9 @@ class WhatIfCommand(Trying):
 def what_if(asked: WhatIfCommand) -> None:
     """Try changes of stations, pools and parameters, paired with the system by their seeds."""
     if is_study(asked.subject):
-        if asked.fixed or asked.completions:
+        if asked.fixed or asked.completions or asked.time_s:
             raise StudyError(
-                "--set and --completions need a model, but a study is given",
+                "--set, --completions and --time-s need a model, but a study is given",
                 cure="change the study file, or leave them out",
             )
         plan = session.open_plan(Path(asked.subject), quick=asked.quick, seed=asked.seed)
@@ -85,17 +87,20 @@ def _print(tried: Tried, where: str, *, as_json: bool, color: ColorMode) -> None
             levels=dict(found.levels),
             bottleneck=found.bottleneck,
             what_ifs=found.what_ifs,
+            pairs_at_most=tried.at_most,
         )
         write_json("what-if", answer)
     else:
-        render_what_ifs(experiment, found, result_console(color), where=where)
+        render_what_ifs(
+            experiment, found, result_console(color), where=where, at_most=tried.at_most
+        )
     has_effects = any(one.effects for one in found.what_ifs)
     raise typer.Exit(ExitCode.DONE if has_effects else ExitCode.POINTS_FAILED)
 
 
 def _model_plan(asked: WhatIfCommand) -> tuple[Plan, Path, str]:
     """Return the plan of a model's one point, its journal, and the point as text."""
-    base, results = find_subject(asked.subject, "", asked.completions, [])
+    base, results = find_subject(asked.subject, "", asked.completions, [], asked.time_s)
     declared = base.system.parameters()
     chosen = with_config(base, parse_settings(asked.fixed, declared), [])
     changed = [

@@ -127,3 +127,13 @@ class Simulating(Options):
     def jobs(self) -> int:
         """Processes: as wanted, or one for each processor."""
         return self.processes or os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending(Simulating):
+    """Options of what simulates runs that may end elsewhere than their model says."""
+
+    completions: int | None = option("--completions", "Completions of one replication.", low=1)
+    time_s: float | None = option(
+        "--time-s", "Simulated time (s) of one replication, instead of completions.", low=1e-9
+    )

@@ -239,6 +239,19 @@ class Modelled(Protocol):
 
 
 @runtime_checkable
+class HasMissingEnd(Protocol):
+    """A modelled system that knows which runs need an end; optional for a `System`."""
+
+    def model(self, config: Mapping[str, Value]) -> "Model":
+        """Return the model of `config`."""
+        ...
+
+    def missing_end(self, model: "Model") -> str:
+        """Return what changes for good in runs that end by completions; empty if nothing does."""
+        ...
+
+
+@runtime_checkable
 class HasStandIn(Protocol):
     """A system with a simpler model that formulas solve in its place; optional for a `System`."""
 

@@ -3,7 +3,7 @@
 Invariant: restates `WhatIfResult`; nothing is computed here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
@@ -197,15 +197,37 @@ def _limit_then(found: WhatIfResult) -> str:
 
 
 def render_what_ifs(
-    experiment: ExperimentResult, point: PointResult, console: Console, *, where: str = ""
+    experiment: ExperimentResult,
+    point: PointResult,
+    console: Console,
+    *,
+    where: str = "",
+    at_most: int | None = None,
 ) -> None:
-    """Print the effects of changes at one point, which `where` names."""
+    """Print the effects of changes at one point, which `where` names, of `at_most` pairs each."""
     screen = Screen(console)
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
         screen.item("Now", bottleneck_text(point.bottleneck))
     render_what_if_table(point, screen)
+    if at_most is not None:
+        screen.item("Pairs", _pairs_words([one.done for one in point.what_ifs], at_most))
+
+
+def _pairs_words(done: Sequence[int], at_most: int) -> str:
+    """Return how many pairs were run, and why no more.
+
+    Examples
+    --------
+    >>> _pairs_words([5, 12], 60)
+    '5 to 12 of at most 60: until the effects of a change are decided; -n runs more.'
+    """
+    low, high = min(done, default=0), max(done, default=0)
+    counts = f"{low}" if low == high else f"{low} to {high}"
+    return (
+        f"{counts} of at most {at_most}: until the effects of a change are decided; -n runs more."
+    )
 
 
 def render_what_if_table(point: PointResult, screen: Screen) -> None:

@@ -20,6 +20,7 @@ from headroom.report.first_screen.grid import chosen_rows
 from headroom.report.first_screen.sentences.answer import AnswerWords, answer_words
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from headroom.report.first_screen.table import decisive_table
+from headroom.report.sentences.sizes import size_command
 from headroom.report.terminal.screen import Screen
 from headroom.report.titles import in_words_of_study
 from headroom.report.words import count_noun
@@ -74,6 +75,7 @@ def render_first_screen(
         *(_Block("exception", lines, order=3) for lines in writer.exceptions(words)),
         _Block("sure", writer.sureness(words), order=4),
         *writer.cautions(words, reused=reused),
+        _Block("size", writer.item("Ask", size_command(result, folder.as_posix())), order=5),
         _Block("more", writer.more(command, _contents(result))),
         _Block("page", writer.item("Page", _page(result, folder), style="dim")),
     ]

@@ -12,7 +12,7 @@ from headroom.report.sentences.runs import fault_words
 from headroom.report.terminal.columns import Column
 from headroom.report.terminal.screen import Screen
 from headroom.report.words import count_noun, settings_words, title_metric
-from headroom.sizing.conclusion import cost_words
+from headroom.sizing.conclusion import cost_words, words_of
 from headroom.sizing.result import SizingResult, Trial
 
 
@@ -22,7 +22,7 @@ def render_sizing(result: SizingResult, console: Console) -> None:
     screen.line(f"The smallest {result.subject} that meets its targets", "bold")
     for target in result.targets:
         screen.item("Target", target.text)
-    screen.item("Cost", cost_words(result))
+    screen.item("Cost", cost_words(result.axes))
     if result.fixed:
         screen.item("Fixed", fixed_words(result))
     for number, sentence in enumerate(answer_sentences(result)):
@@ -42,8 +42,9 @@ def _without_results(result: SizingResult) -> list[str]:
     """Return why not a single configuration has figures; nothing if one has."""
     if result.best is not None or result.nearest is not None:
         return []
-    reasons = [words for step in result.trail if (words := _note_of(step))]
-    return [f"No configuration has results: {reason}." for reason in reasons[:1]]
+    reasons = [f"{words_of(step.levels)}: {words}." for step in result.trail
+               if (words := _note_of(step))]  # fmt: skip
+    return reasons[:1]
 
 
 def _note_of(step: Trial) -> str:

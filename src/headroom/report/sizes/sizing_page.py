@@ -35,7 +35,7 @@ _CAPTION = (
 
 def render_sizing_page(result: SizingResult) -> str:
     """Return the page of a search for the smallest configuration."""
-    about = {"Cost": cost_words(result), "Seed": str(result.seed)}
+    about = {"Cost": cost_words(result.axes), "Seed": str(result.seed)}
     about["Seeds of the replications, shared by all"] = _seeds(result)
     fixed = [(name, format_level(value)) for name, value in result.fixed.items()]
     reasons = [(f"No. {numbers}", why) for why, numbers in reasons_of(result).items()]

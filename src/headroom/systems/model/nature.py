@@ -7,6 +7,7 @@ is a steady state, and the result is reported as one of whole periods.
 Invariant: the answer follows only from the model and the end of a run; no result is examined.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -96,13 +97,17 @@ def periodic_note(model: Model, end_s: float) -> str:
     return ""
 
 
-def unsettled_remark(model: Model, end_s: float) -> str:
+def unsettled_remark(model: Model, end_s: float, early: str = "") -> str:
     """Return that a run that ended by completions at `end_s` (s) has no steady state.
+
+    If it ended before the first change, `early` says of what.
 
     When such a run ends is only known afterwards, so it cannot be planned as one with a natural
     end. Empty if nothing changes, or if the changes repeat often enough.
     """
     curve = _unsettled(model, end_s)
+    if curve is None and early:
+        return f"{early}, but this one ended by its completions before: let it end by time_s"
     if curve is None:
         return ""
     return (
@@ -110,6 +115,36 @@ def unsettled_remark(model: Model, end_s: float) -> str:
         "state, so means depend on its length; let it end by time_s, then each run is one "
         "observation"
     )
+
+
+def missing_end(model: Model, completions: int | None) -> str:
+    """Return what changes in runs that end by completions; empty if they hold many periods of it.
+
+    Such a run may be over before the first change, and nothing in its results tells.
+
+    Examples
+    --------
+    >>> from headroom.simulation import changing_rate
+    >>> model = Model("day", time_unit="h")
+    >>> program = model.program("visit")
+    >>> program.use(model.station("server"), 0.001)
+    >>> arrivals = changing_rate(times=[0, 12], rates=[100, 300], period=24)
+    >>> model.open_class("users", program, interarrival=arrivals)
+    >>> missing_end(model, 20_000)
+    'the arrival rate of class users changes during a run'
+    >>> missing_end(model, 50_000), missing_end(model, None)
+    ('', 'the arrival rate of class users changes during a run')
+    """
+    if completions is None:
+        if model.stop_completions is None:
+            return ""
+        completions = model.stop_completions
+    rate = math.fsum(one.arrival_rate for one in model.classes.values())
+    end_s = SECONDS_PER_UNIT[model.time_unit] * completions / rate if rate > 0.0 else math.inf
+    for curve in _curves(model):
+        if curve.changes_before(math.inf) and not curve.is_periodic(end_s):
+            return f"{curve.what} {curve.verb} during a run"
+    return ""
 
 
 def is_before_last_change(model: Model, end_s: float) -> bool:

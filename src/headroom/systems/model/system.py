@@ -27,6 +27,7 @@ from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of
 from headroom.systems.model.metrics import metrics_of, windowed_metrics
 from headroom.systems.model.nature import (
     is_before_last_change,
+    missing_end,
     periodic_note,
     unsettled_remark,
 )
@@ -185,6 +186,12 @@ class ModelSystem:
             return ""
         return plan.ends_because or "the study analyses its runs as terminating"
 
+    def missing_end(self, model: Model) -> str:
+        """Return what changes in runs that end by completions, too few for many periods of it."""
+        if self.windows.analysis == "steady-state" or self.setup.time_s is not None:
+            return ""
+        return missing_end(model, self.setup.completions)
+
     def stand_in(self, config: Mapping[str, Value]) -> tuple[Model, tuple[str, ...]] | None:
         """Return the simpler model that the model function offers, and what its errors are.
 
@@ -262,7 +269,8 @@ class ModelSystem:
         plan = self._intervals(once.model)
         result, overloads = self._simulated(once, seed, every_s=every_s, ends_s=plan.ends_s)
         end_s = float(result.snapshot_times_s[-1])
-        remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s)]
+        early = self.missing_end(once.model)
+        remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s, early)]
         remarks.append(unreached_remark(self.windows, end_s))
         note = "" if plan.is_terminating else periodic_note(once.model, end_s)
         return run_of(

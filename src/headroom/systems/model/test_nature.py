@@ -79,6 +79,9 @@ def test_what_repeats_has_a_steady_state_from_ten_periods_on_and_a_note_says_so(
 def test_a_run_that_ends_by_completions_while_something_changes_has_a_remark(kind: str) -> None:
     assert "ends by completions" in unsettled_remark(changing(kind, None), 5000.0)
     assert unsettled_remark(changing(kind, None), 3000.0) == ""
+    assert "before: let it end" in unsettled_remark(
+        changing(kind, None), 3000.0, "the rate changes"
+    )
     assert unsettled_remark(changing(kind, 10_000.0), 100_000.0) == ""
 
 
