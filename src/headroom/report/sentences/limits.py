@@ -146,6 +146,7 @@ def crossing_notes(found: LimitCrossing) -> list[str]:
         f"{found.factor} = {format_level(one.before if is_above else one.after)} is saturated": (
             one.is_saturated
         ),
+        "the curve jumps there: `refine` of the limit adds levels between": one.is_jump,
         f"it is kept again at a {'lower' if is_above else 'higher'} level": found.is_kept_again,
         f"at {', '.join(map(format_level, one.undecided_at))} the interval includes it": bool(
             one.undecided_at and found.state in {"holds", "broken"}

@@ -1,0 +1,220 @@
+"""A curve beside its limit: how it may run between two levels, and where it crosses the limit.
+
+The share u of the way between two levels and the share s of the way between their values are
+u = k s / (1 + (k - 1) s) on every curve (a + b x) / (1 + c x). The *bend* k is 1 on a straight
+line, correct if the response time grows with the number of users behind a saturated station
+(R = N D - Z), and y2 / y1 if the reciprocal is straight, correct for an open queue (1 / R falls
+with the arrival rate). A third level gives the bend of the curve itself. The crossing comes from
+the bends by the level before and by the level after, its interval from all four laws together.
+
+Invariant: no crossing lies outside of the levels.
+
+Sources: inverse estimation by inverting the test as in Fieller, *Some Problems in Interval
+Estimation* (1954); the two laws as in Lazowska et al., *Quantitative System Performance* (1984).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TypeAlias
+
+from headroom.analysis.statistics.intervals import Sample, contrast
+
+MANY = 20
+"""Levels from which on some exceed the limit by chance: one is sure by a wider interval then."""
+SURE_OF_MANY = 2.5
+"""Times the 95% interval that such an interval is."""
+VALUE, LOW, HIGH = 0, 1, 2
+LAWS = range(4)
+"""Straight, straight reciprocal, least and greatest bend by a third level."""
+_RECIPROCAL = 1
+_STEPS = 32
+"""Halvings of a search: to a billionth of the distance between two levels."""
+_NOTHING = 1e-100
+"""Share of a value at which its reciprocal says nothing more."""
+_FURTHER = 1.3
+"""Times more or less that a curve may bend whose other side is unknown: measured at queues."""
+_FAR = 3.0
+"""Times beyond both laws at which a bend is that of noise, or of a jump."""
+_JUMP, _LEAP = 10.0, 100.0
+"""Ratio of neighbouring values that may be a jump, and that is one without a level before."""
+_Law: TypeAlias = Callable[[float], tuple[float, float, float]]
+"""Excess, and the bounds of its interval, at a share of the way from one level to the next."""
+
+
+@dataclass(frozen=True)
+class LimitCurve:
+    """A curve as excess over the limit: above zero where the limit is broken."""
+
+    levels: tuple[float, ...]
+    samples: tuple[Sample, ...]
+    limit: float
+    sign: float
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The estimates."""
+        return tuple(sample.value for sample in self.samples)
+
+    @property
+    def is_of_many(self) -> bool:
+        """Whether so many levels were run that some are beyond the limit by chance."""
+        return len(self.levels) > MANY
+
+    def excess(self, place: int) -> float:
+        """Return the excess at a level."""
+        return self.sign * (self.values[place] - self.limit)
+
+    @cached_property
+    def half_widths(self) -> tuple[float, ...]:
+        """Distance of each excess from that end of its interval that is on the limit's side."""
+        found = []
+        for place, sample in enumerate(self.samples):
+            interval, is_over = sample.interval(), self.excess(place) > 0.0
+            end = interval.low if is_over is (self.sign > 0.0) else interval.high
+            known = math.isfinite(interval.value) and end is not None
+            found.append(abs(interval.value - (end or 0.0)) if known else 0.0)
+        return tuple(found)
+
+    @cached_property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least and the largest excess within the interval of each level."""
+        found, wide = [], SURE_OF_MANY if self.is_of_many else 1.0
+        for place, sample in enumerate(self.samples):
+            interval, at = sample.interval(), self.values[place]
+            ends = [at if end is None else end for end in (interval.low, interval.high)]
+            if math.isfinite(at):
+                ends = [at + wide * (end - at) for end in ends]
+            least, largest = sorted(self.sign * (end - self.limit) for end in ends)
+            found.append((least, largest))
+        return tuple(found)
+
+    def best(self, place: int) -> float:
+        """Return the least excess within the interval of a level."""
+        return self.bounds[place][0]
+
+    def worst(self, place: int) -> float:
+        """Return the largest excess within the interval of a level."""
+        return self.bounds[place][1]
+
+    def crossing(self, place: int) -> float:
+        """Return where the curve crosses the limit between the level before a place and it."""
+        before, after = self.excess(place - 1), self.excess(place)
+        way = -before / (after - before)
+        least, most = self._laws_of(place)
+        bends = [min(max(bend, least), most) for bend in self._bends(place)]
+        bend = math.exp(sum(map(math.log, bends)) / len(bends)) if bends else 1.0
+        return self._level(place, bend * way / (1.0 + (bend - 1.0) * way))
+
+    def is_jump(self, place: int) -> bool:
+        """Return whether values differ by far more than both laws and the neighbours explain."""
+        before, after = self.values[place - 1], self.values[place]
+        if min(before, after) <= 0.0 or math.isinf(max(before, after)):
+            return False
+        ratio = after / before
+        left, right = self._bend(place, place - 2), self._bend(place, place + 1)
+        top, size = max(1.0, ratio), max(ratio, 1.0 / ratio)
+        if place > 1 and (left is None or left > _FAR * top):
+            return size >= _JUMP
+        is_end = right is not None and right < min(1.0, ratio) / _FAR
+        is_bent = place > 1 or (right is not None and right > top / _FAR)
+        return size >= (_JUMP if is_end else math.inf if is_bent else _LEAP)
+
+    def _bends(self, place: int) -> list[float]:
+        """Return the bend between two levels, by the level before them and by that after them."""
+        found = (self._bend(place, third) for third in (place - 2, place + 1))
+        return [bend for bend in found if bend is not None]
+
+    def _bend(self, place: int, third: int) -> float | None:
+        """Return the bend by a third level; None if there is none, or no rise or fall to it."""
+        if not 0 <= third < len(self.levels):
+            return None
+        before, after, value = (self.values[n] for n in (place - 1, place, third))
+        if math.isinf(value):  # A queue that has no steady state there.
+            return after / before if min(before, after) > 0.0 and math.isfinite(after) else None
+        start, end = self.levels[place - 1], self.levels[place]
+        along, way = (self.levels[third] - start) / (end - start), value - before
+        if after == before or math.isinf(after) or math.isinf(before):
+            return None
+        way /= after - before
+        if way * along <= 0.0 or (way - 1.0) * (along - 1.0) <= 0.0:
+            return None
+        return along * (1.0 - way) / (way * (1.0 - along))
+
+    def _laws_of(self, place: int) -> tuple[float, float]:
+        """Return the least and the greatest bend by a law: of the values, or of the levels."""
+        pairs = (self.values[place - 1 : place + 1], self.levels[place - 1 : place + 1])
+        known = [after / before for before, after in pairs if before * after > 0.0]
+        ratios = [
+            1.0,
+            *(x for x in known[:1]),
+            *(x for ratio in known[1:] for x in (ratio, 1 / ratio)),
+        ]
+        return min(ratios), max(ratios)
+
+    def law(self, place: int, law: int) -> _Law:
+        """Return one of `LAWS` between the level before a place and it."""
+        before, after = self.values[place - 1], self.values[place]
+        is_finite = math.isfinite(before) and math.isfinite(after)
+        if law == _RECIPROCAL and is_finite and min(before, after) > _NOTHING * max(before, after):
+            return partial(self._reciprocal, place)
+        bend = 1.0
+        if law > _RECIPROCAL and is_finite:
+            least, most = self._laws_of(place)
+            bends = self._bends(place) or [1.0]
+            if len(bends) == 1 and self._bends(place):
+                bends = [bends[0] / _FURTHER, bends[0] * _FURTHER]
+            bend = min(bends) if law == LAWS[-1] else max(bends)
+            bend = min(max(bend, least / _FAR), most * _FAR)
+        return partial(self._bent, place, bend)
+
+    def _bent(self, place: int, bend: float, share: float) -> tuple[float, float, float]:
+        way = share / (bend - (bend - 1.0) * share)
+        found = contrast(self.samples[place - 1 : place + 1], [1.0 - way, way])
+        low = found.value if found.low is None else found.low
+        high = found.value if found.high is None else found.high
+        bounds = [self.sign * (value - self.limit) for value in (low, high)]
+        return self.sign * (found.value - self.limit), min(bounds), max(bounds)
+
+    def _reciprocal(self, place: int, share: float) -> tuple[float, float, float]:
+        """Return the same by the line of the reciprocals, with errors to first order."""
+        before, after = self.values[place - 1], self.values[place]
+        value = 1.0 / ((1.0 - share) / before + share / after)
+        weights = ((1.0 - share) * (value / before) ** 2, share * (value / after) ** 2)
+        found = contrast(self.samples[place - 1 : place + 1], weights)
+        is_known = found.low is not None and found.high is not None
+        half = (found.high - found.low) / 2.0 if is_known else 0.0  # type: ignore[operator]
+        excess = self.sign * (value - self.limit)
+        return excess, excess - half, excess + half
+
+    def search(self, place: int, law: int, bound: int) -> float:
+        """Return where a bound of the curve crosses the limit, maybe before or after `place`.
+
+        It goes one way only: the bounds of two laws, or of a level seen from both of its sides,
+        may differ, so that going back would never end.
+        """
+        is_over = self.law(place, law)(0.0)[bound] > 0.0
+        step, end = (-1, 0.0) if is_over else (1, 1.0)
+        here, last = place, len(self.levels)
+        while 1 <= here < last and is_over == (self.law(here, law)(end)[bound] > 0.0):
+            here += step
+        if here < 1:
+            return self.levels[0]
+        if here >= last:
+            return self.levels[-1]
+        if self.samples[here].is_unbounded:
+            return self.levels[here if bound == LOW else here - 1]
+        return self._zero(here, self.law(here, law), bound)
+
+    def _zero(self, place: int, law: _Law, bound: int) -> float:
+        """Return the level at which a rising bound is zero, by halving."""
+        low, high = 0.0, 1.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if law(middle)[bound] > 0.0 else (middle, high)
+        return self._level(place, (low + high) / 2.0)
+
+    def _level(self, place: int, share: float) -> float:
+        first, last = self.levels[place - 1], self.levels[place]
+        return first + share * (last - first)
