@@ -222,6 +222,8 @@ class Target(_Statement, frozen=True, kw_only=True, tag="target"):
     verdict: Literal["holds", "differs", "undecided", ""] = ""
     """At the current load."""
     where: Setting = {}
+    curves: int = 1
+    """Curves that the limits are about: this one leaves least."""
 
 
 class Comparison(_Statement, frozen=True, kw_only=True, tag="comparison"):
@@ -284,6 +286,12 @@ class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
     bound: float | None = None
     unit: str = "1"
     where: Setting = {}
+
+
+class OtherCurves(_Statement, frozen=True, kw_only=True, tag="other_curves"):
+    """Where the limits are kept on each of the other curves over the same factor."""
+
+    of: list[Target | Undecided]
 
 
 class Goal(_Data, frozen=True, kw_only=True):
@@ -436,6 +444,7 @@ Statement: TypeAlias = (
     | Limit
     | NoLimit
     | Target
+    | OtherCurves
     | Comparison
     | Equal
     | Undecided

@@ -167,6 +167,53 @@ def test_limits_of_which_one_asks_for_more_and_one_for_less_have_a_window() -> N
     )
 
 
+def _curves(curves: Mapping[int, Mapping[float, float]], spread: float = 0.001) -> StudyResult:
+    """Return a study with a limit of 60 ms over growth, on a curve for each number of servers."""
+    points = [point({"servers": n, "growth": at}, {RESPONSE: value})
+              for n, curve in curves.items() for at, value in curve.items()]  # fmt: skip
+    limits = [
+        replace(
+            _limit("growth", curve, resource=False, spread=spread, at_most=0.06),
+            where={"servers": n},
+        )
+        for n, curve in curves.items()
+    ]
+    return plain(experiment(points, metrics=(RESPONSE,), limits=limits))
+
+
+def test_each_curve_has_its_answer_and_the_least_comes_first() -> None:
+    """Cause: "for 1 to 5 servers?" was answered for one of them."""
+    result = _curves({
+        4: {1.0: 0.02, 2.0: 0.03, 3.0: 0.04},
+        1: {1.0: 0.04, 2.0: 0.08, 3.0: 0.12},
+        2: {1.0: 0.02, 2.0: 0.04, 3.0: 0.08},
+        3: {1.0: 0.028, 2.0: 0.03, 3.0: 30.0},
+        5: {1.0: 0.02, 2.0: 0.03, 3.0: 0.04},
+    })  # fmt: skip
+    assert says(result) == (
+        "With 1 server, mean response time passes 60 ms at growth 1.50 (1.43 to 1.67), "
+        "the least of 5."
+    )
+    found = answered(result)
+    text = statement_sentence(found.follows[0]).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == (
+        "The limit is kept up to growth 3 at least with 4 servers and 5 servers; up to growth "
+        "2.60 (2.50 to 2.67) with 2 servers; up to growth 2, not 3 with 3 servers."
+    )
+    assert found.figure is not None
+    breaks = [mark.setting for mark in found.figure.marks if mark.kind == "target"]
+    assert breaks == [{}, {"servers": 2}, {"servers": 3}]
+
+
+def test_a_curve_that_is_undecided_or_never_keeps_the_limit_is_among_them() -> None:
+    result = _curves({1: {1.0: 0.07, 2.0: 0.09}, 2: {1.0: 0.02, 2.0: 0.06}, 3: {1.0: 0.06}}, 0.02)
+    first, *_ = answered(result).follows
+    text = statement_sentence(first).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == (
+        "The limit is kept up to growth 1 at least with 2 servers; perhaps with 3 servers."
+    )
+
+
 def _tried(
     name: str, ratio: float, interval: tuple[float, float], *, after: float, to: float
 ) -> WhatIfResult:

@@ -200,34 +200,29 @@ def _unclear(level: float) -> Crossing:
 def _between(single: LimitCurve, first: int) -> Crossing:
     """Return the crossing between a level that keeps the limit and the next, which breaks it."""
     curve, place = taken_together(single, first)
-    lows = [curve.search(place, law, HIGH) for law in LAWS]
-    highs = [curve.search(place, law, LOW) for law in LAWS]
     pair = curve.samples[place - 1 : place + 1]
-    is_saturated = any(one.is_unbounded for one in pair)
+    is_saturated, is_jump = any(one.is_unbounded for one in pair), curve.is_jump(place)
     level = math.nan if is_saturated else curve.crossing(place)
     if curve is not single:
         first = bisect_right(single.levels, level)
     holds_at, breaks_at = _bracket(single, first)
-    before, after = single.levels[first - 1], single.levels[first]
-    evidence = CrossingEvidence(before=before, after=after, is_saturated=is_saturated)
-    found = Crossing(state="breaks", evidence=evidence, breaks_at=breaks_at)
-    if is_saturated:
-        return replace(found, low=min(lows), high=after, holds_at=holds_at)
-    low, high = min(level, *lows), max(level, *highs)
-    evidence = msgspec.structs.replace(
-        evidence,
-        is_cut=high >= curve.levels[-1],
-        lacks_interval=any(one.interval().low is None for one in pair),
-        is_jump=curve.is_jump(place),
+    evidence = CrossingEvidence(
+        before=single.levels[first - 1],
+        after=single.levels[first],
+        is_saturated=is_saturated,
+        is_jump=is_jump,
+        lacks_interval=not is_saturated and any(one.interval().low is None for one in pair),
     )
-    found = replace(found, evidence=evidence)
-    if evidence.lacks_interval and not evidence.is_jump:
-        return replace(found, level=level)
-    found = replace(found, level=level, low=low, high=high, holds_at=holds_at)
-    if evidence.is_jump:
-        low, high = (before if before == holds_at else low), (after if after == breaks_at else high)
-        return replace(found, level=None, low=low, high=high)
-    return _as_printed(found)
+    found = Crossing(state="breaks", evidence=evidence, holds_at=holds_at, breaks_at=breaks_at)
+    if is_saturated or is_jump:
+        low = single.levels[0] if holds_at is None else holds_at
+        return replace(found, low=low, high=single.levels[-1] if breaks_at is None else breaks_at)
+    if evidence.lacks_interval:
+        return replace(found, level=level, holds_at=None)
+    low = min(level, *(curve.search(place, law, HIGH) for law in LAWS))
+    high = max(level, *(curve.search(place, law, LOW) for law in LAWS))
+    evidence = msgspec.structs.replace(evidence, is_cut=high >= curve.levels[-1])
+    return _as_printed(replace(found, level=level, low=low, high=high, evidence=evidence))
 
 
 def _as_printed(found: Crossing) -> Crossing:

@@ -67,28 +67,23 @@ class LimitCurve:
         return self.sign * (self.values[place] - self.limit)
 
     @cached_property
-    def half_widths(self) -> tuple[float, ...]:
-        """Distance of each excess from that end of its interval that is on the limit's side."""
-        found = []
-        for place, sample in enumerate(self.samples):
-            interval, is_over = sample.interval(), self.excess(place) > 0.0
-            end = interval.low if is_over is (self.sign > 0.0) else interval.high
-            known = math.isfinite(interval.value) and end is not None
-            found.append(abs(interval.value - (end or 0.0)) if known else 0.0)
-        return tuple(found)
-
-    @cached_property
     def bounds(self) -> tuple[tuple[float, float], ...]:
         """The least and the largest excess within the interval of each level."""
         found, wide = [], SURE_OF_MANY if self.is_of_many else 1.0
-        for place, sample in enumerate(self.samples):
-            interval, at = sample.interval(), self.values[place]
-            ends = [at if end is None else end for end in (interval.low, interval.high)]
-            if math.isfinite(at):
-                ends = [at + wide * (end - at) for end in ends]
+        for sample, value in zip(self.samples, self.values, strict=True):
+            interval = sample.interval()
+            ends = [value if end in {None, value} else value + wide * (end - value)
+                    for end in (interval.low, interval.high)]  # fmt: skip
             least, largest = sorted(self.sign * (end - self.limit) for end in ends)
             found.append((least, largest))
         return tuple(found)
+
+    @cached_property
+    def half_widths(self) -> list[float]:
+        """Distance of each excess from the end of its interval that is on the limit's side."""
+        pairs = [(self.excess(place), *ends) for place, ends in enumerate(self.bounds)]
+        return [abs(at - (best if at > 0.0 else worst)) if math.isfinite(at) else 0.0
+                for at, best, worst in pairs]  # fmt: skip
 
     def best(self, place: int) -> float:
         """Return the least excess within the interval of a level."""

@@ -1,15 +1,14 @@
 """Many noisy levels: which of them is the first that breaks a limit, and levels taken together.
 
-The sum of all excesses, each in units of its 95% interval, is least where an isotonic curve would
-cross the limit. The first least sum is the answer from which the sum surely rises again, so a level
-that exceeds the limit by chance decides nothing.
-
-Near the crossing as many levels are taken together on each side as it takes to tell both sides
-apart. Their means and errors are a curve of fewer levels, with the same laws between them.
+The sum of all excesses, in units of the noise, is least where an isotonic curve crosses the limit.
+The break is at the first least sum from which it surely rises again, so a level that exceeds the
+limit by chance decides nothing. Around it as many levels are taken together as it takes to tell
+both sides apart: a curve of fewer levels, with the same laws between them. Levels of a single run
+have the error that their scatter tells.
 
 Invariant: the cost grows with the number of levels, not with its square.
 
-Sources: isotonic regression as the slope of the greatest convex minorant of the sums, as in
+Source: isotonic regression as the slope of the greatest convex minorant of the sums, as in
 Robertson, Wright and Dykstra, *Order Restricted Statistical Inference* (1988).
 """
 
@@ -22,17 +21,17 @@ import numpy as np
 
 from headroom.analysis.statistics.intervals import Sample, t_quantile
 from headroom.analysis.statistics.spread import Spread
-from headroom.analysis.verdicts.limit_curve import SURE_OF_MANY, LimitCurve
+from headroom.analysis.verdicts.limit_curve import LimitCurve
 from headroom.experiment.protocol.run import FloatArray
 
-_LARGEST = 5.0
-"""Most that a single level counts, in units of its interval."""
-_APART = 3.0
-"""Units of their interval from which levels taken together are clearly on one side."""
-_AT_MOST = 10
+_LARGEST = 3.0
+"""Most that a single level counts, in half widths of the interval by which it is sure."""
+_APART = 1.2
+"""Such half widths from which levels taken together are clearly on one side."""
+_PARTS = 10
 """Levels taken together are one part in so many at most."""
 _NEAR = 21
-"""Levels whose scatter tells the error of those that have no interval."""
+"""Levels that tell the scatter."""
 
 
 def first_break(curve: LimitCurve) -> int | None:
@@ -44,18 +43,17 @@ def first_break(curve: LimitCurve) -> int | None:
     >>> first_break(LimitCurve((1.0, 2.0, 3.0, 4.0, 5.0), samples, 3.0, 1.0))
     3
     """
-    sure = SURE_OF_MANY if curve.is_of_many else 1.0
     total = least = 0.0
     place = 0
     for here, half_width in enumerate(curve.half_widths):
-        excess, most = curve.excess(here), _LARGEST * half_width
-        is_clear = abs(excess) >= most
-        total += (math.copysign(_LARGEST, excess) if is_clear else excess / half_width) * bool(
-            excess
-        )
+        excess = curve.excess(here)
+        if abs(excess) < _LARGEST * half_width:
+            total += excess / half_width
+        elif excess:
+            total += math.copysign(_LARGEST, excess)
         if total <= least:
             least, place = total, here + 1
-        elif total - least > sure * math.sqrt(here + 1 - place):
+        elif total - least > math.sqrt(here + 1 - place):
             return place
     return place if place < len(curve.levels) else None
 
@@ -65,63 +63,56 @@ def taken_together(curve: LimitCurve, place: int) -> tuple[LimitCurve, int]:
 
     Of a few levels, or if the levels around the break are clear, it is the curve itself.
     """
-    size = _size(curve, place)
+    size = _size(curve, place) if curve.is_of_many else 1
     if size == 1:
         return curve, place
     count = len(curve.levels)
     edges = sorted({0, count, *range(place, 0, -size), *range(place, count, size)})
     parts = [slice(*pair) for pair in pairwise(edges)]
-    levels = tuple(float(np.mean(curve.levels[part])) for part in parts)
     samples = tuple(_together(curve.samples[part]) for part in parts)
+    levels = tuple(float(np.mean(curve.levels[part])) for part in parts)
     return replace(curve, levels=levels, samples=samples), edges.index(place)
 
 
 def _size(curve: LimitCurve, place: int) -> int:
     """Return how many levels on each side it takes to tell both sides apart."""
-    count = len(curve.levels)
-    most = min(count // _AT_MOST, place, count - place) if curve.is_of_many else 1
-    sides = [0.0, 0.0]
-    noise = [0.0, 0.0]
-    for size in range(1, most + 1):
-        for side, here in enumerate((place - size, place + size - 1)):
-            sides[side] += curve.excess(here)
-            noise[side] += curve.half_widths[here] ** 2
-        if math.isinf(sum(sides)):
+    count, size = len(curve.levels), 1
+    sums, squares = np.zeros(2), np.zeros(2)
+    for size in range(1, min(count // _PARTS, place, count - place) + 1):
+        ends = [place - size, place + size - 1]
+        sums += [curve.excess(end) for end in ends]
+        squares += [curve.half_widths[end] ** 2 for end in ends]
+        if not np.isfinite(sums).all():
             return max(size - 1, 1)
-        clear = (abs(x) >= _APART * math.sqrt(y) for x, y in zip(sides, noise, strict=True))
-        if all(clear):
-            return size
-    return max(most, 1)
+        if (np.abs(sums) >= _APART * np.sqrt(squares)).all():
+            break
+    return size
 
 
 def _together(samples: Sequence[Sample]) -> Sample:
     """Return independent samples as one of their mean."""
     value = float(np.mean([sample.value for sample in samples]))
-    errors = [_error(sample) for sample in samples]
-    if math.isinf(value) or None in errors:
-        return Sample(values=np.array([value]))
-    error = math.sqrt(sum((x or 0.0) ** 2 for x in errors)) / len(samples)
-    degrees = sum(max(sample.degrees, 1.0) for sample in samples)
-    return Sample(values=np.array([value]), spread=Spread(error, degrees, 0.0))
-
-
-def _error(sample: Sample) -> float | None:
-    found = sample.interval()
-    if found.low is None or found.high is None:
-        return None
-    return (found.high - found.low) / 2.0 / t_quantile(degrees=max(sample.degrees, 1.0))
+    degrees = [max(sample.degrees, 1.0) for sample in samples]
+    ends = [
+        (sample.interval(), t_quantile(degrees=n))
+        for sample, n in zip(samples, degrees, strict=True)
+    ]
+    errors = [((found.high or 0.0) - (found.low or 0.0)) / 2.0 / t for found, t in ends]
+    error = math.hypot(*errors) / len(samples) if math.isfinite(value) else 0.0
+    return Sample(values=np.array([value]), spread=Spread(error, sum(degrees), 0.0))
 
 
 def with_errors(curve: LimitCurve) -> LimitCurve:
-    """Return a curve of many levels with errors from the scatter around it, if it has none."""
-    is_known = all(x.is_unbounded or x.interval().low is not None for x in curve.samples)
-    if is_known or not curve.is_of_many:
+    """Return a curve of many levels with errors of those that have none."""
+    if not curve.is_of_many:
         return curve
-    errors = _scatter(np.array(curve.values))
-    return replace(curve, samples=tuple(
-        Sample(values=np.array([value]), spread=Spread(float(error), _NEAR / 2, 0.0))
-        for value, error in zip(curve.values, errors, strict=True)
-    ))  # fmt: skip
+    samples = (
+        Sample(values=np.array([sample.value]), spread=Spread(float(error), _NEAR / 2.0, 0.0))
+        if sample.interval().low is None
+        else sample
+        for sample, error in zip(curve.samples, _scatter(np.array(curve.values)), strict=True)
+    )
+    return replace(curve, samples=tuple(samples))
 
 
 def _scatter(values: FloatArray) -> FloatArray:
@@ -135,7 +126,7 @@ def _scatter(values: FloatArray) -> FloatArray:
     """
     with np.errstate(invalid="ignore"):
         squares = np.pad(np.diff(values, 2) ** 2 / 6.0, 1, mode="edge")
-    known = np.isfinite(squares)
-    near = np.ones(_NEAR)
+    known, near = np.isfinite(squares), np.ones(_NEAR)
     sums = np.convolve(np.where(known, squares, 0.0), near, "same")
-    return np.sqrt(sums / np.maximum(np.convolve(known.astype(float), near, "same"), 1.0))
+    found: FloatArray = np.sqrt(sums / np.maximum(np.convolve(1.0 * known, near, "same"), 1.0))
+    return found
