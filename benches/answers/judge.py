@@ -140,8 +140,9 @@ class Judge:
         full = {float(p.levels[self.factor]): max(self.busy(p.levels).values()) > 1.0
                 for p in self.rows()}  # fmt: skip
         level = float(found.level.value) if found.level else 0.0
-        is_up_to = "aturated up to" in text
-        told = {at: "every" in text or (found.level is not None and
+        ends = _listed("up to (.*) and from", text)
+        is_up_to = "aturated up to" in text and not ends
+        told = {at: "every" in text or at in ends or (found.level is not None and
                                         (at <= level if is_up_to else at >= level))
                 for at in full}  # fmt: skip
         if told != full:

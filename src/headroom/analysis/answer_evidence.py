@@ -142,6 +142,8 @@ class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
     """Lowest level that is saturated; None if there is no such factor."""
     is_up_to: bool = False
     """Whether `level` is the highest one: there is too little of something."""
+    also_up_to: float | None = None
+    """Level up to which it is saturated too, of a setting that is best between two levels."""
     last_steady: float | None = None
     """Highest level below it that is not, or lowest above it."""
     points: int = 0

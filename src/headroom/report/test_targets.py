@@ -326,6 +326,13 @@ def test_of_servers_saturation_ends_at_a_level() -> None:
     assert (found.level.value, found.is_up_to, found.last_steady) == (2, True, 3)
 
 
+def test_a_setting_that_is_best_in_between_is_saturated_at_both_ends() -> None:
+    full = [replace(saturated({"batch": n}), resources=[]) for n in (1, 2, 32)]
+    steady = over("batch", {8: 0.2, 16: 0.1}, at_most=1.0).points
+    result = plain(experiment([*full[:2], *steady, *full[2:]]))
+    assert says(result).startswith("Saturated up to 2 and from batch 32 on: ")
+
+
 @pytest.mark.parametrize(
     ("full", "ground"),
     [([3.0], (3.0, None)), ([1.0], (None, 1.0)), ([1.2], None), ([1.7], (1.7, 1.7)), ([], None)],

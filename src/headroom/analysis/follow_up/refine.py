@@ -1,9 +1,9 @@
 """Add levels where a limit breaks: choose the next level, and list those already added.
 
 Once all points of a curve have run, the next level halves the widest gap between the last level
-that surely keeps the limit and the first that surely breaks it or is saturated, of those that the
-interval of the break reaches. The added point runs, and the search repeats until both levels, or
-the ends of the interval, are close enough or the limit's allowance of extra levels is exhausted.
+that surely keeps the limit and the first that surely breaks it or is saturated. The added point
+runs, and the search repeats until both levels, or the ends of the interval of the break, are close
+enough or the limit's allowance of extra levels is exhausted.
 
 Invariant: each added level follows from the points before it alone, so a study that is run again or
 resumed adds the same levels, and rows of later ones never move earlier ones.
@@ -216,13 +216,13 @@ def next_level(
         low, high = high, low
     low = min(curve) if low is None else low
     high = max(curve) if high is None else high
-    first, last = (low, high) if crossing.level is None else (crossing.low, crossing.high)
-    first, last = (low if first is None else first), (high if last is None else last)
-    if min(high - low, last - first) <= rule.to * abs(high):
+    width = high - low
+    if crossing.level is not None and crossing.low is not None and crossing.high is not None:
+        width = min(width, crossing.high - crossing.low)
+    if width <= rule.to * abs(high):
         return None
     inside = sorted(level for level in curve if low <= level <= high)
-    gaps = [gap for gap in pairwise(inside) if gap[0] < last and gap[1] > first]
-    below, above = max(gaps, key=lambda gap: gap[1] - gap[0], default=(low, low))
+    below, above = max(pairwise(inside), key=lambda gap: gap[1] - gap[0], default=(low, low))
     if above - below <= rule.to * abs(above) / 2.0:
         return None  # Levels are dense enough: only more replications would tell them apart.
     return _between(below, above, is_whole=is_whole)

@@ -122,24 +122,6 @@ def test_no_level_is_added_once_the_interval_of_the_break_is_narrow() -> None:
     assert next_level(queue(0.2, 0.9), limit, Refine()) == 0.42
 
 
-def test_between_undecided_levels_one_is_added_where_the_curve_breaks() -> None:
-    wide = 0.4 * np.array([-1.0, -0.3, 0.0, 0.5, 0.8])
-    values = {1.0: 1.0, 4.0: 2.9, 5.0: 3.1, 20.0: 9.0}
-    curve: dict[float, Sample | None] = {
-        at: Sample(values=value + wide * (at in {4.0, 5.0})) for at, value in values.items()
-    }
-    level = next_level(curve, Limit(metric="m", at_most=3.0), Refine(to=0.01))
-    found = limit_crossing(curve, at_most=3.0)
-    assert level is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert 4.0 < (found.level or 0.0) < 5.0
-    gaps = [(1.0, 4.0), (4.0, 5.0), (5.0, 20.0)]
-    (gap,) = [one for one in gaps if one[0] < level < one[1]]
-    assert gap[0] < found.high
-    assert gap[1] > found.low
-
-
 @pytest.mark.deep
 @settings(max_examples=12, deadline=None)
 @given(

@@ -14,7 +14,7 @@ Invariant: no level is reported outside of the levels that were run.
 """
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -25,7 +25,7 @@ from headroom.analysis.evidence import CrossingEvidence, UndecidedCode
 from headroom.analysis.results import LimitCrossing, Verdict
 from headroom.analysis.statistics.intervals import Sample
 from headroom.analysis.verdicts.limit_curve import HIGH, LAWS, LOW, LimitCurve
-from headroom.analysis.verdicts.many_levels import first_break, taken_together, with_errors
+from headroom.analysis.verdicts.many_levels import first_break, taken_together
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Limit, in_base_units
 
@@ -84,16 +84,10 @@ def limit_crossing(
     >>> found.state, found.evidence.at
     ('holds', 20.0)
     """
-    limit = at_most if at_most is not None else at_least
-    if limit is None:
-        raise ValueError("a limit needs at_most or at_least")
-    known = {level: sample for level, sample in curve.items() if sample is not None}
-    if not known:
+    side = _beside(at_most, at_least, curve)
+    if not side.levels:
         nothing = CrossingEvidence(unclear="no_results", without=sorted(curve))
         return Crossing(state="unclear", evidence=nothing)
-    levels = tuple(sorted(known))
-    sign = 1.0 if at_most is not None else -1.0
-    side = with_errors(LimitCurve(levels, tuple(known[x] for x in levels), limit, sign))
     kept = _kept_side(side, is_more_better=is_more_better)
     if kept == "between":
         found = _window(side)
@@ -103,10 +97,25 @@ def limit_crossing(
         found = _first_crossing(side)
     evidence = msgspec.structs.replace(
         found.evidence,
-        **levels_by_side(levels, side.bounds),
-        without=sorted(level for level in curve if level not in known),
+        **levels_by_side(side.levels, side.bounds),
+        without=sorted(level for level, sample in curve.items() if sample is None),
     )
     return replace(found, evidence=evidence)
+
+
+def _beside(
+    at_most: float | None, at_least: float | None, curve: Mapping[float, Sample | None]
+) -> LimitCurve:
+    """Return the levels that have results beside the limit."""
+    limit = at_most if at_most is not None else at_least
+    if limit is None:
+        raise ValueError("a limit needs at_most or at_least")
+    known = sorted(
+        ((level, sample) for level, sample in curve.items() if sample is not None),
+        key=lambda pair: pair[0],
+    )
+    levels, samples = zip(*known, strict=True) if known else ((), ())
+    return LimitCurve(levels, samples, limit, 1.0 if at_most is not None else -1.0)
 
 
 def levels_by_side(
@@ -271,21 +280,12 @@ def verdict_at(
     >>> verdict_at(12.0, curve, at_most=18.0), verdict_at(19.0, curve, at_most=18.0)[0]
     (('holds', ''), 'differs')
     """
-    limit = at_most if at_most is not None else at_least
-    if limit is None:
-        raise ValueError("a limit needs at_most or at_least")
-    known = {load: sample for load, sample in curve.items() if sample is not None}
-    levels = tuple(sorted(known))
+    side = _beside(at_most, at_least, curve)
+    levels = side.levels
     if not levels or not levels[0] <= level <= levels[-1]:
         return "undecided", "no_level_near"
-    sign = 1.0 if at_most is not None else -1.0
-    side = LimitCurve(levels, tuple(known[load] for load in levels), limit, sign)
-    after = next(place for place, load in enumerate(levels) if load >= level)
-    near = (
-        [known[levels[after]]]
-        if levels[after] == level
-        else list(side.samples[after - 1 : after + 1])
-    )
+    after = bisect_left(levels, level)
+    near = side.samples[after - (levels[after] != level) : after + 1]
     if any(one.interval().low is None for one in near):
         return "undecided", "few_replications"
     if len(near) > 1 and any(one.is_unbounded for one in near):

@@ -25,10 +25,10 @@ MANY = 20
 """Levels from which on some exceed the limit by chance: one is sure by a wider interval then."""
 SURE_OF_MANY = 2.5
 """Times the 95% interval that such an interval is."""
-VALUE, LOW, HIGH = 0, 1, 2
+LOW, HIGH = 1, 2
 LAWS = range(4)
 """Straight, straight reciprocal, least and greatest bend by a third level."""
-_RECIPROCAL = 1
+_STRAIGHT, _RECIPROCAL = 0, 1
 _STEPS = 32
 """Halvings of a search: to a billionth of the distance between two levels."""
 _NOTHING = 1e-100
@@ -107,14 +107,13 @@ class LimitCurve:
         before, after = self.values[place - 1], self.values[place]
         if min(before, after) <= 0.0 or math.isinf(max(before, after)):
             return False
-        ratio = after / before
         left, right = self._bend(place, place - 2), self._bend(place, place + 1)
-        top, size = max(1.0, ratio), max(ratio, 1.0 / ratio)
-        if place > 1 and (left is None or left > _FAR * top):
-            return size >= _JUMP
-        is_end = right is not None and right < min(1.0, ratio) / _FAR
-        is_bent = place > 1 or (right is not None and right > top / _FAR)
-        return size >= (_JUMP if is_end else math.inf if is_bent else _LEAP)
+        least, most = min(1.0, after / before) / _FAR, max(1.0, after / before) * _FAR
+        size = max(after / before, before / after)
+        if place == 1 and (right is None or right < most / _FAR**2):
+            return size >= _LEAP
+        is_beyond = (left or math.inf) > most if place > 1 else False
+        return size >= _JUMP and (is_beyond or (right is not None and right < least))
 
     def _bends(self, place: int) -> list[float]:
         """Return the bend between two levels, by the level before them and by that after them."""
@@ -139,49 +138,42 @@ class LimitCurve:
 
     def _laws_of(self, place: int) -> tuple[float, float]:
         """Return the least and the greatest bend by a law: of the values, or of the levels."""
-        pairs = (self.values[place - 1 : place + 1], self.levels[place - 1 : place + 1])
-        known = [after / before for before, after in pairs if before * after > 0.0]
-        ratios = [
-            1.0,
-            *(x for x in known[:1]),
-            *(x for ratio in known[1:] for x in (ratio, 1 / ratio)),
-        ]
+        (before, after), (start, end) = (
+            x[place - 1 : place + 1] for x in (self.values, self.levels)
+        )
+        ratios = [1.0, *([after / before] if before * after > 0.0 else [])]
+        ratios += [start / end, end / start] if start * end > 0.0 else []
         return min(ratios), max(ratios)
 
     def law(self, place: int, law: int) -> _Law:
         """Return one of `LAWS` between the level before a place and it."""
-        before, after = self.values[place - 1], self.values[place]
-        is_finite = math.isfinite(before) and math.isfinite(after)
-        if law == _RECIPROCAL and is_finite and min(before, after) > _NOTHING * max(before, after):
-            return partial(self._reciprocal, place)
-        bend = 1.0
-        if law > _RECIPROCAL and is_finite:
-            least, most = self._laws_of(place)
-            bends = self._bends(place) or [1.0]
-            if len(bends) == 1 and self._bends(place):
-                bends = [bends[0] / _FURTHER, bends[0] * _FURTHER]
-            bend = min(bends) if law == LAWS[-1] else max(bends)
-            bend = min(max(bend, least / _FAR), most * _FAR)
-        return partial(self._bent, place, bend)
+        before, after = self.values[place - 1 : place + 1]
+        if math.isinf(before) or math.isinf(after) or law == _STRAIGHT:
+            return partial(self._at, place, 1.0, 0.0)
+        if law == _RECIPROCAL:
+            is_positive = min(before, after) > _NOTHING * max(before, after)
+            return partial(self._at, place, *((after / before, 1.0) if is_positive else (1.0, 0.0)))
+        bends = self._bends(place) or [1.0]
+        if len(bends) == 1 and bends != [1.0]:
+            bends = [bends[0] / _FURTHER, bends[0] * _FURTHER]
+        least, most = self._laws_of(place)
+        bend = min(bends) if law == LAWS[-1] else max(bends)
+        return partial(self._at, place, min(max(bend, least / _FAR), most * _FAR), 0.0)
 
-    def _bent(self, place: int, bend: float, share: float) -> tuple[float, float, float]:
+    def _at(
+        self, place: int, bend: float, power: float, share: float
+    ) -> tuple[float, float, float]:
+        """Return an excess with its bounds; `power` 1 is that of errors of reciprocals."""
+        pair, ends = self.samples[place - 1 : place + 1], self.values[place - 1 : place + 1]
         way = share / (bend - (bend - 1.0) * share)
-        found = contrast(self.samples[place - 1 : place + 1], [1.0 - way, way])
-        low = found.value if found.low is None else found.low
-        high = found.value if found.high is None else found.high
-        bounds = [self.sign * (value - self.limit) for value in (low, high)]
-        return self.sign * (found.value - self.limit), min(bounds), max(bounds)
-
-    def _reciprocal(self, place: int, share: float) -> tuple[float, float, float]:
-        """Return the same by the line of the reciprocals, with errors to first order."""
-        before, after = self.values[place - 1], self.values[place]
-        value = 1.0 / ((1.0 - share) / before + share / after)
-        weights = ((1.0 - share) * (value / before) ** 2, share * (value / after) ** 2)
-        found = contrast(self.samples[place - 1 : place + 1], weights)
-        is_known = found.low is not None and found.high is not None
-        half = (found.high - found.low) / 2.0 if is_known else 0.0  # type: ignore[operator]
-        excess = self.sign * (value - self.limit)
-        return excess, excess - half, excess + half
+        found, shift = contrast(pair, [1.0 - way, way]), 0.0
+        if power:
+            value = found.value
+            found = contrast(pair, [(1.0 - way) * value / ends[0], way * value / ends[1]])
+            shift = value - found.value
+        bounds = [found.value if x is None else x for x in (found.low, found.high)]
+        least, largest = sorted(self.sign * (x + shift - self.limit) for x in bounds)
+        return self.sign * (found.value + shift - self.limit), least, largest
 
     def search(self, place: int, law: int, bound: int) -> float:
         """Return where a bound of the curve crosses the limit, maybe before or after `place`.
@@ -200,15 +192,11 @@ class LimitCurve:
             return self.levels[-1]
         if self.samples[here].is_unbounded:
             return self.levels[here if bound == LOW else here - 1]
-        return self._zero(here, self.law(here, law), bound)
-
-    def _zero(self, place: int, law: _Law, bound: int) -> float:
-        """Return the level at which a rising bound is zero, by halving."""
-        low, high = 0.0, 1.0
+        curve, low, high = self.law(here, law), 0.0, 1.0
         for _ in range(_STEPS):
             middle = (low + high) / 2.0
-            low, high = (low, middle) if law(middle)[bound] > 0.0 else (middle, high)
-        return self._level(place, (low + high) / 2.0)
+            low, high = (low, middle) if curve(middle)[bound] > 0.0 else (middle, high)
+        return self._level(here, (low + high) / 2.0)
 
     def _level(self, place: int, share: float) -> float:
         first, last = self.levels[place - 1], self.levels[place]

@@ -3,8 +3,7 @@
 The sum of all excesses, in units of the noise, is least where an isotonic curve crosses the limit.
 The break is at the first least sum from which it surely rises again, so a level that exceeds the
 limit by chance decides nothing. Around it as many levels are taken together as it takes to tell
-both sides apart: a curve of fewer levels, with the same laws between them. Levels of a single run
-have the error that their scatter tells.
+both sides apart: a curve of fewer levels, with the same laws between them.
 
 Invariant: the cost grows with the number of levels, not with its square.
 
@@ -22,7 +21,6 @@ import numpy as np
 from headroom.analysis.statistics.intervals import Sample, t_quantile
 from headroom.analysis.statistics.spread import Spread
 from headroom.analysis.verdicts.limit_curve import LimitCurve
-from headroom.experiment.protocol.run import FloatArray
 
 _LARGEST = 3.0
 """Most that a single level counts, in half widths of the interval by which it is sure."""
@@ -30,8 +28,6 @@ _APART = 1.2
 """Such half widths from which levels taken together are clearly on one side."""
 _PARTS = 10
 """Levels taken together are one part in so many at most."""
-_NEAR = 21
-"""Levels that tell the scatter."""
 
 
 def first_break(curve: LimitCurve) -> int | None:
@@ -100,33 +96,3 @@ def _together(samples: Sequence[Sample]) -> Sample:
     errors = [((found.high or 0.0) - (found.low or 0.0)) / 2.0 / t for found, t in ends]
     error = math.hypot(*errors) / len(samples) if math.isfinite(value) else 0.0
     return Sample(values=np.array([value]), spread=Spread(error, sum(degrees), 0.0))
-
-
-def with_errors(curve: LimitCurve) -> LimitCurve:
-    """Return a curve of many levels with errors of those that have none."""
-    if not curve.is_of_many:
-        return curve
-    samples = (
-        Sample(values=np.array([sample.value]), spread=Spread(float(error), _NEAR / 2.0, 0.0))
-        if sample.interval().low is None
-        else sample
-        for sample, error in zip(curve.samples, _scatter(np.array(curve.values)), strict=True)
-    )
-    return replace(curve, samples=tuple(samples))
-
-
-def _scatter(values: FloatArray) -> FloatArray:
-    """Return the standard error of each value by the second differences of its neighbours.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(1).normal(0.0, 2.0, 4000)
-    >>> bool(abs(_scatter(noise + np.arange(4000.0)).mean() - 2.0) < 0.1)
-    True
-    """
-    with np.errstate(invalid="ignore"):
-        squares = np.pad(np.diff(values, 2) ** 2 / 6.0, 1, mode="edge")
-    known, near = np.isfinite(squares), np.ones(_NEAR)
-    sums = np.convolve(np.where(known, squares, 0.0), near, "same")
-    found: FloatArray = np.sqrt(sums / np.maximum(np.convolve(1.0 * known, near, "same"), 1.0))
-    return found
