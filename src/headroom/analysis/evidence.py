@@ -560,7 +560,7 @@ class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
     is_saturated: bool = False
     """Whether `after` is saturated, so that no line leads there."""
     is_jump: bool = False
-    """Whether the curve jumps between them, so that no line leads across."""
+    """Whether values differ ten times between them and the other levels do not tell how."""
     is_cut: bool = False
     """Whether the interval of the break ends with the levels."""
     lacks_interval: bool = False

@@ -36,9 +36,9 @@ _NOTHING = 1e-100
 _FURTHER = 1.3
 """Times more or less that a curve may bend whose other side is unknown: measured at queues."""
 _FAR = 3.0
-"""Times beyond both laws at which a bend is that of noise, or of a jump."""
-_JUMP, _LEAP = 10.0, 100.0
-"""Ratio of neighbouring values that may be a jump, and that is one without a level before."""
+"""Times beyond both laws up to which a bend is believed."""
+_JUMP = 10.0
+"""Ratio of neighbouring values that may be a jump."""
 _Law: TypeAlias = Callable[[float], tuple[float, float, float]]
 """Excess, and the bounds of its interval, at a share of the way from one level to the next."""
 
@@ -103,17 +103,13 @@ class LimitCurve:
         return self._level(place, bend * way / (1.0 + (bend - 1.0) * way))
 
     def is_jump(self, place: int) -> bool:
-        """Return whether values differ by far more than both laws and the neighbours explain."""
+        """Return whether values differ ten times where the levels around do not tell how."""
         before, after = self.values[place - 1], self.values[place]
         if min(before, after) <= 0.0 or math.isinf(max(before, after)):
             return False
-        left, right = self._bend(place, place - 2), self._bend(place, place + 1)
-        least, most = min(1.0, after / before) / _FAR, max(1.0, after / before) * _FAR
-        size = max(after / before, before / after)
-        if place == 1 and (right is None or right < most / _FAR**2):
-            return size >= _LEAP
-        is_beyond = (left or math.inf) > most if place > 1 else False
-        return size >= _JUMP and (is_beyond or (right is not None and right < least))
+        bends = self._bends(place)
+        is_told = len(bends) > 1 and max(bends) <= _FAR**2 * min(bends)
+        return max(before, after) >= _JUMP * min(before, after) and not is_told
 
     def _bends(self, place: int) -> list[float]:
         """Return the bend between two levels, by the level before them and by that after them."""

@@ -98,6 +98,7 @@ def test_a_saturated_level_behind_the_break_tells_that_the_curve_is_that_of_a_qu
         {1.2: 0.144, 1.26: 494.0, 1.3: 600.0},
         {1.2: 0.144, 1.26: 494.0},
         {1.0: 0.14, 1.2: 0.144, 1.26: 3.0, 1.3: 3.01},
+        {1.0: 0.07, 1.2: 0.14, 1.26: 4.4},
     ],
 )
 def test_across_a_jump_only_its_levels_are_told(values: dict[float, float]) -> None:
@@ -108,7 +109,7 @@ def test_across_a_jump_only_its_levels_are_told(values: dict[float, float]) -> N
 
 
 def test_the_bend_of_a_busy_queue_or_of_a_collapse_is_told_apart_from_a_jump() -> None:
-    busy = crossing({x: 1.0 / (1.0 - x) for x in (0.7, 0.8, 0.995)}, 20.0)
+    busy = crossing({x: 1.0 / (1.0 - x) for x in (0.7, 0.8, 0.995, 0.999)}, 20.0)
     assert busy.level == pytest.approx(0.95)
     knee = crossing({10.0: 0.100, 20.0: 0.101, 30.0: 0.4, 40.0: 0.7}, 0.2)
     assert knee.level is not None
