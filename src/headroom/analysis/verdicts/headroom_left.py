@@ -144,7 +144,7 @@ def _kept_side(side: LimitCurve, *, is_more_better: bool | None) -> Kept:
     kept = [side.excess(place) <= 0.0 for place in places]
     if kept[0] != kept[-1]:
         return "below" if kept[0] else "above"
-    if not kept[0] and any(side.worst(place) <= 0.0 for place in places):
+    if not kept[0] and any(side.bounds[place][1] <= 0.0 for place in places):
         return "between"
     if is_more_better is None:
         is_more_better = side.excess(places[-1]) < side.excess(0)
@@ -183,7 +183,7 @@ def _mirrored(found: Crossing) -> Crossing:
 
 def _window(side: LimitCurve) -> Crossing:
     """Return the levels between which alone a limit is kept: more and less are both worse."""
-    kept = [level for n, level in enumerate(side.levels) if side.worst(n) <= 0.0]
+    kept = [level for n, level in enumerate(side.levels) if side.bounds[n][1] <= 0.0]
     evidence = CrossingEvidence(before=kept[0], after=kept[-1])
     return Crossing(state="breaks", kept="between", low=kept[0], high=kept[-1], evidence=evidence)
 
@@ -191,12 +191,12 @@ def _window(side: LimitCurve) -> Crossing:
 def _first_crossing(curve: LimitCurve) -> Crossing:
     place = first_break(curve)
     if place is None:
-        sure = [n for n in range(len(curve.levels)) if curve.worst(n) <= 0.0]
+        sure = [n for n in range(len(curve.levels)) if curve.bounds[n][1] <= 0.0]
         if not sure:
             return _unclear(curve.levels[-1])
         return Crossing(state="holds", evidence=CrossingEvidence(at=curve.levels[sure[-1]]))
     if place == 0:
-        if curve.best(0) <= 0.0:
+        if curve.bounds[0][0] <= 0.0:
             return _unclear(curve.levels[0])
         return Crossing(state="broken", evidence=CrossingEvidence(at=curve.levels[0]))
     return _between(curve, place)
@@ -253,8 +253,8 @@ def _as_printed(found: Crossing) -> Crossing:
 
 def _bracket(curve: LimitCurve, place: int) -> tuple[float | None, float | None]:
     """Return the last level before `place` that surely keeps, the first from it that breaks."""
-    kept = [n for n in range(place) if curve.worst(n) <= 0.0]
-    broken = [n for n in range(place, len(curve.levels)) if curve.best(n) > 0.0]
+    kept = [n for n in range(place) if curve.bounds[n][1] <= 0.0]
+    broken = [n for n in range(place, len(curve.levels)) if curve.bounds[n][0] > 0.0]
     return (
         curve.levels[kept[-1]] if kept else None,
         curve.levels[broken[0]] if broken else None,
@@ -301,7 +301,7 @@ def verdict_at(
 def _excess_at(side: LimitCurve, after: int, level: float) -> list[float]:
     """Return the bounds of the excess at a level by every law; `after` is the next level."""
     if side.levels[after] == level:
-        return [side.best(after), side.worst(after)]
+        return [*side.bounds[after]]
     before = side.levels[after - 1]
     share = (level - before) / (side.levels[after] - before)
     found = [side.law(after, law)(share) for law in LAWS]

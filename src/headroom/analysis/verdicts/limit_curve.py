@@ -28,7 +28,7 @@ SURE_OF_MANY = 2.5
 LOW, HIGH = 1, 2
 LAWS = range(4)
 """Straight, straight reciprocal, least and greatest bend by a third level."""
-_STRAIGHT, _RECIPROCAL = 0, 1
+_RECIPROCAL = 1
 _STEPS = 32
 """Halvings of a search: to a billionth of the distance between two levels."""
 _NOTHING = 1e-100
@@ -85,14 +85,6 @@ class LimitCurve:
         return [abs(at - (best if at > 0.0 else worst)) if math.isfinite(at) else 0.0
                 for at, best, worst in pairs]  # fmt: skip
 
-    def best(self, place: int) -> float:
-        """Return the least excess within the interval of a level."""
-        return self.bounds[place][0]
-
-    def worst(self, place: int) -> float:
-        """Return the largest excess within the interval of a level."""
-        return self.bounds[place][1]
-
     def crossing(self, place: int) -> float:
         """Return where the curve crosses the limit between the level before a place and it."""
         before, after = self.excess(place - 1), self.excess(place)
@@ -144,16 +136,13 @@ class LimitCurve:
     def law(self, place: int, law: int) -> _Law:
         """Return one of `LAWS` between the level before a place and it."""
         before, after = self.values[place - 1 : place + 1]
-        if math.isinf(before) or math.isinf(after) or law == _STRAIGHT:
+        is_finite, bends = math.isfinite(before) and math.isfinite(after), self._bends(place)
+        if law == _RECIPROCAL and is_finite and min(before, after) > _NOTHING * max(before, after):
+            return partial(self._at, place, after / before, 1.0)
+        if law <= _RECIPROCAL or not is_finite or not bends:
             return partial(self._at, place, 1.0, 0.0)
-        if law == _RECIPROCAL:
-            is_positive = min(before, after) > _NOTHING * max(before, after)
-            return partial(self._at, place, *((after / before, 1.0) if is_positive else (1.0, 0.0)))
-        bends = self._bends(place) or [1.0]
-        if len(bends) == 1 and bends != [1.0]:
-            bends = [bends[0] / _FURTHER, bends[0] * _FURTHER]
-        least, most = self._laws_of(place)
-        bend = min(bends) if law == LAWS[-1] else max(bends)
+        further, (least, most) = _FURTHER if len(bends) == 1 else 1.0, self._laws_of(place)
+        bend = min(bends) / further if law == LAWS[-1] else max(bends) * further
         return partial(self._at, place, min(max(bend, least / _FAR), most * _FAR), 0.0)
 
     def _at(

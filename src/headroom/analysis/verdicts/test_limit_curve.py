@@ -31,25 +31,11 @@ def _desk(metric: str, servers: int, places: int | None = None) -> Callable[[flo
     return value
 
 
-def _closed(of_stays: Callable[[float, float], float]) -> Callable[[float], float]:
-    """Return a metric of a closed network over its users, straight between whole numbers."""
-
-    def value(users: float) -> float:
-        whole = math.floor(users)
-        ends = [mva([0.02, 0.015], 0.3, whole + n) for n in range(2)]
-        first, second = (of_stays(rate, sum(stays)) for rate, stays in ends)
-        return first + (users - whole) * (second - first)
-
-    return value
-
-
-GROWTH, USERS = (0.75, 1.0, 1.3, 1.6, 1.9, 2.2, 2.4), (8, 14, 20, 26, 32, 40, 50)
+GROWTH = (0.75, 1.0, 1.3, 1.6, 1.9, 2.2, 2.4)
 CURVES: Sequence[tuple[Callable[[float], float], Sequence[float], str]] = (
     *((_desk(metric, servers), GROWTH, "at_most")
       for metric in ("response_s_mean", "response_s_p95") for servers in (1, 2, 4)),
     *((_desk("class.people.lost_ratio", servers, 4), GROWTH, "at_most") for servers in (1, 3)),
-    (_closed(lambda _, stay: stay), USERS, "at_most"),
-    (_closed(lambda rate, _: -rate), USERS, "at_least"),
     (lambda think: mva([0.02, 0.015], think, 40)[0], (0.1, 0.3, 0.6, 1.0, 1.5, 2.0), "at_least"),
 )  # fmt: skip
 
@@ -57,12 +43,12 @@ CURVES: Sequence[tuple[Callable[[float], float], Sequence[float], str]] = (
 def _breaks() -> Iterator[tuple[float, Crossing]]:
     """Yield the exact level and what is found, for three limits between all levels of a curve."""
     for curve, levels, sign in CURVES:
-        values = {float(x): abs(curve(x)) for x in levels}
+        values = {float(x): curve(x) for x in levels}
         for low, high in pairwise(values):
             for share in (0.15, 0.5, 0.85):
                 limit = values[low] ** (1.0 - share) * values[high] ** share
                 if max(values[low] / values[high], values[high] / values[low]) > 1.05:
-                    at = brentq(lambda x: abs(curve(x)) - limit, low, high)  # noqa: B023
+                    at = brentq(lambda x: curve(x) - limit, low, high)  # noqa: B023
                     yield float(at), crossing(values, limit, sign)
 
 
@@ -70,7 +56,7 @@ def test_a_break_of_a_queue_is_found_to_a_fraction_of_a_percent_and_not_always_l
     """Cause: by straight lines 4 of 5 breaks were low, by 1.4% at the median."""
     found = [(at, one) for at, one in _breaks() if one.level is not None]
     errors = [(one.level or 0.0) / at - 1.0 for at, one in found]
-    assert len(errors) > 150
+    assert len(errors) > 140
     assert np.median(np.abs(errors)) < 0.003
     assert np.quantile(np.abs(errors), 0.9) < 0.02
     assert 0.3 < np.mean([error < 0.0 for error in errors]) < 0.7
