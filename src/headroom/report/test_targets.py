@@ -38,6 +38,7 @@ from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
 from headroom.report.first_screen.courses import time_of
+from headroom.report.first_screen.curves import curve_of
 from headroom.report.first_screen.sentences.statements import statement_sentence
 from headroom.report.first_screen.table import decisive_table
 from tests.support.example_answers import (
@@ -201,8 +202,14 @@ def test_each_curve_has_its_answer_and_the_least_comes_first() -> None:
         "2.60 (2.50 to 2.67) with 2 servers; up to growth 2, not 3 with 3 servers."
     )
     assert found.figure is not None
-    breaks = [mark.setting for mark in found.figure.marks if mark.kind == "target"]
-    assert breaks == [{}, {"servers": 2}, {"servers": 3}]
+    curve = curve_of(found.figure, result.experiments[0])
+    assert curve is not None
+    assert [(one.at, one.lines) for one in curve.breaks] == [
+        (pytest.approx(1.5), ("passes at 1.50 growth", "(1.43 to 1.67)")),
+        (pytest.approx(2.6), ("passes at 2.60 growth", "with 2\N{NO-BREAK SPACE}servers")),
+        (None, ("passes between growth 2 and 3", "with 3\N{NO-BREAK SPACE}servers")),
+    ]
+    assert len(curve.lines) == 5
 
 
 def test_a_curve_that_is_undecided_or_never_keeps_the_limit_is_among_them() -> None:

@@ -218,12 +218,17 @@ def _breaks(choice: FigureChoice, across: Scale) -> Iterator[Break]:
         first, bracket, rest = text.partition(" (")
         name = {"knee": "knee: ", "target": "passes at "}.get(mark.kind, "")
         lines = (f"{name}{first} {level.factor}", *([f"({rest}"] if bracket else []))
-        if getattr(choice.finding, "kept", "below") == "above" and is_number:
+        is_open, kept = value == level.low, getattr(choice.finding, "kept", "below")
+        if is_open and mark.kind == "target":  # Only the levels around are known.
+            ends = f"{level_number(level.low)} and {level_number(level.high)}"
+            verb = "kept" if kept == "between" else "passes"
+            lines = (f"{verb} between {level.factor} {ends}",)
+        elif kept == "above" and is_number:
             lines = (f"kept from {level_number(float(value))} {level.factor}",)
         if mark.setting:
             lines = (*lines[:1], where_words(mark.setting).rstrip(", "))
         yield Break(
-            at=float(value) * across.factor if is_number else None,
+            at=float(value) * across.factor if is_number and not is_open else None,
             low=level.low * across.factor,
             high=level.high * across.factor,
             lines=lines,
