@@ -128,7 +128,7 @@ def jump(random: Random) -> Study:
 def many(random: Random) -> Study:
     """Draw many noisy levels of a load, of which some exceed the limit by chance."""
     study = growing(random, [round(1.0 + 0.03 * n, 2) for n in range(random.randint(36, 46))])
-    study.completions = 1_500
+    study.completions = 5_000
     return between(study, MEAN, *random.sample(study.factors["growth"], 2))
 
 
