@@ -230,6 +230,11 @@ def _between(single: LimitCurve, first: int) -> Crossing:
         return replace(found, level=level, holds_at=None)
     low = min(level, *(curve.search(place, law, HIGH) for law in LAWS))
     high = max(level, *(curve.search(place, law, LOW) for law in LAWS))
+    if curve is not single:  # The curve is surer than any of its levels.
+        ends = bisect_right(single.levels, low), bisect_left(single.levels, high)
+        found = replace(
+            found, holds_at=single.levels[ends[0] - 1], breaks_at=single.levels[ends[1]]
+        )
     evidence = msgspec.structs.replace(evidence, is_cut=high >= curve.levels[-1])
     return _as_printed(replace(found, level=level, low=low, high=high, evidence=evidence))
 

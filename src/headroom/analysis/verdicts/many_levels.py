@@ -86,13 +86,16 @@ def _size(curve: LimitCurve, place: int) -> int:
 
 
 def _together(samples: Sequence[Sample]) -> Sample:
-    """Return independent samples as one of their mean."""
-    value = float(np.mean([sample.value for sample in samples]))
+    """Return independent samples as one of their mean; without an error if one has none."""
+    values = np.array([np.mean([sample.value for sample in samples])])
     degrees = [max(sample.degrees, 1.0) for sample in samples]
-    ends = [
-        (sample.interval(), t_quantile(degrees=n))
-        for sample, n in zip(samples, degrees, strict=True)
+    intervals = [sample.interval() for sample in samples]
+    errors = [
+        (found.high - found.low) / 2.0 / t_quantile(degrees=count)
+        for found, count in zip(intervals, degrees, strict=True)
+        if found.low is not None and found.high is not None
     ]
-    errors = [((found.high or 0.0) - (found.low or 0.0)) / 2.0 / t for found, t in ends]
-    error = math.hypot(*errors) / len(samples) if math.isfinite(value) else 0.0
-    return Sample(values=np.array([value]), spread=Spread(error, sum(degrees), 0.0))
+    if np.isinf(values).any() or len(errors) < len(samples):
+        return Sample(values=values)
+    spread = Spread(math.hypot(*errors) / len(samples), sum(degrees), 0.0)
+    return Sample(values=values, spread=spread)

@@ -30,6 +30,8 @@ def test_of_999_noisy_levels_the_curve_tells_the_break_and_not_the_first_that_ex
     for one in crossings:
         assert (one.high or 99.0) - (one.low or 0.0) < 3.0
         assert max(one.evidence.kept_at) < min(one.evidence.broken_at)
+        assert one.holds_at == pytest.approx(one.low or 0.0, abs=0.1)
+        assert one.breaks_at == pytest.approx(one.high or 0.0, abs=0.1)
 
 
 def test_clear_levels_are_not_taken_together() -> None:
