@@ -147,6 +147,8 @@ class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
     """Lowest level that is saturated; None if there is no such factor."""
     is_up_to: bool = False
     """Whether `level` is the highest one: there is too little of something."""
+    also_up_to: float | None = None
+    """Level up to which it is saturated too, of a setting that is best between two levels."""
     last_steady: float | None = None
     """Highest level below it that is not, or lowest above it."""
     points: int = 0
@@ -227,6 +229,8 @@ class Target(_Statement, frozen=True, kw_only=True, tag="target"):
     verdict: Literal["holds", "differs", "undecided", ""] = ""
     """At the current load."""
     where: Setting = {}
+    curves: int = 1
+    """Curves that the limits are about: this one leaves least."""
 
 
 class Comparison(_Statement, frozen=True, kw_only=True, tag="comparison"):
@@ -289,6 +293,12 @@ class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
     bound: float | None = None
     unit: str = "1"
     where: Setting = {}
+
+
+class OtherCurves(_Statement, frozen=True, kw_only=True, tag="other_curves"):
+    """Where the limits are kept on each of the other curves over the same factor."""
+
+    of: list[Target | Undecided]
 
 
 class Goal(_Data, frozen=True, kw_only=True):
@@ -547,6 +557,7 @@ Statement: TypeAlias = (
     | Limit
     | NoLimit
     | Target
+    | OtherCurves
     | Comparison
     | Equal
     | Undecided

@@ -559,6 +559,8 @@ class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
     after: float | None = None
     is_saturated: bool = False
     """Whether `after` is saturated, so that no line leads there."""
+    is_jump: bool = False
+    """Whether values differ ten times between them and the other levels do not tell how."""
     is_cut: bool = False
     """Whether the interval of the break ends with the levels."""
     lacks_interval: bool = False

@@ -33,6 +33,7 @@ from headroom.analysis.answer.numbers import has_results
 from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
+from headroom.analysis.answer.targets import other_curves
 from headroom.analysis.answer_evidence import (
     Answer,
     Changes,
@@ -238,6 +239,7 @@ def _follows(
     elif isinstance(statement, TradeOff):
         found.append(values_of_best(experiment, statement))
     else:
+        found.append(other_curves(experiment, statement))
         found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
