@@ -1,7 +1,7 @@
 """Search the smallest configuration of a subject that meets its targets."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 
 from headroom.errors import StudyError
@@ -10,6 +10,7 @@ from headroom.experiment.protocol.options import SEED, Simulating, option
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
+from headroom.experiment.study.windows import asking, windows_of
 from headroom.sessions.voice import Voice
 from headroom.sizing.conclusion import Question, conclude
 from headroom.sizing.evaluate import Evaluator, Subject
@@ -84,6 +85,8 @@ def size_subject(
     InterruptedSearchError
         The user stopped it.
     """
+    system = asking(chosen.system, wanted.target)
+    chosen = replace(chosen, system=system, windows=windows_of(system))
     declared = chosen.system.parameters()
     seed = DEFAULT_SEED if wanted.seed is None else wanted.seed
     axes = wanted.axes

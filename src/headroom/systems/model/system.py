@@ -20,6 +20,7 @@ from headroom.simulation.errors import OverloadError
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.runs.kernel_version import KERNEL_VERSION
 from headroom.simulation.runs.run import ReadyModel, ready, run_ready
+from headroom.systems.model.asked import asked_metrics, waits_of
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
@@ -118,7 +119,14 @@ class ModelSystem:
     def _metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         model = self._model(config)
         windowed = window_metrics(self.windows.windows, windowed_metrics(model))
-        return (*own_metrics(self.function), *metrics_of(model), *windowed, *self._worst(model))
+        asked = asked_metrics(model, self.windows.metrics)
+        return (
+            *own_metrics(self.function),
+            *metrics_of(model),
+            *asked,
+            *windowed,
+            *self._worst(model),
+        )
 
     def with_windows(self, windows: TimeWindows) -> Self:
         """Return the same system whose runs keep statistics of `windows`."""
@@ -140,6 +148,8 @@ class ModelSystem:
         ends_s = self._intervals(model).ends_s
         if ends_s:
             content.append({"interval_ends_s": ends_s})
+        if waits := waits_of(model, self.windows.metrics):
+            content.append({"waits": [one.quantity for one in waits]})
         if own := own_code(self.function, self.code):
             content.append(own)
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
@@ -238,6 +248,7 @@ class ModelSystem:
             seed=seed,
             sample_every=None if every_s is None else every_s / unit_s,
             interval_ends=[end_s / unit_s for end_s in ends_s],
+            waits=waits_of(once.model, self.windows.metrics),
         )
         completions = self.setup.completions
         try:

@@ -35,6 +35,7 @@ use crate::simulation::kernel::run::service::Leaving;
 use crate::simulation::kernel::statistics::classes::ClassState;
 use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
+use crate::simulation::kernel::statistics::waits::Waits;
 use crate::simulation::kernel::time::SimTime;
 
 /// Events between two checks of rare conditions: deadlock of a part, the range of the counters, the
@@ -88,6 +89,8 @@ pub struct Wishes {
     pub sample_ticks: Option<u64>,
     /// When intervals end that have statistics of their own; rising, above zero.
     pub interval_ends: Vec<SimTime>,
+    /// Waits to keep by size.
+    pub waits: Waits,
     /// Events to keep in the trace.
     pub trace_limit: usize,
 }
@@ -194,6 +197,8 @@ pub struct State {
     pub requests: Grid<Requests>,
     /// All classes.
     pub classes: Vec<ClassState>,
+    /// Waits that are kept by size.
+    pub waits: Waits,
 }
 
 /// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
@@ -290,6 +295,7 @@ impl<'plan> Engine<'plan> {
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                waits: wishes.waits,
             },
             agenda: Agenda {
                 events: EventQueue::default(),

@@ -404,7 +404,7 @@ pub struct Outcome {
     pub intervals: Option<IntervalTables>,
     /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
-    /// Response times by size, one for each class.
+    /// Response times by size, one for each class; after them the waits that were asked for.
     pub histograms: Vec<HistogramTable>,
     /// Jobs present, one for each station.
     pub occupancies: Vec<OccupancyTable>,
@@ -740,10 +740,11 @@ fn series(unit: TimeUnit, class: &ClassState) -> SeriesTable {
 
 fn histograms(unit: TimeUnit, state: State) -> Vec<HistogramTable> {
     let now = state.progress.now;
-    state
-        .classes
-        .into_iter()
-        .map(|class| histogram_table(unit, class.histogram.finish(now)))
+    let responses = state.classes.into_iter();
+    responses
+        .map(|class| class.histogram.finish(now))
+        .chain(state.waits.finish(now))
+        .map(|bins| histogram_table(unit, bins))
         .collect()
 }
 

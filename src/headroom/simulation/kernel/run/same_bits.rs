@@ -16,6 +16,7 @@ use crate::simulation::kernel::plan::mechanism::none;
 use crate::simulation::kernel::plan::model::Stop;
 use crate::simulation::kernel::run::random_models;
 use crate::simulation::kernel::run::result::Outcome;
+use crate::simulation::kernel::statistics::waits::WaitsOf;
 use crate::simulation::kernel::{RunOptions, simulate};
 
 /// Digests of 100 models each: nested programs, then networks.
@@ -127,6 +128,15 @@ fn values<T>(strategy: &impl Strategy<Value = T>, count: usize) -> Vec<T> {
 }
 
 fn run(model: &Value, seed: u64, trace_limit: usize) -> Result<Outcome, SimulationError> {
+    run_with(model, seed, trace_limit, Vec::new())
+}
+
+fn run_with(
+    model: &Value,
+    seed: u64,
+    trace_limit: usize,
+    waits: Vec<WaitsOf>,
+) -> Result<Outcome, SimulationError> {
     let options = RunOptions {
         seed,
         stop: Stop {
@@ -139,6 +149,7 @@ fn run(model: &Value, seed: u64, trace_limit: usize) -> Result<Outcome, Simulati
         } else {
             Vec::new()
         },
+        waits,
         trace_limit,
         ..RunOptions::default()
     };
@@ -181,6 +192,77 @@ fn random_models_have_the_same_bits_as_ever() {
         .map(digest)
         .collect();
     assert_eq!(found, DIGESTS, "{found:#018x?}");
+}
+
+/// Return the waits at all stations and pools of `model`, of all classes and of the first.
+fn all_waits(model: &Value) -> Vec<WaitsOf> {
+    let names = |key: &str| -> Vec<String> {
+        let parts = model[key].as_array().into_iter().flatten();
+        let row = |one: &Value| one.get("group").filter(|group| group.is_string()).cloned();
+        let mut names: Vec<String> = parts
+            .map(|one| row(one).unwrap_or_else(|| one["name"].clone()))
+            .map(|name| name.as_str().unwrap_or_default().to_owned())
+            .collect();
+        names.dedup();
+        names
+    };
+    let class = model["classes"][0]["name"].as_str().map(str::to_owned);
+    [(false, "stations"), (true, "pools")]
+        .into_iter()
+        .flat_map(|(is_pool, key)| names(key).into_iter().map(move |row| (is_pool, row)))
+        .flat_map(|(is_pool, row)| {
+            [None, class.clone()].map(|class| WaitsOf {
+                is_pool,
+                row: row.clone(),
+                class,
+            })
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 300, ..Config::default() })]
+
+    /// Whose waits are kept changes nothing else, though it takes other instructions; and the waits
+    /// at each station add up to those of its table, or to less where jobs are still there.
+    #[test]
+    fn kept_waits_add_up_and_change_nothing_else(
+        model in prop_oneof![network(), random_models::model()], seed in any::<u64>()
+    ) {
+        let wanted = all_waits(&model);
+        let count = wanted.len();
+        match (run(&model, seed, 0), run_with(&model, seed, 0, wanted)) {
+            (Ok(without), Ok(mut with)) => {
+                let waits = with.histograms.split_off(with.histograms.len() - count);
+                prop_assert_eq!(format!("{without:?}"), format!("{with:?}"));
+                let table = &with.snapshots.stations;
+                let last = |name: &str, row: usize| {
+                    let column = table.columns.iter().find(|column| column.0 == name);
+                    let values = &column.expect("a column of every run").1;
+                    values[values.len() - table.names.len() + row]
+                };
+                for row in 0..table.names.len() {
+                    let kept = &waits[2 * row];
+                    let served: u64 = kept.counts.iter().sum();
+                    let bins = kept.bin_low.len();
+                    let sum = |bounds: &[f64]| -> f64 {
+                        let counts = kept.counts.iter().enumerate();
+                        counts.map(|(at, &n)| n as f64 * bounds[at % bins]).sum()
+                    };
+                    let total = last("wait_s_sum", row);
+                    prop_assert!(sum(&kept.bin_low) <= total * (1.0 + 1e-9));
+                    prop_assert!(last("completion_count", row) <= served as f64);
+                    if last("arrival_count", row) <= served as f64 {
+                        prop_assert!(total <= sum(&kept.bin_high) * (1.0 + 1e-9));
+                    }
+                }
+            }
+            (Err(without), Err(with)) => {
+                prop_assert_eq!(without.to_string(), with.to_string());
+            }
+            (without, with) => prop_assert!(false, "{without:?} and {with:?}"),
+        }
+    }
 }
 
 proptest! {

@@ -1,0 +1,144 @@
+//! Waits at the stations and pools that the caller names, by size: most runs name none.
+//!
+//! The wait of a visit is all its time in the line, those after interruptions included, and it is
+//! counted when the service ends; that of a request is counted when it is granted. What is given up
+//! is not counted.
+
+use crate::simulation::kernel::error::SimulationError;
+use crate::simulation::kernel::plan::compile::refuse;
+use crate::simulation::kernel::plan::program::Plan;
+use crate::simulation::kernel::plan::rows::Rows;
+use crate::simulation::kernel::statistics::histogram::{Bins, SegmentedHistogram};
+use crate::simulation::kernel::time::SimTime;
+
+/// The row of stations, or of pools, whose waits are kept, of one class or of all.
+#[derive(Clone, Debug)]
+pub struct WaitsOf {
+    /// Whether it is a row of pools.
+    pub is_pool: bool,
+    /// Its name in the tables.
+    pub row: String,
+    /// Name of the class; all classes together if None.
+    pub class: Option<String>,
+}
+
+/// One histogram, of whom it is, and where.
+#[derive(Clone, Debug)]
+struct Watch {
+    members: Vec<u32>,
+    is_pool: bool,
+    class: Option<u32>,
+    histogram: SegmentedHistogram,
+}
+
+/// All histograms of waits of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    watches: Vec<Watch>,
+    /// Time (ticks) in the present line so far, by job.
+    waited: Vec<u64>,
+}
+
+impl Waits {
+    /// Keep the waits `wanted`, and let `plan` know at which stations.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such row or class.
+    pub fn new(wanted: &[WaitsOf], plan: &mut Plan) -> Result<Self, SimulationError> {
+        let watches = wanted
+            .iter()
+            .map(|one| Watch::new(one, plan))
+            .collect::<Result<Vec<_>, _>>()?;
+        for watch in watches.iter().filter(|watch| !watch.is_pool) {
+            for &station in &watch.members {
+                plan.stations[station as usize].is_watched = true;
+            }
+        }
+        Ok(Self {
+            watches,
+            waited: Vec::new(),
+        })
+    }
+
+    /// Return whether no waits are kept.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.watches.is_empty()
+    }
+
+    /// `job` comes to a station.
+    pub fn begin(&mut self, job: u32) {
+        if self.waited.len() <= job as usize {
+            self.waited.resize(job as usize + 1, 0);
+        }
+        self.waited[job as usize] = 0;
+    }
+
+    /// `job` has waited for `ticks`, maybe not for the first time in this visit.
+    pub fn add(&mut self, job: u32, ticks: u64) {
+        self.waited[job as usize] += ticks;
+    }
+
+    /// The service of `job`, of `class`, has ended at `station`.
+    pub fn serve(&mut self, job: u32, station: u32, class: u32, now: SimTime) {
+        // A job may only have been at bounded stations, which are not watched.
+        if let Some(&ticks) = self.waited.get(job as usize) {
+            self.record((false, station), class, ticks, now);
+        }
+    }
+
+    /// A request of `class` to `pool` is granted after `ticks`.
+    pub fn grant(&mut self, pool: u32, class: u32, ticks: u64, now: SimTime) {
+        self.record((true, pool), class, ticks, now);
+    }
+
+    fn record(&mut self, (is_pool, place): (bool, u32), class: u32, ticks: u64, now: SimTime) {
+        for watch in &mut self.watches {
+            let is_there = watch.is_pool == is_pool && watch.members.contains(&place);
+            if is_there && watch.class.is_none_or(|one| one == class) {
+                watch.histogram.record(ticks, now);
+            }
+        }
+    }
+
+    /// Return the bins of each histogram, in the order in which they were asked for.
+    pub fn finish(self, now: SimTime) -> impl Iterator<Item = Bins> {
+        self.watches
+            .into_iter()
+            .map(move |watch| exact_zero(watch.histogram.finish(now)))
+    }
+}
+
+impl Watch {
+    fn new(wanted: &WaitsOf, plan: &Plan) -> Result<Self, SimulationError> {
+        let rows: &Rows = if wanted.is_pool {
+            &plan.pool_rows
+        } else {
+            &plan.station_rows
+        };
+        let row = rows.names.iter().position(|name| *name == wanted.row);
+        let class = wanted.class.as_ref().map(|name| {
+            let mut classes = (0..).zip(&plan.classes);
+            classes.find(|(_, class)| class.name == *name)
+        });
+        let (Some(row), Some(class)) = (row, class.map_or(Some(None), |found| found.map(Some)))
+        else {
+            return refuse(format!("waits at '{}' are asked for, unknown", wanted.row));
+        };
+        Ok(Self {
+            members: rows.members[row].clone(),
+            is_pool: wanted.is_pool,
+            class: class.map(|(index, _)| index),
+            histogram: SegmentedHistogram::new(),
+        })
+    }
+}
+
+/// Let the bin of those who did not wait hold nothing else: it has no width.
+fn exact_zero(mut bins: Bins) -> Bins {
+    if bins.low.first() == Some(&0) {
+        bins.high[0] = 0;
+    }
+    bins
+}
