@@ -51,6 +51,8 @@ def run_values(
         if table is not None and "queue_len" in table.maxima:
             longest = {"queue_len_max": table.maxima["queue_len"]}
             values.update(_named(table.kind, table.names, longest))
+        if table is not None and "lag_s" in table.maxima:
+            values.update(_named(table.kind, table.names, {"lag_s_max": table.maxima["lag_s"]}))
         if table is not None and "busy_share" in table.maxima:
             shares = table.maxima["busy_share"]
             busiest = {"utilization_max": np.where(shares > 0.0, shares, np.nan)}

@@ -50,7 +50,7 @@ _TIE = 0.999
 _THIRDS = 3
 _FLOWS = ("throughput", "utilization", "utilization_max", "bytes_per_s", "reject_ratio")
 _GROWING = (
-    "response_s_", "wait_s_", "queue_len_", "jobs_mean",
+    "response_s_", "wait_s_", "lag_s_", "queue_len_", "jobs_mean",
     "response_share_within_", "wait_share_within_",
 )  # fmt: skip
 """Beginnings of what never settles where jobs pile up; shares within a time fall to none."""

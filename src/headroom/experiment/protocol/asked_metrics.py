@@ -23,6 +23,8 @@ _NAME = re.compile(
     rf"(?:_s_p(?P<percent>{_NUMBER})|_share_within_(?P<time>{_NUMBER})(?P<unit>[num]?s|min|h))"
 )
 _SHARE = "_share_within_"
+LAG = ".lag_s_max"
+"""End of the metric of the longest wait in a line so far, by which a consumer is behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def asked_in(data: Any) -> Iterator[str]:  # noqa: ANN401 - any data of a study 
     ['response_s_p80']
     """
     if isinstance(data, str):
-        if asked_metric(data) is not None:
+        if asked_metric(data) is not None or data.endswith(LAG):
             yield data
     elif isinstance(data, dict):
         yield from asked_in(list(data.values()))

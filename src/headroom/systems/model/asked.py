@@ -6,7 +6,7 @@ Invariant: what is kept follows from the names alone, so that every run of a poi
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
-from headroom.experiment.protocol.asked_metrics import PLAIN, Statistic, asked_metric
+from headroom.experiment.protocol.asked_metrics import LAG, PLAIN, Statistic, asked_metric
 from headroom.experiment.protocol.system import Metric
 from headroom.simulation import Model
 from headroom.simulation.runs.result import WaitsOf
@@ -16,7 +16,7 @@ from headroom.systems.model.metrics import MOST_PLACES
 def waits_of(model: Model, asked: Iterable[str]) -> tuple[WaitsOf, ...]:
     """Return the waits of which a metric is asked for, each once; names may be patterns."""
     known = _waits(model)
-    named = [found[0] for name in asked if (found := asked_metric(name)) is not None]
+    named = [quantity for name in asked if (quantity := _quantity(name))]
     return tuple(
         waits
         for quantity, waits in known.items()
@@ -24,10 +24,22 @@ def waits_of(model: Model, asked: Iterable[str]) -> tuple[WaitsOf, ...]:
     )
 
 
+def _quantity(name: str) -> str:
+    """Return of which response time or wait a metric is; empty if of none."""
+    if name.endswith(LAG):
+        return f"{name.removesuffix(LAG)}.wait_s"
+    found = asked_metric(name)
+    return "" if found is None else found[0]
+
+
 def asked_metrics(model: Model, asked: Iterable[str]) -> Iterator[Metric]:
     """Yield the metrics that are asked for, and the plain percentiles of the waits among them."""
     names = list(asked)
-    waits = [one.quantity for one in waits_of(model, names)]
+    kept = waits_of(model, names)
+    waits = [one.quantity for one in kept]
+    for one in kept:
+        if one.class_name is None:
+            yield _lag(one.quantity)
     for quantity in waits:
         yield from (_metric(quantity, statistic) for statistic in PLAIN)
     responses = ["response_s", *(f"class.{name}.response_s" for name in model.classes)]
@@ -48,6 +60,15 @@ def _waits(model: Model) -> dict[str, WaitsOf]:
         if 1 < len(model.classes) <= MOST_PLACES / max(len(rows), 1):
             found += [WaitsOf(is_pool, row, name) for row in rows for name in model.classes]
     return {one.quantity: one for one in found}
+
+
+def _lag(quantity: str) -> Metric:
+    return Metric(
+        name=f"{quantity.removesuffix('.wait_s')}{LAG}",
+        unit="s",
+        better="low",
+        description="Longest wait in the line, so far or in the end, warm-up included",
+    )
 
 
 def _metric(quantity: str, statistic: Statistic) -> Metric:

@@ -9,7 +9,7 @@ from headroom.analysis.run.distributions import kept_bins, statistic_of
 from headroom.analysis.run.windows import open_window
 from headroom.experiment.protocol.asked_metrics import asked_metric
 from headroom.experiment.study.windows import TimeWindows
-from headroom.simulation import Model, constant, exponential
+from headroom.simulation import Model, constant, exponential, trace
 from headroom.systems.model.asked import asked_metrics, waits_of
 from headroom.systems.model.metrics import metrics_of
 from headroom.systems.model.system import ModelSetup, ModelSystem
@@ -106,8 +106,8 @@ def test_only_the_waits_that_are_named_are_kept_and_declared() -> None:
     model = call_centre()
     assert waits_of(model, ["response_s_p80", "throughput"]) == ()
     declared = [one.name for one in asked_metrics(model, ["station.*.wait_s_p80"])]
-    assert declared == [f"station.agents.wait_s_{end}" for end in
-                        ("p50", "p95", "p99", "p99_9", "p80")]  # fmt: skip
+    endings = ("lag_s_max", *(f"wait_s_{end}" for end in ("p50", "p95", "p99", "p99_9", "p80")))
+    assert declared == [f"station.agents.{ending}" for ending in endings]
     (response,) = asked_metrics(model, ["response_s_p95", "response_share_within_5min"])
     assert (response.unit, response.better) == ("1", "high")
     assert response.name not in {one.name for one in metrics_of(model)}
@@ -124,3 +124,24 @@ def test_who_asks_for_waits_asks_for_other_runs() -> None:
     ]
     assert prints[0] == prints[1] == system.fingerprint(config)
     assert prints[2] != prints[0]
+
+
+@pytest.mark.parametrize("patience_s", [None, 40.0])
+def test_the_lag_of_a_consumer_is_the_age_of_the_oldest_message(patience_s: float | None) -> None:
+    """Oracle: messages at 0, 1, 2 … s of 2 s each: the n-th begins at 2 n, n seconds late.
+
+    At 100 s the 51st is about to begin, the oldest is 50 s old, and 50 are behind it. With patience
+    nobody is older than that.
+    """
+    model = Model("consumer", time_unit="s")
+    message = model.program("message")
+    message.use(model.station("consumer"), constant(2), patience=patience_s)
+    model.open_class("messages", message, interarrival=trace(list(range(1000))))
+    system = ModelSystem(
+        ModelSetup(model="one", time_s=100.0),
+        lambda: model,
+        (),
+        windows=TimeWindows(metrics=("station.consumer.lag_s_max",)),
+    )
+    (stations,) = (one for one in system.run({}, seed=1).resources if one.kind == "station")
+    assert stations.maxima["lag_s"] == pytest.approx([patience_s or 50.0], abs=1.0)

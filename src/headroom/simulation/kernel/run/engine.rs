@@ -758,6 +758,9 @@ impl<'plan> Engine<'plan> {
     }
 
     fn finish(mut self) -> Outcome {
+        if !self.state.waits.is_empty() {
+            self.note_who_waits();
+        }
         self.close_segment();
         self.close_last_intervals();
         Outcome::new(
@@ -769,6 +772,27 @@ impl<'plan> Engine<'plan> {
             &self.segments,
             &self.recorder,
         )
+    }
+
+    /// Note how long those have waited so far who are in a line at the end.
+    fn note_who_waits(&mut self) {
+        let State {
+            stations,
+            pools,
+            jobs,
+            waits,
+            progress: Progress { now, .. },
+            ..
+        } = &mut self.state;
+        let lines = stations.iter().map(|one| &one.line).zip(0..);
+        let lines = lines.map(|(line, place)| (line, (false, place)));
+        let asking = pools.iter().map(Pool::line).zip(0..);
+        let asking = asking.map(|(line, place)| (line, (true, place)));
+        for (line, place) in lines.chain(asking) {
+            for job in line.members(jobs) {
+                waits.leave(place, jobs[job].class, now.since(jobs[job].since));
+            }
+        }
     }
 
     fn report(&self, found: Deadlock) -> SimulationError {

@@ -194,6 +194,13 @@ fn random_models_have_the_same_bits_as_ever() {
     assert_eq!(found, DIGESTS, "{found:#018x?}");
 }
 
+/// Return whether a service may be interrupted, so that a visit waits more than once.
+fn interrupts(model: &Value) -> bool {
+    let breaks = model["breakdowns"].as_array();
+    breaks.is_some_and(|found| !found.is_empty())
+        || model["stations"].to_string().contains("preempt")
+}
+
 /// Return the waits at all stations and pools of `model`, of all classes and of the first.
 fn all_waits(model: &Value) -> Vec<WaitsOf> {
     let names = |key: &str| -> Vec<String> {
@@ -234,6 +241,8 @@ proptest! {
         match (run(&model, seed, 0), run_with(&model, seed, 0, wanted)) {
             (Ok(without), Ok(mut with)) => {
                 let waits = with.histograms.split_off(with.histograms.len() - count);
+                let tables = [&mut with.snapshots.stations, &mut with.snapshots.pools];
+                let lags = tables.map(|table| table.maxima.pop().expect("there are lags").1);
                 prop_assert_eq!(format!("{without:?}"), format!("{with:?}"));
                 let table = &with.snapshots.stations;
                 let last = |name: &str, row: usize| {
@@ -252,6 +261,8 @@ proptest! {
                     let total = last("wait_s_sum", row);
                     prop_assert!(sum(&kept.bin_low) <= total * (1.0 + 1e-9));
                     prop_assert!(last("completion_count", row) <= served as f64);
+                    let longest = kept.bin_low.last().copied().unwrap_or_default();
+                    prop_assert!(interrupts(&model) || longest <= lags[0][row]);
                     if last("arrival_count", row) <= served as f64 {
                         prop_assert!(total <= sum(&kept.bin_high) * (1.0 + 1e-9));
                     }

@@ -440,7 +440,9 @@ impl Engine<'_> {
         own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
         if !waits.is_empty() {
-            waits.add(job, now.since(jobs[job].since));
+            let ticks = now.since(jobs[job].since);
+            waits.add(job, ticks);
+            waits.leave((false, station), jobs[job].class, ticks);
         }
         self.cancel(job);
         job

@@ -252,6 +252,7 @@ impl Engine<'_> {
             }
             if !waits.is_empty() {
                 let (class, waited) = (jobs[job].class, now.since(jobs[job].since));
+                waits.leave((true, pool), class, waited);
                 waits.grant(pool, class, waited, *now);
             }
             jobs[job].at += 1;

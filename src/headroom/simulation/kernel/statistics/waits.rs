@@ -29,6 +29,8 @@ struct Watch {
     is_pool: bool,
     class: Option<u32>,
     histogram: SegmentedHistogram,
+    /// Longest time (ticks) in the line without a break, of those who gave up or wait still too.
+    longest: u64,
 }
 
 /// All histograms of waits of a run.
@@ -93,13 +95,42 @@ impl Waits {
         self.record((true, pool), class, ticks, now);
     }
 
-    fn record(&mut self, (is_pool, place): (bool, u32), class: u32, ticks: u64, now: SimTime) {
-        for watch in &mut self.watches {
-            let is_there = watch.is_pool == is_pool && watch.members.contains(&place);
-            if is_there && watch.class.is_none_or(|one| one == class) {
-                watch.histogram.record(ticks, now);
-            }
+    /// A job of `class` was in the line of a station, or of a pool, for `ticks`.
+    pub fn leave(&mut self, (is_pool, place): (bool, u32), class: u32, ticks: u64) {
+        for watch in self.watches_of((is_pool, place), class) {
+            watch.longest = watch.longest.max(ticks);
         }
+    }
+
+    fn record(&mut self, place: (bool, u32), class: u32, ticks: u64, now: SimTime) {
+        for watch in self.watches_of(place, class) {
+            watch.histogram.record(ticks, now);
+        }
+    }
+
+    fn watches_of(
+        &mut self,
+        (is_pool, place): (bool, u32),
+        class: u32,
+    ) -> impl Iterator<Item = &mut Watch> {
+        self.watches.iter_mut().filter(move |watch| {
+            let is_there = watch.is_pool == is_pool && watch.members.contains(&place);
+            is_there && watch.class.is_none_or(|one| one == class)
+        })
+    }
+
+    /// Return the longest time (ticks) in the line of each row of `is_pool`, of those that are kept
+    /// for all classes.
+    pub fn longest(&self, is_pool: bool, rows: &Rows) -> Vec<Option<u64>> {
+        let kept = |members: &Vec<u32>| {
+            let mut watches = self.watches.iter();
+            let same = |one: &&Watch| one.is_pool == is_pool && one.members == *members;
+            watches.find(|one| same(one) && one.class.is_none())
+        };
+        let members = rows.members.iter();
+        members
+            .map(|members| kept(members).map(|one| one.longest))
+            .collect()
     }
 
     /// Return the bins of each histogram, in the order in which they were asked for.
@@ -131,6 +162,7 @@ impl Watch {
             is_pool: wanted.is_pool,
             class: class.map(|(index, _)| index),
             histogram: SegmentedHistogram::new(),
+            longest: 0,
         })
     }
 }
