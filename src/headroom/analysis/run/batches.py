@@ -367,4 +367,5 @@ def _in_seconds(spread: Spread, bins: Bins, share: float, bursts: float) -> Spre
         skewness=-spread.skewness,
         least_root=LEAST_ROOT if bursts >= FEWEST_BURSTS else 0.0,
         bursts=bursts,
+        is_far=share > PLAIN_PERCENT / 100.0 and bursts >= FEWEST_BURSTS,
     )
