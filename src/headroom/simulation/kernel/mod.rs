@@ -61,7 +61,7 @@ pub fn simulate(
     let model: plan::model::Model = serde_json::from_slice(json)?;
     let mechanisms = plan::calls::mechanisms(&model, options.seed, registry)?;
     let mut plan = plan::compile::compile(&model, options.stop, options.sampling, &mechanisms)?;
-    let waits = statistics::waits::Waits::new(&options.waits, &mut plan)?;
+    let waits = statistics::waits::Waits::new(&options.waits, &mut plan);
     let wishes = run::engine::Wishes {
         waits,
         sample_ticks: options

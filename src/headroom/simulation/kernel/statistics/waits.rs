@@ -4,8 +4,6 @@
 //! counted when the service ends; that of a request is counted when it is granted. What is given up
 //! is not counted.
 
-use crate::simulation::kernel::error::SimulationError;
-use crate::simulation::kernel::plan::compile::refuse;
 use crate::simulation::kernel::plan::program::Plan;
 use crate::simulation::kernel::plan::rows::Rows;
 use crate::simulation::kernel::statistics::histogram::{Bins, SegmentedHistogram};
@@ -44,23 +42,20 @@ pub struct Waits {
 impl Waits {
     /// Keep the waits `wanted`, and let `plan` know at which stations.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// Fails if there is no such row or class.
-    pub fn new(wanted: &[WaitsOf], plan: &mut Plan) -> Result<Self, SimulationError> {
-        let watches = wanted
-            .iter()
-            .map(|one| Watch::new(one, plan))
-            .collect::<Result<Vec<_>, _>>()?;
+    /// Panics if there is no such row or class: a bug of the caller.
+    pub fn new(wanted: &[WaitsOf], plan: &mut Plan) -> Self {
+        let watches: Vec<Watch> = wanted.iter().map(|one| Watch::new(one, plan)).collect();
         for watch in watches.iter().filter(|watch| !watch.is_pool) {
             for &station in &watch.members {
                 plan.stations[station as usize].is_watched = true;
             }
         }
-        Ok(Self {
+        Self {
             watches,
             waited: Vec::new(),
-        })
+        }
     }
 
     /// Return whether no waits are kept.
@@ -114,7 +109,7 @@ impl Waits {
         class: u32,
     ) -> impl Iterator<Item = &mut Watch> {
         self.watches.iter_mut().filter(move |watch| {
-            let is_there = watch.is_pool == is_pool && watch.members.contains(&place);
+            let is_there = watch.is_pool == is_pool && watch.members.binary_search(&place).is_ok();
             is_there && watch.class.is_none_or(|one| one == class)
         })
     }
@@ -142,28 +137,25 @@ impl Waits {
 }
 
 impl Watch {
-    fn new(wanted: &WaitsOf, plan: &Plan) -> Result<Self, SimulationError> {
-        let rows: &Rows = if wanted.is_pool {
+    fn new(wanted: &WaitsOf, plan: &Plan) -> Self {
+        let rows = if wanted.is_pool {
             &plan.pool_rows
         } else {
             &plan.station_rows
         };
         let row = rows.names.iter().position(|name| *name == wanted.row);
-        let class = wanted.class.as_ref().map(|name| {
+        let class_of = |name: &String| {
             let mut classes = (0..).zip(&plan.classes);
-            classes.find(|(_, class)| class.name == *name)
-        });
-        let (Some(row), Some(class)) = (row, class.map_or(Some(None), |found| found.map(Some)))
-        else {
-            return refuse(format!("waits at '{}' are asked for, unknown", wanted.row));
+            let found = classes.find(|(_, class)| class.name == *name);
+            found.expect("the class is one of the model").0
         };
-        Ok(Self {
-            members: rows.members[row].clone(),
+        Self {
+            members: rows.members[row.expect("the row is one of the model")].clone(),
             is_pool: wanted.is_pool,
-            class: class.map(|(index, _)| index),
+            class: wanted.class.as_ref().map(class_of),
             histogram: SegmentedHistogram::new(),
             longest: 0,
-        })
+        }
     }
 }
 
