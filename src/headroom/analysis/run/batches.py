@@ -18,6 +18,7 @@ from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from headroom.analysis.run.distributions import (
     Bins,
@@ -67,8 +68,6 @@ PLAIN_PERCENT = 95.0
 """Percentile up to which the bursts beyond it are counted there, see `expected_bursts`."""
 TAIL_BURSTS = 20.0
 """Independent bursts of a tail, where it is long enough: its index is then known to a quarter."""
-ALL_BUT_ONE_IN_20 = 3.0
-"""Expected bursts of which 19 runs in 20 show one or more: -log(0.05)."""
 LARGEST_SHARE = 0.99
 """Largest share beyond a value that a percentile is read at."""
 _MAY_BE_NONE = frozenset(
@@ -273,15 +272,19 @@ def _of_distribution(
 
 
 def _of_share(spread: Spread | None, share: float, plain_bursts: float) -> Spread | None:
-    """Return the spread of the share within a time; of all or none by what can have been missed.
+    """Return the spread of the share within a time; of nearly all, by what can have been missed.
 
-    Runs that should have shown `plain_bursts` bursts of `PLAIN_PERCENT` saw none beyond the time.
-    With 95% probability they would have, had the share beyond been three bursts' worth of it.
+    Runs show `plain_bursts` bursts of the share beyond `PLAIN_PERCENT`, so they should show x of
+    the share beyond the time. If x is small, batches that have seen none know nothing of them: with
+    97.5% probability there are no more than the Poisson mean of which x or fewer are as rare.
     """
-    if spread is None or 0.0 < share < 1.0:
+    beyond, plain = min(share, 1.0 - share), 1.0 - PLAIN_PERCENT / 100.0
+    seen = max(plain_bursts, 1.0) * beyond / plain
+    if spread is None or seen >= RARE_BURSTS:
         return spread
-    missed = ALL_BUT_ONE_IN_20 * (1.0 - PLAIN_PERCENT / 100.0) / max(plain_bursts, 1.0)
-    return replace(spread, standard_error=missed / 2.0)
+    most = float(scipy.special.gammaincinv(seen + 1.0, 0.975)) * plain / max(plain_bursts, 1.0)
+    error = max(spread.standard_error, (most - beyond) / 2.0)
+    return replace(spread, standard_error=error, skewness=0.0)
 
 
 def expected_bursts(

@@ -1,11 +1,15 @@
 """Percentiles and shares of waits and responses, against what theory says of them."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benches.coverage import planned
+from headroom.analysis.point import summarise
 from headroom.analysis.run.distributions import kept_bins, statistic_of
+from headroom.analysis.run.estimates import estimate_of
 from headroom.analysis.run.windows import open_window
 from headroom.experiment.protocol.asked_metrics import asked_metric
 from headroom.experiment.study.windows import TimeWindows
@@ -145,3 +149,24 @@ def test_the_lag_of_a_consumer_is_the_age_of_the_oldest_message(patience_s: floa
     )
     (stations,) = (one for one in system.run({}, seed=1).resources if one.kind == "station")
     assert stations.maxima["lag_s"] == pytest.approx([patience_s or 50.0], abs=1.0)
+
+
+def test_a_share_of_nearly_all_says_what_may_have_been_missed() -> None:
+    """Cause: batches that saw no call of more than 10 min gave an interval of 100% to 100%.
+
+    Oracle: Erlang's share, all but 1 call in 70,000, which runs of 5,000 calls mostly do not show.
+    """
+    name = "station.agents.wait_share_within_600s"
+    model = call_centre()
+    setup = ModelSetup(model="one", completions=5000)
+    system = ModelSystem(setup, lambda: model, (), windows=TimeWindows(metrics=(name,)))
+    pace = AGENTS / MEAN_S - RATE
+    exact = 1.0 - waiting_probability() * math.exp(-pace * 600.0)
+    for first in range(0, 50, 5):
+        runs = [system.run({}, seed=seed) for seed in range(first, first + 5)]
+        sample = summarise(replace(planned(), system=system), runs).samples[name]
+        *_, metric = asked_metrics(model, [name])
+        found = estimate_of(metric, sample)
+        assert found.low is not None
+        assert found.high is not None
+        assert 0.95 < found.low < exact < found.high <= 1.0
