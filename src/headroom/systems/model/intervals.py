@@ -38,11 +38,6 @@ class IntervalPlan:
     is_terminating: bool = False
     is_complete: bool = False
 
-    @property
-    def is_worst_known(self) -> bool:
-        """Whether the run ends by nature, and has intervals of which one can be the worst."""
-        return self.is_terminating and bool(self.ends_s)
-
 
 def interval_plan(
     model: Model, windows: TimeWindows, *, time_s: float | None, completions: int | None

@@ -230,7 +230,8 @@ class ModelSystem:
 
     def _worst(self, model: Model) -> Iterator[Metric]:
         """Yield the metrics of the worst interval, if runs have a natural end."""
-        if self._intervals(model).is_worst_known:
+        plan = self._intervals(model)
+        if plan.is_terminating and plan.ends_s:
             yield from worst_metrics(windowed_metrics(model))
 
     def _intervals(self, model: Model) -> IntervalPlan:
