@@ -71,6 +71,8 @@ class Absent(_Evidence, frozen=True, kw_only=True):
     """Of ``few_observations``: how many of them are beyond the percentile."""
     found: float | None = None
     """Observations of the shortest run, or bursts."""
+    observations: float | None = None
+    """Of ``few_bursts``: observations of each run that would show as many bursts as needed."""
 
 
 NoValueCode: TypeAlias = Literal[
