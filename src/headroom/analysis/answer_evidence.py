@@ -324,6 +324,8 @@ class TradeOff(_Statement, frozen=True, kw_only=True, tag="trade_off"):
     goals: list[Goal]
     beaten: list[Beaten]
     settings: int
+    where: Setting = {}
+    """Levels at which it is asked."""
 
 
 class Reproduction(_Statement, frozen=True, kw_only=True, tag="reproduction"):

@@ -147,16 +147,19 @@ def _statement(
     study: StudyResult, part: ExperimentResult, ask: Ask
 ) -> tuple[Statement, list[str]] | None:
     if isinstance(ask, EnoughAsk | DeadlineAsk) and part.limits:
-        return _alone(target_of(part))
+        return _alone(target_of(part), part, ask)
     builder = _BUILDERS.get(type(ask))
     if builder is not None:
         return builder(part, ask)
     if isinstance(ask, BestAsk):
         chosen = of_derived(part, ask.metric)
-        return _alone(best_for(chosen, ask.metric) if ask.metric else best_setting(part))
+        best = best_for(chosen, ask.metric) if ask.metric else best_setting(part)
+        return _alone(best, part, ask)
     if isinstance(ask, LimitAsk):
-        return _alone(saturated_of(part) if _is_full(part) else limit_of(study, part))
-    return _alone(target_of(part) or saturated_of(part) or limit_of(study, part))
+        limit = saturated_of(part) if _is_full(part) else limit_of(study, part)
+        return _alone(limit, part, ask)
+    found = target_of(part) or saturated_of(part) or limit_of(study, part)
+    return _alone(found, part, ask)
 
 
 def _is_full(part: ExperimentResult) -> bool:
@@ -164,8 +167,16 @@ def _is_full(part: ExperimentResult) -> bool:
     return all(one.saturation is not None for one in part.points if has_results(one))
 
 
-def _alone(statement: Statement | None) -> tuple[Statement, list[str]] | None:
-    return None if statement is None else (statement, [])
+def _alone(
+    statement: Statement | None, part: ExperimentResult, ask: Ask
+) -> tuple[Statement, list[str]] | None:
+    """Return a statement about all of a part, with the levels that make it one."""
+    if statement is None:
+        return None
+    if hasattr(statement, "where"):
+        where = {**held(part, ask), **statement.where}
+        statement = msgspec.structs.replace(statement, where=where)
+    return statement, []
 
 
 def _value(

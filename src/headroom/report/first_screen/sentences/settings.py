@@ -144,7 +144,7 @@ def _more(found: Undecided) -> str:
 
 def trade_off_words(found: TradeOff) -> str:
     """Return which setting is best for what, and which are beaten."""
-    goals = f"{AS_IS}{', '.join(map(_goal, found.goals))}"
+    goals = f"{where_words(found.where) or AS_IS}{', '.join(map(_goal, found.goals))}"
     if len(found.goals) == 1:
         return f"{goals}: no clear difference"
     full = f"{goals}{_beaten(found)}"
