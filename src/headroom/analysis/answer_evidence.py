@@ -754,6 +754,8 @@ class Record(_Data, frozen=True, kw_only=True):
     statement: Statement
     metric: str = ""
     value: float | None = None
+    """The number that answers, in `unit`: of a capacity, a limit and what is enough the level, of
+    an effect the ratio, of growth the power, of a value that of `metric`; None for words."""
     low: float | None = None
     high: float | None = None
     unit: str = "1"

@@ -308,7 +308,7 @@ _NUMBERS: dict[type, Callable[[Any], Bounded | None]] = {
     Sweep: lambda one: one.ratio,
     TradeOff: lambda one: one.goals[0].value,
     Effects: lambda one: one.effects[0].ratio,
-    Enough: lambda one: one.least.value,
+    Enough: lambda one: _of_level(one.least.level),
     Scale: lambda one: one.power,
     Safe: lambda one: one.counts[0],
     SinglePoint: lambda one: next(iter(one.values), None),

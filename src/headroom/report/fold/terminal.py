@@ -108,7 +108,8 @@ def _render_whole(result: StudyResult, screen: Screen, reused: int) -> None:
     of_before = f", {count_noun(reused, 'measurement')} reused" if reused else ""
     screen.line(describe_progress(result) + of_before + quick, "dim")
     for question, kind, answer in asked_words(result):
-        screen.line(f"Asked {kind}: {question} {answer}".replace(NO_BREAK, " "))
+        told = " ".join(filter(None, [f"Asked {kind}:", question, answer]))
+        screen.line(told.replace(NO_BREAK, " "))
     results = results_folder(Path(result.folder), result.is_quick)
     for experiment in result.experiments:
         screen.line()

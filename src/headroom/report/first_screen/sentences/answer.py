@@ -121,11 +121,11 @@ def asked_words(result: StudyResult) -> list[tuple[str, str, str]]:
     """
     return [
         (
-            plain(one.question or result.title),
+            plain(one.question or ("" if place else result.title)),
             f"{one.ask}{' (inferred)' if one.is_inferred else ''}",
             statement_sentence(one.statement).text,
         )
-        for one in result.answers
+        for place, one in enumerate(result.answers)
     ]
 
 
