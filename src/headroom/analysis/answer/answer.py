@@ -124,7 +124,7 @@ def answer_of(study: StudyResult) -> Answer:
 
 
 def _is_there(study: StudyResult, ask: Ask) -> bool:
-    """Return whether a study has what is asked about: a quick variant, or a part, leaves some out."""
+    """Return whether a study has what is asked about: a quick variant leaves some out."""
     if isinstance(ask, ReproduceAsk):
         return bool(study.claims)
     return not ask.experiment or study.experiment_named(ask.experiment) is not None
