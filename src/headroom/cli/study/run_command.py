@@ -211,6 +211,8 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     if as_json:
         write_json("plan", points)
         return
+    for ask in plan.study.asks:
+        typer.echo(f"asked  {ask.kind}  {ask.question}".rstrip())
     for point in points:
         levels = levels_text(point.levels)
         waits = f"  ({point.waits})" if point.waits else ""
@@ -222,8 +224,6 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     typer.echo(count_noun(len(points), "point"))
     for refinement in refinements(plan):
         typer.echo(refinement_sentence(refinement))
-    for ask in plan.study.asks:
-        typer.echo(f"asked  {ask.kind}  {ask.question}".rstrip())
     for experiment in plan.experiments:
         for derived in experiment.derived:
             count = count_noun(len(experiment.seen_by(derived.name).points), "value")
