@@ -191,6 +191,7 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
     """Highest level that was tried."""
     part: Part | None
     """The busiest one at any point; None if no shares are known."""
+    where: Setting = {}
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):
@@ -314,6 +315,7 @@ class TradeOff(_Statement, frozen=True, kw_only=True, tag="trade_off"):
     goals: list[Goal]
     beaten: list[Beaten]
     settings: int
+    where: Setting = {}
 
 
 class Reproduction(_Statement, frozen=True, kw_only=True, tag="reproduction"):

@@ -46,6 +46,7 @@ from headroom.analysis.answer_evidence import (
     Safe,
     Saturated,
     Scale,
+    Setting,
     SinglePoint,
     Statement,
     Sweep,
@@ -116,9 +117,9 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     parts = [restricted(one, ask.where) for one in named]
     told = [part for part in parts if any(map(has_results, part.points))]
     for part in told:
-        found = _statement(study, part, ask)
+        found = _statement(study, part, ask) or _alone(_saturated_at(part, ask))
         if found is not None:
-            statement, rows = found
+            statement, rows = _at(held(part, ask), found[0]), found[1]
             whole = study.experiment_named(part.name)
             keys = list(dict.fromkeys(rows)) or [one.key for one in part.points]
             is_all = whole is not None and len(keys) == len(whole.points)
@@ -130,6 +131,21 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
         lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
     return Answered(ask, lacking, part, [])
+
+
+def _saturated_at(part: ExperimentResult, ask: Ask) -> Saturated | None:
+    """Return that a part is saturated where it is asked about, so that it has no value there."""
+    ends = [one for one in (ask.of, ask.to) if one] if isinstance(ask, EffectAsk) else [{}]
+    asked = [one for one in part.points if any(end.items() <= one.levels.items() for end in ends)]
+    return saturated_of(part) if any(one.saturation is not None for one in asked) else None
+
+
+def _at(levels: Setting, statement: Statement) -> Statement:
+    """Return a statement with the levels at which the part that is asked about is held."""
+    where: Setting | None = getattr(statement, "where", None)
+    if where is None or not levels:
+        return statement
+    return msgspec.structs.replace(statement, where=levels | where)
 
 
 def _nothing(study: StudyResult) -> Incomplete:
@@ -188,7 +204,7 @@ def _value(
     ]
     statement = SinglePoint(
         values=[chosen.value, *further],
-        where=held(part, ask) | telling(part, chosen.levels),
+        where=telling(part, chosen.levels),
         extreme=extreme,
         points=len(cells),
         subject=getattr(ask, "subject", ""),

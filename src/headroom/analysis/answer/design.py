@@ -106,7 +106,7 @@ class Curve:
 
     def is_at(self, where: Mapping[str, Value]) -> bool:
         """Return whether the held levels include those of a setting."""
-        return where.items() <= self.where.items()
+        return where.items() <= self.points[0].levels.items()
 
     def number(self, point: PointResult) -> float:
         """Return the level of a point on the axis."""

@@ -85,7 +85,7 @@ def of_other_curves(
     found = [
         limit_on(study, experiment, curve) or _moves(curve, metric)
         for curve in curves_of(experiment, axis)
-        if curve.where != where
+        if not curve.is_at(where)
     ]
     return [one for one in (*found[:1], ahead(experiment, metric)) if one is not None]
 

@@ -70,11 +70,13 @@ def _estimates(experiment: ExperimentResult, cell: Cell) -> list[Estimate]:
 
 
 def _outages(experiment: ExperimentResult, ask: SafeAsk) -> list[Outage]:
-    """Return the longest time for which users see a fault, for each level of a factor."""
+    """Return the longest time for which users see a fault in a run, for each level of a factor."""
     longest: dict[object, Outage] = {}
     for cell in cells_of(experiment, ask.seconds) if ask.seconds else []:
         level = cell.levels.get(ask.by)
-        if level not in longest or cell.value.value > longest[level].seconds.value:
+        most = max((one.maximum for one in _estimates(experiment, cell)), default=cell.value.value)
+        if level not in longest or most > longest[level].seconds.value:
             setting = {} if level is None else {ask.by: level}
-            longest[level] = Outage(setting=setting, seconds=cell.value)
+            seconds = Bounded(value=most, metric=ask.seconds, unit=cell.value.unit)
+            longest[level] = Outage(setting=setting, seconds=seconds)
     return list(longest.values())
