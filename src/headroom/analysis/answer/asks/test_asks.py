@@ -12,6 +12,7 @@ from headroom.analysis.answer_evidence import (
     Effects,
     Enough,
     Incomplete,
+    Limit,
     Reproduction,
     Safe,
     Saturated,
@@ -253,6 +254,17 @@ def test_what_is_asked_of_a_saturated_point_is_that_it_is_saturated(ask: Ask) ->
     )
     assert isinstance(found, Saturated)
     assert found.part.name == "database"
+
+
+def test_parts_that_are_as_full_limit_together_also_at_a_saturated_level() -> None:
+    *first, last = sweep().points
+    full = saturated(last.levels)
+    assert full.saturation is not None
+    ties = msgspec.structs.replace(full.saturation, ties=[("station", "disk")])
+    points = [*first, msgspec.structs.replace(full, saturation=ties)]
+    found = told(plain(msgspec.structs.replace(sweep(), points=points)), LimitAsk())
+    assert isinstance(found, Limit)
+    assert [one.name for one in (found.part, *found.ties)] == ["database", "disk"]
 
 
 def test_a_load_is_no_choice_where_its_value_is_asked() -> None:
