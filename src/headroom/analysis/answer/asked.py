@@ -136,8 +136,11 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
 def _saturated_at(part: ExperimentResult, ask: Ask) -> Saturated | None:
     """Return that a part is saturated where it is asked about, so that it has no value there."""
     ends = [one for one in (ask.of, ask.to) if one] if isinstance(ask, EffectAsk) else [{}]
-    asked = [one for one in part.points if any(end.items() <= one.levels.items() for end in ends)]
-    return saturated_of(part) if any(one.saturation is not None for one in asked) else None
+    for end in ends:
+        found = saturated_of(restricted(part, end))
+        if found is not None:
+            return msgspec.structs.replace(found, where=end | found.where)
+    return None
 
 
 def _at(levels: Setting, statement: Statement) -> Statement:

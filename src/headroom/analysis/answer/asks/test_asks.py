@@ -253,7 +253,7 @@ def test_what_is_asked_of_a_saturated_point_is_that_it_is_saturated(ask: Ask) ->
         plain(msgspec.structs.replace(sweep(), points=[*first, saturated(last.levels)])), ask
     )
     assert isinstance(found, Saturated)
-    assert found.part.name == "database"
+    assert (found.part.name, found.where, found.judged) == ("database", {"users": 400}, 1)
 
 
 def test_parts_that_are_as_full_limit_together_also_at_a_saturated_level() -> None:
