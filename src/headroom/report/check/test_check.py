@@ -29,6 +29,8 @@ from headroom.experiment.study.asks import (
 from headroom.report.check import agreement, rows
 from headroom.report.check.agreement import disagreements
 from headroom.report.check.rows import faults_of
+from headroom.report.first_screen.sentences.answer import words_of
+from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from tests.support.example_answers import (
     WALL,
     crossing,
@@ -200,6 +202,7 @@ def test_the_best_of_a_part_is_held_against_the_rows_of_that_part() -> None:
     study = asked(plain(measured(points)), BestAsk(metric="wall_s", where={"n": 1}))
     assert isinstance(stated(study), TradeOff)
     assert faults_of(study) == []
+    assert words_of(study).answer.text.replace(NO_BREAK, " ").startswith("With n 1, gzip or xz for")
 
 
 def test_two_statements_that_differ_are_found() -> None:
