@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from headroom.analysis.results_file import read_results
 from headroom.errors import ExitCode
+from headroom.experiment.study.asks import disagreement
 from headroom.report.browser import open_browser
+from headroom.report.check.agreement import disagreements
+from headroom.report.check.rows import faults_of
 from headroom.report.extent import PAGE_BYTES_AT_MOST
 from headroom.report.first_screen.terminal import MAX_LINES
 from headroom.report.test_page_in_browser import browser_or_skip
@@ -95,6 +99,18 @@ class QuickForm:
         figures = [figure for figure in (answer["figure"], *answer["questions"]) if figure]
         assert figures
         assert {figure["experiment"] for figure in figures} <= {*names, ""}
+
+    def test_each_answer_is_that_of_its_rows(self, quick: QuickRun) -> None:
+        """And the page says it, draws it where it is, and says nothing else of the same thing."""
+        result = read_results(quick.page.parent / "results.json")
+        assert [record.ask for record in result.answers if record.is_inferred] == []
+        assert faults_of(result) == []
+        assert disagreements(result, quick.page.read_text(encoding="utf-8")) == []
+
+    def test_each_question_is_of_the_kind_that_is_asked(self, study: dict[str, Any]) -> None:
+        asks = [(ask.get("question", ""), ask["kind"]) for ask in study["ask"]]
+        assert all(question.endswith("?") for question, _ in asks)
+        assert [why for question, kind in asks if (why := disagreement(question, kind))] == []
 
     def test_titles_are_true_of_the_quick_form_too(self, study: dict[str, Any]) -> None:
         """Cause: "32 at once" stood above 16, and "from 10 to 100%" above 50 and 100%.

@@ -27,6 +27,8 @@ import headroom as hr
 from headroom.analysis.answer_evidence import Disturbed
 from headroom.experiment.protocol.starters import find_starter, starter_names
 from headroom.report.browser import find_chromium, open_browser
+from headroom.report.check.agreement import disagreements
+from headroom.report.check.rows import faults_of
 from tests.support.first_screen import first_screen_problems
 
 pytestmark = pytest.mark.deep
@@ -56,6 +58,8 @@ count = {count}
 MODEL = """
 from typing import Annotated
 
+from headroom.report.check.agreement import disagreements
+from headroom.report.check.rows import faults_of
 from headroom.simulation import Model, exponential
 from headroom.systems.model import parameter
 
@@ -143,12 +147,12 @@ STARTERS: dict[str, tuple[Any, ...]] = {
     # The disk serves a request in 6 ms, one user asks every 216 ms.
     "model": ("limit disk", "load", "throughput", {"users": 80}, {"users": 1}, 34.2, 37.8),
     # Seven round trips with a new connection, three with a lasting one.
-    "catalogue": ("comparison", "clients", "throughput", *_CASES),
+    "catalogue": ("effects", "clients", "throughput", *_CASES),
     # Four times the processors, all of them busy.
-    "machine": ("limit disk", "balance", "throughput", *_NODES),
-    "machine --like server": ("limit processor", "balance", "throughput", *_NODES),
+    "machine": ("enough", "balance", "throughput", *_NODES),
+    "machine --like server": ("enough", "balance", "throughput", *_NODES),
     # Measured, so wide ranges; n log n is 4.6.
-    "command": ("sweep", "sort", "user_s", {"lines": 200_000}, {"lines": 50_000}, 1.5, 30),
+    "command": ("value", "sort", "user_s", {"lines": 200_000}, {"lines": 50_000}, 1.5, 30),
     "records": ("comparison", "nodes", "record_s", *_SIZES),
     "storage": ("target", "files", "transactions_per_s", *_SYNCS),
 }
@@ -206,10 +210,14 @@ def test_a_starter_study_answers_its_question(
     found = [answer.statement, *answer.follows]
     first = found[1 if isinstance(found[0], Disturbed) else 0]
     words = f"{first.__struct_config__.tag} {getattr(getattr(first, 'part', None), 'name', '')}"
-    undecided = () if starter in SIMULATED else ("undecided", "equal")
+    undecided = () if starter in SIMULATED else ("undecided", "equal", "trade_off")
     assert words.startswith((wanted, *undecided)), first
     if starter in SIMULATED:  # a short run on a busy machine may have no steady state
         assert all(point.data.estimates for sweep in result for point in sweep)
+    assert [one.is_inferred for one in result.answers] == [False] * len(result.answers)
+    page = (starters(starter)[0] / "results/quick/report.html").read_text(encoding="utf-8")
+    assert faults_of(result.data) == []
+    assert disagreements(result.data, page) == []
     at = result[experiment].at
     assert low <= at(**levels)[metric].value / at(**base)[metric].value <= high
 

@@ -290,7 +290,7 @@ def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
     tmp_path: Path,
 ) -> None:
     tables = (
-        "[experiment.factors]\npeak = [0.5, 1.2]\n"
+        "[experiment.factors]\npeak = [0.5, 0.9, 1.2]\n"
         + PEAK
         + ('[[experiment.limit]]\nmetric = "response_s_p95"\nat_most = 30\n')
     )
@@ -309,7 +309,7 @@ def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
                 journal.append(row)
         result = analyse(plan, journal, environments=(), command="headroom run day")
     (found,) = result.experiments
-    assert [point.solver for point in found.points] == [None, None]
+    assert [point.solver for point in found.points] == [None, None, None]
     assert [limit.metric for limit in found.limits] == [
         "response_s_p95", "window.worst.response_s_p95"
     ]  # fmt: skip
@@ -320,7 +320,7 @@ def test_a_day_in_results_has_no_theory_and_its_limits_know_the_worst_interval(
     topics = {finding.topic for finding in find(found)}
     assert {"Limit", "Worst", "Note"} <= topics
     assert "Theory" not in topics
-    course = found.points[1].over_time
+    course = found.points[-1].over_time
     assert course is not None
     rows = [row for row in interval_rows(result) if row["factor.peak"] == 1.2]
     shares = [row for row in rows if row["metric"] == "station.db.utilization"]

@@ -76,5 +76,10 @@ def main(arguments: list[str]) -> int:
     held = [one for judge in judges for one in judge.held.items()]
     missed = [what for what, is_held in held if not is_held]
     print(f"{1 - len(missed) / len(held):.1%} of {len(held)} intervals hold the exact value")
+    if errors := sorted(one for judge in judges for one in judge.breaks):
+        low = sum(one < 0.0 for one in errors) / len(errors)
+        sizes = sorted(map(abs, errors))
+        print(f"{len(errors)} breaks: {sizes[len(sizes) // 2]:.2%} off at the median, "
+              f"{sizes[-1]:.1%} at worst, {low:.0%} low")  # fmt: skip
     print(*missed if options.only else (), sep="\n")
     return int(any(wrong))

@@ -37,6 +37,8 @@ class Judge:
         """Kind, text, and faults as ``"kind: reason"``."""
         self.held: dict[str, bool] = {}
         """Whether each interval holds the exact value; once for changes that are as good."""
+        self.breaks: list[float] = []
+        """Relative errors of the levels at which limits break."""
 
     def judge(self) -> None:
         """Judge all sentences and intervals."""
@@ -147,8 +149,9 @@ class Judge:
         full = {float(p.levels[self.factor]): max(self.busy(p.levels).values()) > 1.0
                 for p in self.rows()}  # fmt: skip
         level = float(found.level.value) if found.level else 0.0
-        is_up_to = "aturated up to" in text
-        told = {at: "every" in text or (found.level is not None and
+        ends = _listed("up to (.*) and from", text)
+        is_up_to = "aturated up to" in text and not ends
+        told = {at: "every" in text or at in ends or (found.level is not None and
                                         (at <= level if is_up_to else at >= level))
                 for at in full}  # fmt: skip
         if told != full:
@@ -242,6 +245,23 @@ class Judge:
         if re.search("passes|falls below", text) and not found.is_between:
             yield from [] if _says(text, float(found.level.value)) else ["number: of no record"]
 
+    def _othercurves(self, found: said.OtherCurves, text: str) -> Faults:
+        for one in found.of:
+            self.where = dict(one.where)
+            kept = {float(p.levels[self.factor]): self.keeps(p.levels) for p in self.rows()}
+            if isinstance(one, said.Undecided):
+                yield from ["own table: decided"] if all(map(self._is_decided, kept)) else []
+                continue
+            level = float(one.level.value)
+            low, high = self._ends(one) if one.state == "breaks" else (level, math.inf)
+            told = {at: None if low < at < high else at <= low and one.state != "broken"
+                    for at in kept}  # fmt: skip
+            if any(x not in (None, kept[at], at in one.undecided) for at, x in told.items()):
+                yield f"level: {one.where} keep exactly at {[at for at, x in kept.items() if x]}"
+            yield from (
+                [] if _says(text, level) or one.state == "broken" else ["number: of no record"]
+            )
+
     def _told(self, found: said.Target, body: str, kept: Mapping[float, bool]
               ) -> dict[float, bool | None]:  # fmt: skip
         """Return at which levels the limits are kept by the words; None where that is open."""
@@ -270,8 +290,20 @@ class Judge:
         low, high = found.level.low or level, found.level.high or level
         sides = {self.keeps(self.levels(low)), self.keeps(self.levels(high))}
         if found.kept != "between" and found.limits == 1 and low < high:
-            self.held[f"break over {self.factor}"] = len(sides) > 1
+            self.held[f"break over {self.factor} {self.where}"] = len(sides) > 1
+            if found.state == "breaks" and len(sides) > 1 and not found.is_between:
+                self.breaks.append(level / self._break(low, high) - 1.0)
         return low, high
+
+    def _break(self, low: float, high: float) -> float:
+        """Return the exact level between two at which a limit breaks, to a millionth."""
+        is_kept = self.keeps(self.levels(low))
+        while high - low > 1e-6 * high:
+            middle = (low + high) / 2.0
+            low, high = (
+                (middle, high) if self.keeps(self.levels(middle)) == is_kept else (low, middle)
+            )
+        return low
 
     def _rules(self) -> None:
         lines = self.printed.splitlines()

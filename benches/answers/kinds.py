@@ -110,6 +110,38 @@ def grows(random: Random) -> Study:
     return limited(random, study, MEAN)
 
 
+def curves(random: Random) -> Study:
+    """Draw a load on a curve for each number of servers: a limit has an answer on each."""
+    study = desk(random, {"growth": 1.0, "servers": 1}, random.uniform(0.4, 0.6), "servers")
+    levels = [1.0, 1.5, 2.1, 2.8, 3.6]
+    study.factors = {"growth": levels, "servers": list(range(1, random.randint(3, 6)))}
+    return limited(random, study, random.choice([MEAN, TAIL]))
+
+
+def jump(random: Random) -> Study:
+    """Draw a load from which on services are far longer, as after a cache that overflows."""
+    study, edge = desk(random, {"growth": 1.0}, 0.004), random.uniform(1.3, 1.9)
+    service, times = study.stations["desk"]["service"], random.randint(40, 90)
+    study.stations["desk"]["service"] = f"{service} * ({times} if growth > {edge:.3f} else 1)"
+    study.factors = {"growth": [1.0, 1.2, 1.4, 1.6, 1.8, 2.0]}
+    return between(study, random.choice([MEAN, TAIL]), 1.0, 2.0)
+
+
+def many(random: Random) -> Study:
+    """Draw many noisy levels of a load, of which some exceed the limit by chance."""
+    study = growing(random, [round(1.0 + 0.03 * n, 2) for n in range(random.randint(36, 46))])
+    study.completions = 5_000
+    return between(study, MEAN, *random.sample(study.factors["growth"], 2))
+
+
+def between(study: Study, metric: str, *levels: float) -> Study:
+    """Give a study a limit between the values at two levels of its growth."""
+    bound = math.sqrt(math.prod(study.exact({"growth": at})[metric] for at in levels))
+    study.limits.append({"metric": metric, "at_most": float(f"{bound:.3g}"), "factor": "growth"})
+    study.responses = [metric]
+    return study
+
+
 def batch(random: Random) -> Study:
     """Draw a setting with an optimum: a limit is kept in a window of its levels."""
     best, work = 2 ** random.randint(2, 5), random.uniform(2, 9)
@@ -196,4 +228,5 @@ def floor(random: Random) -> Study:
 
 KINDS: Sequence[Kind] = (
     staffing, load, tandem, users, floor, both, changes, classes, batch, design, loss, grows,
+    curves, jump, many,
 )  # fmt: skip

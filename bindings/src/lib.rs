@@ -13,6 +13,7 @@ mod _core {
     use headroom::simulation::kernel::run::result::{
         IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
     };
+    use headroom::simulation::kernel::statistics::waits::WaitsOf;
     use headroom::simulation::kernel::{self, RunOptions, Stop};
     use headroom::simulation::python::{histogram_dict, series_dict, table_dict};
     use headroom::systems;
@@ -73,7 +74,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (
         *, model, seed, completions = None, time = None, sample_every = None,
-        interval_ends = Vec::new(), trace_limit = 0, sampling = "fast"
+        interval_ends = Vec::new(), waits = Vec::new(), trace_limit = 0, sampling = "fast"
     ))]
     fn simulate<'py>(
         py: Python<'py>,
@@ -83,6 +84,7 @@ mod _core {
         time: Option<f64>,
         sample_every: Option<f64>,
         interval_ends: Vec<f64>,
+        waits: Vec<(bool, String, Option<String>)>,
         trace_limit: usize,
         sampling: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -96,6 +98,14 @@ mod _core {
             stop: Stop { completions, time },
             sample_every,
             interval_ends,
+            waits: waits
+                .into_iter()
+                .map(|(is_pool, row, class)| WaitsOf {
+                    is_pool,
+                    row,
+                    class,
+                })
+                .collect(),
             trace_limit,
             sampling: sampling.parse().map_err(|error| raise(&error))?,
         };

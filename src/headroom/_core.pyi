@@ -40,6 +40,7 @@ def simulate(
     time: float | None = None,
     sample_every: float | None = None,
     interval_ends: Sequence[float] = ...,
+    waits: Sequence[tuple[bool, str, str | None]] = ...,
     trace_limit: int = 0,
     sampling: str = "fast",
 ) -> dict[str, Any]:

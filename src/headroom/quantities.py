@@ -87,7 +87,7 @@ def is_share(metric: str) -> bool:
     >>> is_share("station.database.utilization"), is_share("hit_share"), is_share("throughput")
     (True, True, False)
     """
-    return metric.endswith(_SHARES)
+    return metric.endswith(_SHARES) or "_share_within_" in metric
 
 
 def choose_scale(values: Iterable[float], unit: str, *, metric: str = "") -> Scale:

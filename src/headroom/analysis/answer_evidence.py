@@ -147,6 +147,8 @@ class Saturated(_Statement, frozen=True, kw_only=True, tag="saturated"):
     """Lowest level that is saturated; None if there is no such factor."""
     is_up_to: bool = False
     """Whether `level` is the highest one: there is too little of something."""
+    also_up_to: float | None = None
+    """Level up to which it is saturated too, of a setting that is best between two levels."""
     last_steady: float | None = None
     """Highest level below it that is not, or lowest above it."""
     points: int = 0
@@ -228,6 +230,8 @@ class Target(_Statement, frozen=True, kw_only=True, tag="target"):
     verdict: Literal["holds", "differs", "undecided", ""] = ""
     """At the current load."""
     where: Setting = {}
+    curves: int = 1
+    """Curves that the limits are about: this one leaves least."""
 
 
 class Comparison(_Statement, frozen=True, kw_only=True, tag="comparison"):
@@ -292,6 +296,12 @@ class Undecided(_Statement, frozen=True, kw_only=True, tag="undecided"):
     where: Setting = {}
 
 
+class OtherCurves(_Statement, frozen=True, kw_only=True, tag="other_curves"):
+    """Where the limits are kept on each of the other curves over the same factor."""
+
+    of: list[Target | Undecided]
+
+
 class Goal(_Data, frozen=True, kw_only=True):
     """The best settings for one metric: those that cannot be distinguished from the best."""
 
@@ -316,6 +326,7 @@ class TradeOff(_Statement, frozen=True, kw_only=True, tag="trade_off"):
     beaten: list[Beaten]
     settings: int
     where: Setting = {}
+    """Levels at which it is asked."""
 
 
 class Reproduction(_Statement, frozen=True, kw_only=True, tag="reproduction"):
@@ -549,6 +560,7 @@ Statement: TypeAlias = (
     | Limit
     | NoLimit
     | Target
+    | OtherCurves
     | Comparison
     | Equal
     | Undecided
@@ -743,6 +755,8 @@ class Record(_Data, frozen=True, kw_only=True):
     statement: Statement
     metric: str = ""
     value: float | None = None
+    """The number that answers, in `unit`: of a capacity, a limit and what is enough the level, of
+    an effect the ratio, of growth the power, of a value that of `metric`; None for words."""
     low: float | None = None
     high: float | None = None
     unit: str = "1"

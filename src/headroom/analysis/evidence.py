@@ -71,6 +71,8 @@ class Absent(_Evidence, frozen=True, kw_only=True):
     """Of ``few_observations``: how many of them are beyond the percentile."""
     found: float | None = None
     """Observations of the shortest run, or bursts."""
+    observations: float | None = None
+    """Of ``few_bursts``: observations of each run that would show as many bursts as needed."""
 
 
 NoValueCode: TypeAlias = Literal[
@@ -559,6 +561,8 @@ class CrossingEvidence(_Evidence, frozen=True, kw_only=True):
     after: float | None = None
     is_saturated: bool = False
     """Whether `after` is saturated, so that no line leads there."""
+    is_jump: bool = False
+    """Whether values differ ten times between them and the other levels do not tell how."""
     is_cut: bool = False
     """Whether the interval of the break ends with the levels."""
     lacks_interval: bool = False

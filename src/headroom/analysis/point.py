@@ -72,6 +72,7 @@ from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, HasKnownError, Metric
 from headroom.experiment.study.plan import PlannedExperiment, Point
+from headroom.experiment.study.windows import windows_of
 
 OCCUPANCIES_AT_MOST = 20
 """Stations of a point whose number of jobs present is kept as a picture: the fullest ones."""
@@ -131,13 +132,14 @@ def summarise(
     windows, laws, broken = _checked_windows(sound, 0.0 if cut is None else cut.cut_s)
     left_out = [] if cut is None else cut.classes_left_out
     bins = [without_classes(kept_bins(window), left_out) for window in windows]
-    values, absent = _values_of(windows, bins, experiment.system.column)
+    asked = windows_of(experiment.system).metrics
+    values, absent = _values_of(windows, bins, experiment.system.column, asked)
     merged = merge_by_metric(bins)
-    spreads, length = _errors_of(windows, merged, cut)
+    spreads, length = _errors_of(windows, merged, cut, asked)
     if experiment.system.column is Column.MODEL:
-        absent = too_rare(bins, spreads)
+        absent = too_rare(bins, spreads, asked)
         values = _without(values, absent)
-    samples = samples_of(values, merged, experiment.system.column, spreads)
+    samples = samples_of(values, merged, experiment.system.column, spreads, asked)
     samples = without_classes(samples, left_out)
     verdict = bottleneck_of(windows, values, samples, useless)
     values, in_windows = _with_windows(experiment, windows, values)
@@ -176,9 +178,10 @@ def summarise_terminating(
     column = experiment.system.column
     windows, laws, broken = _checked_windows(sound, 0.0)
     bins = [kept_bins(window) for window in windows]
-    values, absent = _values_of(windows, bins, column)
+    asked = windows_of(experiment.system).metrics
+    values, absent = _values_of(windows, bins, column, asked)
     if column is Column.MODEL:
-        absent = too_rare(bins)
+        absent = too_rare(bins, asked=asked)
         values = _without(values, absent)
     samples = over_replications(values, column)
     verdict = limit_of_terminating(windows, values, samples, column, useless)
@@ -211,8 +214,9 @@ def _saturated(
     windows, laws, broken = _checked_windows(runs, cut_s)
     found = saturation_of(runs, limit)
     steady = steady_classes(runs, found)
+    asked = windows_of(experiment.system).metrics
     values = [
-        flows_of(run_values(window, kept_bins(window) if steady else {}), column, steady)
+        flows_of(run_values(window, kept_bins(window) if steady else {}, asked), column, steady)
         for window in windows
     ]
     if cut is not None:
@@ -231,12 +235,15 @@ def _saturated(
 
 
 def _values_of(
-    windows: Sequence[Window], bins: Sequence[Mapping[str, Bins]], column: Column
+    windows: Sequence[Window],
+    bins: Sequence[Mapping[str, Bins]],
+    column: Column,
+    asked: Collection[str],
 ) -> tuple[list[dict[str, float]], dict[str, Absent]]:
     """Return the metrics of each run, and why some are absent that the runs are too short for."""
     pairs = list(zip(windows, bins, strict=True))
     if column is not Column.MEASURE:
-        return [run_values(window, kept) for window, kept in pairs], {}
+        return [run_values(window, kept, asked) for window, kept in pairs], {}
     counted = [with_only_class(window, kept) for window, kept in pairs]
     absent = too_few_for(counted)
     found = [
@@ -259,7 +266,10 @@ def _without(values: Sequence[dict[str, float]], absent: Collection[str]) -> lis
 
 
 def _errors_of(
-    windows: Sequence[Window], merged: Mapping[str, Bins], cut: WarmUpCut | None
+    windows: Sequence[Window],
+    merged: Mapping[str, Bins],
+    cut: WarmUpCut | None,
+    asked: Collection[str],
 ) -> tuple[dict[str, Spread], RunLength | None]:
     """Return the spread of each metric, and how long the runs are; nothing without a clock."""
     if cut is None or not windows or not all(isfinite(window.end_s) for window in windows):
@@ -267,7 +277,7 @@ def _errors_of(
     kept_s = sum(window.length_s for window in windows)
     times = kept_s / cut.correlation_s if cut.correlation_s > 0.0 else inf
     wanted = batch_count(kept=times, replications=len(windows))
-    spreads = spreads_of(windows, merged, batches=wanted, times=times)
+    spreads = spreads_of(windows, merged, batches=wanted, times=times, asked=asked)
     return spreads, run_length(
         windows, spreads, correlation_s=cut.correlation_s, warm_up_s=windows[0].start_s
     )

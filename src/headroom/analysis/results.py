@@ -182,6 +182,9 @@ class Effect(_Result, frozen=True, kw_only=True):
     variance_reduction: float | None
     """Variance that independent replications would have given, over that of the pairs; None
     if nothing varies or the pairs cancel all chance."""
+    variance_reduction_low: float | None = None
+    """95% interval of `variance_reduction`, that of a quotient of two variances of the pairs."""
+    variance_reduction_high: float | None = None
     reason: NoInterval | None = None
     """Why the ratio has no interval."""
     after_low: float | None = None

@@ -12,6 +12,7 @@ from headroom.api.saved import Compared, compare_saved
 from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
 from headroom.api.voice import ProgramVoice
 from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.experiment.protocol.asked_metrics import asked_in
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.plan import Plan
 from headroom.experiment.study.study import SAME_WITHIN
@@ -159,7 +160,8 @@ def simulate(
     until
         Run until the interval of `metric` is within this share of its centre: 0.02 is ±2%.
     metric
-        Metric that `until` is about.
+        Metric that `until` is about. It may be a percentile or a share of waits, which no result
+        has by itself: ``"station.desk.wait_s_p80"``.
     completions, time_s
         End of a run: completions, or simulated time (s), instead of the model's own rule.
     seed
@@ -205,6 +207,7 @@ def simulate(
         time_s=time_s,
         what_if={"parts": "none"},
         warm_up=warm_up or {},
+        responses=list(asked_in(metric)),
         **_split(given),
     )
     name = name_of(model)

@@ -220,3 +220,26 @@ def test_numbers_that_leave_nothing_to_do_are_refused() -> None:
             hr.simulate("mm1", replications=cast("int", wrong))
     with pytest.raises(StudyError, match="leaves nothing to choose"):
         hr.size("interactive", target="throughput>=1/s", over={})
+
+
+def call_centre(agents: int = 14) -> hr.Model:
+    model = hr.Model("call centre", time_unit="s")
+    call = model.program("call")
+    call.use(model.station("agents", servers=agents), hr.exponential(180))
+    model.open_class("callers", call, interarrival=hr.exponential(15))
+    return model
+
+
+def test_the_agents_that_answer_80_percent_of_the_calls_within_30_s_are_erlangs(
+    tmp_path: Path,
+) -> None:
+    """Oracle: Erlang C gives 65.5% for 14 agents and 80.6% for 15."""
+    metric = "station.agents.wait_share_within_30s"
+    staff = hr.Experiment(
+        "staff", call_centre, factors={"agents": [14, 15, 16]}, replications=5,
+        completions=400_000, responses=[metric], limit=[{"metric": metric, "at_least": "80%"}],
+    )  # fmt: skip
+    result = hr.run(hr.Study("calls", [staff], title="Calls", seed=1, folder=tmp_path))
+    assert "15 agents are enough" in result.summary()
+    found = hr.simulate(call_centre, metric=metric, agents=14, completions=100_000)
+    assert found[metric].value == pytest.approx(0.655, abs=0.02)

@@ -38,6 +38,7 @@ from headroom.report.figures.axes import linear_axis
 from headroom.report.figures.curve import _ground_of
 from headroom.report.figures.inputs import Curve, Dot, Line
 from headroom.report.first_screen.courses import time_of
+from headroom.report.first_screen.curves import curve_of
 from headroom.report.first_screen.sentences.statements import statement_sentence
 from headroom.report.first_screen.table import decisive_table
 from tests.support.example_answers import (
@@ -167,6 +168,59 @@ def test_limits_of_which_one_asks_for_more_and_one_for_less_have_a_window() -> N
     )
 
 
+def _curves(curves: Mapping[int, Mapping[float, float]], spread: float = 0.001) -> StudyResult:
+    """Return a study with a limit of 60 ms over growth, on a curve for each number of servers."""
+    points = [point({"servers": n, "growth": at}, {RESPONSE: value})
+              for n, curve in curves.items() for at, value in curve.items()]  # fmt: skip
+    limits = [
+        replace(
+            _limit("growth", curve, resource=False, spread=spread, at_most=0.06),
+            where={"servers": n},
+        )
+        for n, curve in curves.items()
+    ]
+    return plain(experiment(points, metrics=(RESPONSE,), limits=limits))
+
+
+def test_each_curve_has_its_answer_and_the_least_comes_first() -> None:
+    """Cause: "for 1 to 5 servers?" was answered for one of them."""
+    result = _curves({
+        4: {1.0: 0.02, 2.0: 0.03, 3.0: 0.04},
+        1: {1.0: 0.04, 2.0: 0.08, 3.0: 0.12},
+        2: {1.0: 0.02, 2.0: 0.04, 3.0: 0.08},
+        3: {1.0: 0.028, 2.0: 0.03, 3.0: 30.0},
+        5: {1.0: 0.02, 2.0: 0.03, 3.0: 0.04},
+    })  # fmt: skip
+    assert says(result) == (
+        "With 1 server, mean response time passes 60 ms at growth 1.50 (1.43 to 1.67), "
+        "the least of 5."
+    )
+    found = answered(result)
+    text = statement_sentence(found.follows[0]).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == (
+        "The limit is kept up to growth 3 at least with 4 servers and 5 servers; up to growth "
+        "2.60 (2.50 to 2.67) with 2 servers; up to growth 2, not 3 with 3 servers."
+    )
+    assert found.figure is not None
+    curve = curve_of(found.figure, result.experiments[0])
+    assert curve is not None
+    assert [(one.at, one.lines) for one in curve.breaks] == [
+        (pytest.approx(1.5), ("passes at 1.50 growth", "(1.43 to 1.67)")),
+        (pytest.approx(2.6), ("passes at 2.60 growth", "with 2\N{NO-BREAK SPACE}servers")),
+        (None, ("passes between growth 2 and 3", "with 3\N{NO-BREAK SPACE}servers")),
+    ]
+    assert len(curve.lines) == 5
+
+
+def test_a_curve_that_is_undecided_or_never_keeps_the_limit_is_among_them() -> None:
+    result = _curves({1: {1.0: 0.07, 2.0: 0.09}, 2: {1.0: 0.02, 2.0: 0.06}, 3: {1.0: 0.06}}, 0.02)
+    first, *_ = answered(result).follows
+    text = statement_sentence(first).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert text == (
+        "The limit is kept up to growth 1 at least with 2 servers; perhaps with 3 servers."
+    )
+
+
 def _tried(
     name: str, ratio: float, interval: tuple[float, float], *, after: float, to: float
 ) -> WhatIfResult:
@@ -277,6 +331,13 @@ def test_of_servers_saturation_ends_at_a_level() -> None:
     assert isinstance(found, Saturated)
     assert found.level is not None
     assert (found.level.value, found.is_up_to, found.last_steady) == (2, True, 3)
+
+
+def test_a_setting_that_is_best_in_between_is_saturated_at_both_ends() -> None:
+    full = [replace(saturated({"batch": n}), resources=[]) for n in (1, 2, 32)]
+    steady = over("batch", {8: 0.2, 16: 0.1}, at_most=1.0).points
+    result = plain(experiment([*full[:2], *steady, *full[2:]]))
+    assert says(result).startswith("Saturated up to 2 and from batch 32 on: ")
 
 
 @pytest.mark.parametrize(

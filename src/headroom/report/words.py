@@ -53,6 +53,8 @@ def label_metric(metric: str) -> str:
     'db utilization in peak'
     >>> label_metric("window.worst.response_s_p95")
     'response time p95 in the worst interval'
+    >>> label_metric("station.desk.wait_share_within_1_5s")
+    'desk wait share within 1.5 s'
     """
     if title := title_of(metric):
         return title
@@ -73,7 +75,13 @@ _TENTHS = re.compile(r"_p(\d+)_(\d+)$")
 _COST = re.compile(r"(?:^|\.)cpu s per op$")
 
 
+_WITHIN = re.compile(r"(response|wait)_share_within_([\d_]+)([a-z]+)")
+
+
 def _words_of(name: str) -> str:
+    if match := _WITHIN.fullmatch(name):
+        stem, number, unit = match.groups()
+        return f"{_WORDS.get(stem, stem)} share within {number.replace('_', '.')} {unit}"
     tokens = _TENTHS.sub(r"_p\1.\2", name).split("_")
     if "per" in tokens:
         return _COST.sub(" processor time per operation", " ".join(tokens)).strip()

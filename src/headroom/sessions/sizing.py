@@ -14,6 +14,7 @@ from headroom.experiment.protocol.options import SEED, Ending, option
 from headroom.experiment.protocol.system import Parameter
 from headroom.experiment.runner.cluster.address import place_of
 from headroom.experiment.runner.worker_pool import kept_workers
+from headroom.experiment.study.windows import asking, windows_of
 from headroom.quantities import format_quantity
 from headroom.sessions.subjects import refuse_endless
 from headroom.sessions.voice import Voice
@@ -99,6 +100,8 @@ def size_subject(
     InterruptedSearchError
         The user stopped it.
     """
+    system = asking(chosen.system, wanted.target)
+    chosen = replace(chosen, system=system, windows=windows_of(system))
     declared = chosen.system.parameters()
     seed = DEFAULT_SEED if wanted.seed is None else wanted.seed
     axes = wanted.axes

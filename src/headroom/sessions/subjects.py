@@ -15,10 +15,9 @@ from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Column, HasMissingEnd, Parameter, System, Value
-from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.paths import STUDY_NAME
 from headroom.experiment.study.plan import Plan, PlannedExperiment
-from headroom.experiment.study.windows import with_windows
+from headroom.experiment.study.windows import windows_of, with_windows
 from headroom.sessions.study_session import open_plan
 from headroom.sizing.evaluate import Subject
 from headroom.sizing.space import parse_value
@@ -128,7 +127,7 @@ def study_subject(
         kept = {**msgspec.to_builtins(setup), "completions": None, "time_s": None}
         setup = msgspec.convert({**kept, **end}, type(setup))
         loaded = type(system).load(setup, base=planned.base)
-        system = with_windows(loaded, time_windows(planned.spec))
+        system = with_windows(loaded, windows_of(planned.system))
     config = {
         use.name: use.value
         for use in planned.parameters
@@ -141,7 +140,7 @@ def study_subject(
         base=planned.base,
         config=config,
         warm_up=planned.spec.warm_up,
-        windows=time_windows(planned.spec),
+        windows=windows_of(planned.system),
     )
 
 

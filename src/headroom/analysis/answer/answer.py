@@ -33,6 +33,7 @@ from headroom.analysis.answer.numbers import has_results
 from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
+from headroom.analysis.answer.targets import other_curves
 from headroom.analysis.answer_evidence import (
     Answer,
     Changes,
@@ -53,6 +54,7 @@ from headroom.analysis.answer_evidence import (
 )
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.defects import fallback
+from headroom.experiment.study.asks import Ask, ReproduceAsk
 
 MAX_DISTURBED = 0.5
 """Share of the runs of an experiment beyond which disturbed ones take the answer."""
@@ -87,8 +89,7 @@ def with_answer(result: StudyResult) -> StudyResult:
 
 def answer_of(study: StudyResult) -> Answer:
     """Return the answer of a study, see `with_answer`."""
-    names = {"", *(one.name for one in study.experiments)}  # A quick variant leaves some out.
-    asked = [answered(study, ask) for ask in study.asks if ask.experiment in names]
+    asked = [answered(study, ask) for ask in study.asks if _is_there(study, ask)]
     experiment = next((one.experiment for one in asked if one.experiment), None) or _asked(study)
     question = asked[0].statement if asked else _question(study, experiment)
     is_of_claims = isinstance(question, _CLAIMS)
@@ -120,6 +121,13 @@ def answer_of(study: StudyResult) -> Answer:
         claims=counts_of(study.claims),
         columns=list(dict.fromkeys(one.column for one in study.experiments)),
     )
+
+
+def _is_there(study: StudyResult, ask: Ask) -> bool:
+    """Return whether a study has what is asked about: a quick variant leaves some out."""
+    if isinstance(ask, ReproduceAsk):
+        return bool(study.claims)
+    return not ask.experiment or study.experiment_named(ask.experiment) is not None
 
 
 def _asked(study: StudyResult) -> ExperimentResult | None:
@@ -238,6 +246,7 @@ def _follows(
     elif isinstance(statement, TradeOff):
         found.append(values_of_best(experiment, statement))
     else:
+        found.append(other_curves(experiment, statement))
         found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))

@@ -46,7 +46,6 @@ from headroom.analysis.answer_evidence import (
     Safe,
     Saturated,
     Scale,
-    Setting,
     SinglePoint,
     Statement,
     Sweep,
@@ -117,9 +116,9 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     parts = [restricted(one, ask.where) for one in named]
     told = [part for part in parts if any(map(has_results, part.points))]
     for part in told:
-        found = _statement(study, part, ask) or _alone(_saturated_at(part, ask))
+        found = _statement(study, part, ask) or _alone(_saturated_at(part, ask), part, ask)
         if found is not None:
-            statement, rows = _at(held(part, ask), found[0]), found[1]
+            statement, rows = found
             whole = study.experiment_named(part.name)
             keys = list(dict.fromkeys(rows)) or [one.key for one in part.points]
             is_all = whole is not None and len(keys) == len(whole.points)
@@ -143,14 +142,6 @@ def _saturated_at(part: ExperimentResult, ask: Ask) -> Saturated | None:
     return None
 
 
-def _at(levels: Setting, statement: Statement) -> Statement:
-    """Return a statement with the levels at which the part that is asked about is held."""
-    where: Setting | None = getattr(statement, "where", None)
-    if where is None or not levels:
-        return statement
-    return msgspec.structs.replace(statement, where=levels | where)
-
-
 def _nothing(study: StudyResult) -> Incomplete:
     return Incomplete(
         code="no_results",
@@ -166,16 +157,19 @@ def _statement(
     study: StudyResult, part: ExperimentResult, ask: Ask
 ) -> tuple[Statement, list[str]] | None:
     if isinstance(ask, EnoughAsk | DeadlineAsk) and part.limits:
-        return _alone(target_of(part))
+        return _alone(target_of(part), part, ask)
     builder = _BUILDERS.get(type(ask))
     if builder is not None:
         return builder(part, ask)
     if isinstance(ask, BestAsk):
         chosen = of_derived(part, ask.metric)
-        return _alone(best_for(chosen, ask.metric) if ask.metric else best_setting(part))
+        best = best_for(chosen, ask.metric) if ask.metric else best_setting(part)
+        return _alone(best, part, ask)
     if isinstance(ask, LimitAsk):
-        return _alone(saturated_of(part) if _is_full(part) else limit_of(study, part))
-    return _alone(target_of(part) or saturated_of(part) or limit_of(study, part))
+        limit = saturated_of(part) if _is_full(part) else limit_of(study, part)
+        return _alone(limit, part, ask)
+    found = target_of(part) or saturated_of(part) or limit_of(study, part)
+    return _alone(found, part, ask)
 
 
 def _is_full(part: ExperimentResult) -> bool:
@@ -183,8 +177,16 @@ def _is_full(part: ExperimentResult) -> bool:
     return all(one.saturation is not None for one in part.points if has_results(one))
 
 
-def _alone(statement: Statement | None) -> tuple[Statement, list[str]] | None:
-    return None if statement is None else (statement, [])
+def _alone(
+    statement: Statement | None, part: ExperimentResult, ask: Ask
+) -> tuple[Statement, list[str]] | None:
+    """Return a statement about all of a part, with the levels that make it one."""
+    if statement is None:
+        return None
+    if hasattr(statement, "where"):
+        where = {**held(part, ask), **statement.where}
+        statement = msgspec.structs.replace(statement, where=where)
+    return statement, []
 
 
 def _value(
@@ -207,7 +209,7 @@ def _value(
     ]
     statement = SinglePoint(
         values=[chosen.value, *further],
-        where=telling(part, chosen.levels),
+        where=held(part, ask) | telling(part, chosen.levels),
         extreme=extreme,
         points=len(cells),
         subject=getattr(ask, "subject", ""),
@@ -316,7 +318,7 @@ _NUMBERS: dict[type, Callable[[Any], Bounded | None]] = {
     Sweep: lambda one: one.ratio,
     TradeOff: lambda one: one.goals[0].value,
     Effects: lambda one: one.effects[0].ratio,
-    Enough: lambda one: one.least.value,
+    Enough: lambda one: _of_level(one.least.level),
     Scale: lambda one: one.power,
     Safe: lambda one: one.counts[0],
     SinglePoint: lambda one: next(iter(one.values), None),

@@ -105,8 +105,8 @@ class Curve:
     points: tuple[PointResult, ...]
 
     def is_at(self, where: Mapping[str, Value]) -> bool:
-        """Return whether the held levels include those of a setting."""
-        return where.items() <= self.points[0].levels.items()
+        """Return whether the held levels are those of a setting, where curves differ in them."""
+        return all(self.where.get(name, level) == level for name, level in where.items())
 
     def number(self, point: PointResult) -> float:
         """Return the level of a point on the axis."""

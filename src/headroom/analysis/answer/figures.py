@@ -31,6 +31,7 @@ from headroom.analysis.answer.limits import busiest_of
 from headroom.analysis.answer.numbers import goals_of, main_metric
 from headroom.analysis.answer.question import statement_of, sweep
 from headroom.analysis.answer.settings import best_for
+from headroom.analysis.answer.targets import other_curves
 from headroom.analysis.answer_evidence import (
     Bounded,
     Changes,
@@ -174,9 +175,18 @@ def _of_experiment(
         factor=axis.name,
         series=series,
         where=_held(experiment, axis.name, series) if meant is None else meant,
-        marks=list(_marks(statement)),
+        marks=[*_marks(statement), *(_breaks_beside(statement, experiment) if series else ())],
         finding=statement,
     )
+
+
+def _breaks_beside(statement: Statement, experiment: ExperimentResult) -> Iterator[Mark]:
+    """Yield where the other curves break their limits."""
+    others = other_curves(experiment, statement)
+    for other in others.of if others else []:
+        level = _drawn_level(other) if isinstance(other, Target) else None
+        if level is not None:
+            yield Mark(kind="target", level=level, setting=other.where)
 
 
 def _settings_figure(

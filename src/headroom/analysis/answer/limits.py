@@ -55,8 +55,12 @@ def saturated_of(
     for curve in curves_of(experiment, axis) if axis else []:
         if where is not None and not curve.is_at(where):
             continue
-        found = _saturated_end(curve, is_up_to=False) or _saturated_end(curve, is_up_to=True)
+        start = _saturated_end(curve, is_up_to=True)
+        found = _saturated_end(curve, is_up_to=False) or start
         if found is not None:
+            low, high = (float(x.level.value) if x and x.level else 0.0 for x in (start, found))
+            if start is not None and low < high:
+                found = msgspec.structs.replace(found, also_up_to=low)
             everywhere = len(full) == sum(map(has_results, experiment.points))
             return msgspec.structs.replace(found, is_everywhere=everywhere)
     if where is not None:

@@ -8,8 +8,17 @@ Invariant: a level is called kept, or broken, only if its whole interval says so
 
 from collections.abc import Sequence
 
+import msgspec
+
 from headroom.analysis.answer.numbers import bounded
-from headroom.analysis.answer_evidence import Bounded, Level, Target, Undecided
+from headroom.analysis.answer_evidence import (
+    Bounded,
+    Level,
+    OtherCurves,
+    Statement,
+    Target,
+    Undecided,
+)
 from headroom.analysis.results import ExperimentResult, LimitCrossing, PointResult
 
 
@@ -20,12 +29,37 @@ def target_of(experiment: ExperimentResult) -> Target | Undecided | None:
     """
     if not experiment.limits:
         return None
-    own = [one for one in experiment.limits if one.factor == experiment.limits[0].factor]
+    curves = _curves(experiment)
+    least = _of_curve(min(curves, key=_rank_of), experiment)
+    return (
+        msgspec.structs.replace(least, curves=len(curves)) if isinstance(least, Target) else least
+    )
+
+
+def other_curves(experiment: ExperimentResult, statement: Statement) -> OtherCurves | None:
+    """Return where the limits are kept on the curves beside that of a statement about them.
+
+    None if there are no others, or if it is about something else.
+    """
+    is_of_limits = isinstance(statement, Target | Undecided) and experiment.limits
+    if not is_of_limits or getattr(statement, "code", "target") != "target":
+        return None
+    where = getattr(statement, "where", {})
+    others = [one for one in _curves(experiment) if one[0].where != where]
+    return OtherCurves(of=[_of_curve(one, experiment) for one in others]) if others else None
+
+
+def _curves(experiment: ExperimentResult) -> list[list[LimitCrossing]]:
+    """Return the limits over the first one's factor, those of each curve together."""
     curves: dict[tuple[tuple[str, object], ...], list[LimitCrossing]] = {}
-    for found in own:
-        curves.setdefault(tuple(sorted(found.where.items())), []).append(found)
-    least = min(curves.values(), key=lambda limits: _rank(_decisive(limits)))
-    return _of_curve(least, experiment)
+    for found in experiment.limits:
+        if found.factor == experiment.limits[0].factor:
+            curves.setdefault(tuple(sorted(found.where.items())), []).append(found)
+    return list(curves.values())
+
+
+def _rank_of(limits: Sequence[LimitCrossing]) -> tuple[int, float]:
+    return _rank(_decisive(limits))
 
 
 def _rank(found: LimitCrossing) -> tuple[int, float]:

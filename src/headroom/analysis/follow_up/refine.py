@@ -2,8 +2,8 @@
 
 Once all points of a curve have run, the next level halves the widest gap between the last level
 that surely keeps the limit and the first that surely breaks it or is saturated. The added point
-runs, and the search repeats until both levels are close enough or the limit's allowance of extra
-levels is exhausted.
+runs, and the search repeats until both levels, or the ends of the interval of the break, are close
+enough or the limit's allowance of extra levels is exhausted.
 
 Invariant: each added level follows from the points before it alone, so a study that is run again or
 resumed adds the same levels, and rows of later ones never move earlier ones.
@@ -216,7 +216,10 @@ def next_level(
         low, high = high, low
     low = min(curve) if low is None else low
     high = max(curve) if high is None else high
-    if high - low <= rule.to * abs(high):
+    width = high - low
+    if crossing.level is not None and crossing.low is not None and crossing.high is not None:
+        width = min(width, crossing.high - crossing.low)
+    if width <= rule.to * abs(high):
         return None
     inside = sorted(level for level in curve if low <= level <= high)
     below, above = max(pairwise(inside), key=lambda gap: gap[1] - gap[0], default=(low, low))

@@ -110,6 +110,18 @@ def test_a_load_that_moves_with_another_factor_is_refused(tmp_path: Path) -> Non
         make_plan(load_study(tmp_path), quick=False)
 
 
+def test_no_level_is_added_once_the_interval_of_the_break_is_narrow() -> None:
+    """M/M/1 passes 1 / 0.35 at 0.65: its shape tells that within 5%, though its levels are not."""
+
+    def queue(*loads: float) -> dict[float, Sample | None]:
+        return {load: Sample(values=np.full(3, 1.0 / (1.0 - load))) for load in loads}
+
+    limit = Limit(metric="m", at_most=1.0 / 0.35)
+    assert next_level(queue(0.5, 0.6, 0.7, 0.8), limit, Refine()) is None
+    assert next_level(queue(0.5, 0.6, 0.7, 0.8), limit, Refine(to=0.001)) == 0.65
+    assert next_level(queue(0.2, 0.9), limit, Refine()) == 0.42
+
+
 @pytest.mark.deep
 @settings(max_examples=12, deadline=None)
 @given(
@@ -140,4 +152,7 @@ def test_the_break_is_closed_in_on_and_each_level_is_new(
     assert crossing.breaks_at is not None
     assert crossing.holds_at <= truth <= crossing.breaks_at
     gap = crossing.breaks_at - crossing.holds_at
+    if crossing.low is not None and crossing.high is not None:
+        assert crossing.low <= truth <= crossing.high
+        gap = min(gap, crossing.high - crossing.low)
     assert gap <= max(to * crossing.breaks_at, 1.0 if is_whole else 0.0) * (1.0 + 1e-9)

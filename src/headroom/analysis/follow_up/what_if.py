@@ -22,7 +22,7 @@ from headroom.analysis.pictures import evenly
 from headroom.analysis.point import PointSummary, summarise
 from headroom.analysis.results import Effect, Estimate, PointResult, Resource, WhatIfResult
 from headroom.analysis.run.estimates import estimates_of
-from headroom.analysis.statistics.comparison import paired_ratio
+from headroom.analysis.statistics.comparison import paired_ratio, variance_quantile
 from headroom.analysis.statistics.intervals import CONFIDENCE, Sample
 from headroom.analysis.verdicts.culprits import SATURATED
 from headroom.errors import HeadroomError, StudyError
@@ -428,6 +428,9 @@ def _effect(
     if not math.isfinite(interval.value):
         return None
     reduction = ratio.variance_reduction
+    if reduction is not None and not math.isfinite(reduction):
+        reduction = None
+    vague = variance_quantile(pairs=ratio.pairs)
     own = Sample(values=np.asarray(new)).interval()
     return Effect(
         metric=metric.name,
@@ -439,9 +442,9 @@ def _effect(
         low=interval.low,
         high=interval.high,
         pairs=ratio.pairs,
-        variance_reduction=reduction
-        if reduction is not None and math.isfinite(reduction)
-        else None,
+        variance_reduction=reduction,
+        variance_reduction_low=None if reduction is None else reduction / vague,
+        variance_reduction_high=None if reduction is None else reduction * vague,
         reason=interval.reason,
         after_low=own.low,
         after_high=own.high,

@@ -12,19 +12,19 @@ process as in Heidelberger and Lewis, *Quantile Estimation in Dependent Sequence
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from headroom.analysis.run.distributions import (
-    PERCENTS,
-    POOLED_METRIC,
     Bins,
     percentiles,
     share_below,
+    statistic_of,
     tail_index,
 )
 from headroom.analysis.run.summaries import (
@@ -38,7 +38,7 @@ from headroom.analysis.run.summaries import (
 )
 from headroom.analysis.run.windows import Window
 from headroom.analysis.statistics.spread import LEAST_ROOT, Residuals, Spread, spreads
-from headroom.experiment.protocol.observed_metrics import percent_name
+from headroom.experiment.protocol.asked_metrics import PERCENTS, Statistic, statistics_of
 from headroom.experiment.protocol.run import FloatArray, Histogram, ResourceKind, ResourceTable
 
 _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
@@ -92,6 +92,7 @@ def spreads_of(
     *,
     batches: int,
     times: float = math.inf,
+    asked: Collection[str] = (),
 ) -> dict[str, Spread]:
     """Return the spread of every metric that all replications can give, by metric.
 
@@ -105,6 +106,8 @@ def spreads_of(
         Batches in all, see `headroom.analysis.statistics.spread.batch_count`.
     times
         Length of all kept parts together, in correlation times.
+    asked
+        Percentiles and shares besides those of every point.
     """
     sizes = _Sizes(batches=batches, times=times)
     ratios: list[_Ratio] = []
@@ -116,7 +119,7 @@ def spreads_of(
             ratios.extend(_of_tables(kind, windows, kept))
     found = _of_ratios(ratios, windows, sizes)
     for metric, bins in merged.items():
-        found.update(_of_percentiles(metric, windows, bins, sizes))
+        found.update(_of_distribution(statistics_of(metric, asked), metric, windows, bins, sizes))
     return found
 
 
@@ -226,8 +229,12 @@ def _denominator(
     return total
 
 
-def _of_percentiles(
-    metric: str, windows: Sequence[Window], bins: Bins, sizes: _Sizes
+def _of_distribution(
+    statistics: Sequence[Statistic],
+    metric: str,
+    windows: Sequence[Window],
+    bins: Bins,
+    sizes: _Sizes,
 ) -> Iterator[tuple[str, Spread]]:
     histograms = [
         next((h for h in window.run.histograms if h.metric == metric), None) for window in windows
@@ -239,7 +246,9 @@ def _of_percentiles(
     ]
     if len(kept) < len(windows) or any(not sizes.size for _, _, sizes in kept):
         return
-    values = percentiles(bins)
+    values = [
+        statistic_of(bins, one) if one.percent is not None else one.within_s for one in statistics
+    ]
     below = [share_below(counts, histogram, values) for histogram, counts, _ in kept]
     shares = np.sum([rows.sum(axis=0) for rows in below], axis=0) / bins.total
     residuals = [
@@ -248,16 +257,39 @@ def _of_percentiles(
     ]
     total = np.full(len(values), float(bins.total))
     found = spreads(residuals, total, **sizes)
-    expected = expected_bursts(found)
-    index = tail_index(bins, _tail_share(expected))
-    for percent, spread, bursts in zip(PERCENTS, found, expected, strict=True):
-        scaled = spread and _in_seconds(spread, bins, percent / 100.0, bursts)
+    percents = [one.percent or 0.0 for one in statistics]
+    expected = expected_bursts(found, percents)
+    plain = percents.index(PLAIN_PERCENT)
+    index = tail_index(bins, _tail_share(expected[plain]))
+    for one, spread, bursts, share in zip(statistics, found, expected, shares, strict=True):
+        if one.percent is None:
+            scaled = _of_share(spread, float(share), expected[plain])
+        else:
+            scaled = spread and _in_seconds(spread, bins, one.percent / 100.0, bursts)
+            scaled = scaled and replace(scaled, tail_index=index)
         if scaled:
-            scaled = replace(scaled, tail_index=index)
-            yield from ((name, scaled) for name in _names(metric, percent, windows[0]))
+            yield from ((name, scaled) for name in _names(one.metric(metric), windows[0]))
 
 
-def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
+def _of_share(spread: Spread | None, share: float, plain_bursts: float) -> Spread | None:
+    """Return the spread of the share within a time; of nearly all, by what can have been missed.
+
+    Runs show `plain_bursts` bursts of the share beyond `PLAIN_PERCENT`, so they should show x of
+    the share beyond the time. If x is small, batches that have seen none know nothing of them: with
+    97.5% probability there are no more than the Poisson mean of which x or fewer are as rare.
+    """
+    beyond, plain = min(share, 1.0 - share), 1.0 - PLAIN_PERCENT / 100.0
+    seen = max(plain_bursts, 1.0) * beyond / plain
+    if spread is None or seen >= RARE_BURSTS:
+        return spread
+    most = float(scipy.special.gammaincinv(seen + 1.0, 0.975)) * plain / max(plain_bursts, 1.0)
+    error = max(spread.standard_error, (most - beyond) / 2.0)
+    return replace(spread, standard_error=error, skewness=0.0)
+
+
+def expected_bursts(
+    shares: Sequence[Spread | None], percents: Sequence[float] = PERCENTS
+) -> list[float]:
     """Return how many independent bursts beyond each percentile the runs should have.
 
     Of a share e beyond a percentile with the standard error s, the runs show (e / s)^2 bursts.
@@ -267,7 +299,9 @@ def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
     Parameters
     ----------
     shares
-        Spread of the share below each of `PERCENTS`; None if it is not known.
+        Spread of the share below each percentile; None if it is not known.
+    percents
+        The percentiles, `PLAIN_PERCENT` among them.
 
     Examples
     --------
@@ -275,33 +309,34 @@ def expected_bursts(shares: Sequence[Spread | None]) -> list[float]:
     >>> [round(one, 1) for one in expected_bursts(shares)]
     [25.0, 25.0, 5.0, 0.5]
     """
-    beyond = [1.0 - percent / 100.0 for percent in PERCENTS]
+    beyond = [1.0 - percent / 100.0 for percent in percents]
     seen = [
         (e / one.standard_error) ** 2 if one is not None and one.standard_error > 0.0 else math.inf
         for e, one in zip(beyond, shares, strict=True)
     ]
-    plain = PERCENTS.index(PLAIN_PERCENT)
+    plain = percents.index(PLAIN_PERCENT)
     return [
-        seen[place] if place <= plain else seen[plain] * e / beyond[plain]
+        seen[place] if e >= beyond[plain] else seen[plain] * e / beyond[plain]
         for place, e in enumerate(beyond)
     ]
 
 
-def _tail_share(bursts: Sequence[float]) -> float:
+def _tail_share(plain: float) -> float:
     """Return the share of the observations that the runs should have `TAIL_BURSTS` bursts of.
+
+    They have `plain` bursts beyond `PLAIN_PERCENT`.
 
     The farther out, the more the shape tells of what the runs have not seen; at most the share
     beyond `PLAIN_PERCENT`.
     """
-    plain = bursts[PERCENTS.index(PLAIN_PERCENT)]
     return (1.0 - PLAIN_PERCENT / 100.0) * min(TAIL_BURSTS / max(plain, TAIL_BURSTS), 1.0)
 
 
-def _names(metric: str, percent: float, window: Window) -> Iterator[str]:
-    name = f"{metric}_{percent_name(percent)}"
+def _names(name: str, window: Window) -> Iterator[str]:
+    """Yield the name of a metric, and that of a single class if it is one of all classes."""
     yield name
     classes = window.table("class")
-    if metric == POOLED_METRIC and classes is not None and len(classes.names) == 1:
+    if name.startswith("response_") and classes is not None and len(classes.names) == 1:
         yield f"class.{classes.names[0]}.{name}"
 
 
@@ -335,4 +370,5 @@ def _in_seconds(spread: Spread, bins: Bins, share: float, bursts: float) -> Spre
         skewness=-spread.skewness,
         least_root=LEAST_ROOT if bursts >= FEWEST_BURSTS else 0.0,
         bursts=bursts,
+        is_far=share > PLAIN_PERCENT / 100.0 and bursts >= FEWEST_BURSTS,
     )

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from headroom.analysis.run.windows import Window
+from headroom.experiment.protocol.asked_metrics import PERCENTS, Statistic
 from headroom.experiment.protocol.run import FloatArray, Histogram
 
-PERCENTS = (50.0, 95.0, 99.0, 99.9)
-"""Percentiles that every simulated distribution reports."""
 MOST_BINS = 100
 """Most bins of a distribution in the results; neighbours are merged beyond that."""
 POOLED_METRIC = "response_s"
@@ -182,6 +181,24 @@ def tail_index(bins: Bins, share: float) -> float:
     return float(bins.counts[beyond].sum() / np.sum(bins.counts[beyond] * excess))
 
 
+def statistic_of(bins: Bins, statistic: Statistic) -> float:
+    """Return a percentile of a distribution, or the share of it within a time.
+
+    Examples
+    --------
+    >>> bins = Bins(np.array([0.0, 1.0]), np.array([0.0, 2.0]), np.array([70.0, 30.0]))
+    >>> statistic_of(bins, Statistic("p80", 80.0)), statistic_of(bins, Statistic("0s"))
+    (1.3333333333333333, 0.7)
+    """
+    if statistic.percent is not None:
+        return percentiles(bins, [statistic.percent])[0]
+    shape = Histogram(metric="", bin_low=bins.low, bin_high=bins.high,
+                      counts=np.empty((0, 0), dtype=np.int64),
+                      segment_end_times_s=np.empty(0))  # fmt: skip
+    below = share_below(bins.counts[None, :], shape, [statistic.within_s])
+    return float(below[0, 0]) / bins.total
+
+
 def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float]) -> FloatArray:
     """Return how many observations of each segment lie below each value.
 
@@ -209,8 +226,10 @@ def share_below(counts: FloatArray, histogram: Histogram, values: Sequence[float
     >>> share_below(both.counts.astype(float), both, [1.0, 1.5])
     array([[2., 3.]])
     """
-    widths = histogram.bin_high - histogram.bin_low
-    parts = (np.asarray(values) - histogram.bin_low[:, None]) / widths[:, None]
+    above = np.asarray(values) - histogram.bin_low[:, None]
+    widths = (histogram.bin_high - histogram.bin_low)[:, None]
+    # A bin without a width holds one value: those who did not wait.
+    parts = np.where(widths > 0.0, above / np.where(widths > 0.0, widths, 1.0), above >= 0.0)
     # Not a matrix product: the bits of that depend on the library and on its threads.
     below: FloatArray = np.add.reduce(counts[:, :, None] * np.clip(parts, 0.0, 1.0), axis=1)
     return below

@@ -11,7 +11,7 @@ counted.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from headroom.analysis.results import Estimate, Resource
 from headroom.analysis.run.choices import with_choices
-from headroom.analysis.run.distributions import PERCENTS, Bins, percentiles
+from headroom.analysis.run.distributions import Bins, statistic_of
 from headroom.analysis.statistics.intervals import (
     Centre,
     Sample,
@@ -29,7 +29,7 @@ from headroom.analysis.statistics.intervals import (
     squares_around,
 )
 from headroom.analysis.statistics.spread import Spread
-from headroom.experiment.protocol.observed_metrics import percent_name
+from headroom.experiment.protocol.asked_metrics import asked_metric, is_share_within, statistics_of
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Direction, Metric
 
@@ -59,6 +59,7 @@ def samples_of(
     merged: Mapping[str, Bins],
     column: Column,
     spreads: Mapping[str, Spread] | None = None,
+    asked: Collection[str] = (),
 ) -> dict[str, Sample]:
     """Return one sample per metric that at least one replication gave.
 
@@ -72,6 +73,8 @@ def samples_of(
         Whether means or medians speak for the point.
     spreads
         Errors from the batches of all replications, by metric, where they are known.
+    asked
+        Percentiles and shares of the distributions besides those of every point.
     """
     centre: Centre = "median" if column is Column.MEASURE else "mean"
     samples = {}
@@ -80,7 +83,7 @@ def samples_of(
         samples[metric] = Sample(values=found, centre=centre)
     if column is not Column.MODEL:
         return samples
-    samples.update(_pooled_percentiles(samples, merged))
+    samples.update(_pooled_percentiles(samples, merged, asked))
     return {
         name: replace(sample, spread=(spreads or {}).get(name))
         if sample.count == len(values)
@@ -90,13 +93,13 @@ def samples_of(
 
 
 def _pooled_percentiles(
-    samples: Mapping[str, Sample], merged: Mapping[str, Bins]
+    samples: Mapping[str, Sample], merged: Mapping[str, Bins], asked: Collection[str]
 ) -> dict[str, Sample]:
     pooled = {}
     for metric, bins in merged.items():
-        for percent, value in zip(PERCENTS, percentiles(bins), strict=True):
-            name = f"{metric}_{percent_name(percent)}"
-            for same in _names_of_the_same(name, samples):
+        for statistic in statistics_of(metric, asked):
+            value = statistic_of(bins, statistic)
+            for same in _names_of_the_same(statistic.metric(metric), samples):
                 pooled[same] = Sample(values=samples[same].values, centre="pooled", pooled=value)
     return pooled
 
@@ -106,7 +109,7 @@ def _names_of_the_same(name: str, samples: Mapping[str, Sample]) -> Iterable[str
     if name in samples:
         yield name
     aliases = [other for other in samples if other.startswith("class.") and other.endswith(name)]
-    if len(aliases) == 1 and name.startswith("response_s_"):
+    if len(aliases) == 1 and name.startswith("response_"):
         yield from aliases
 
 
@@ -145,13 +148,14 @@ def estimate_of(metric: Metric, sample: Sample) -> Estimate:
 
 def _at_most_full(metric: Metric, high: float | None) -> float | None:
     """Return the upper end of an interval; no station or pool is ever busier than full."""
-    is_share = metric.name.startswith(("station.", "pool.")) and metric.name.endswith(_SHARE)
+    is_busy = metric.name.startswith(("station.", "pool.")) and metric.name.endswith(_SHARE)
+    is_share = is_busy or is_share_within(metric.name)
     return min(high, 1.0) if high is not None and is_share else high
 
 
 def _at_least_none(metric: Metric, low: float | None) -> float | None:
     """Return the lower end of an interval; some quantities are never below zero."""
-    is_never_less = metric.name.endswith(_NEVER_BELOW_ZERO)
+    is_never_less = metric.name.endswith(_NEVER_BELOW_ZERO) or asked_metric(metric.name)
     return max(low, 0.0) if low is not None and is_never_less else low
 
 

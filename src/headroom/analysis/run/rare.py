@@ -6,24 +6,31 @@ about the largest bursts of a run, so it is omitted until the runs are expected 
 percentile, as measured runs do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from headroom.analysis.evidence import Absent
 from headroom.analysis.run.batches import RARE_BURSTS
 from headroom.analysis.run.distributions import Bins
 from headroom.analysis.statistics.spread import Spread
+from headroom.experiment.protocol.asked_metrics import statistics_of
 from headroom.experiment.protocol.observed_metrics import BEYOND, observations_needed, percent_name
 
+COMMON_PERCENT = 99.0
+"""The highest percentile that short runs report too."""
 RARE_PERCENT = 99.9
 """The percentile that only long runs report."""
+LEAST_BURSTS = 1e-3
+"""Bursts below which no length is foretold."""
 RARE_SUFFIX = f"_{percent_name(RARE_PERCENT)}"
 """End of the name of a metric at that percentile."""
 
 
 def too_rare(
-    runs: Sequence[Mapping[str, Bins]], spreads: Mapping[str, Spread] | None = None
+    runs: Sequence[Mapping[str, Bins]],
+    spreads: Mapping[str, Spread] | None = None,
+    asked: Collection[str] = (),
 ) -> dict[str, Absent]:
-    """Return the metrics at `RARE_PERCENT` that the runs are too short for, with the reason.
+    """Return the metrics beyond `COMMON_PERCENT` that the runs are too short for, with the reason.
 
     Parameters
     ----------
@@ -31,6 +38,8 @@ def too_rare(
         Kept distributions of each run, by metric.
     spreads
         Spread of each metric, where the runs tell one.
+    asked
+        Percentiles besides those of every point.
 
     Examples
     --------
@@ -44,16 +53,20 @@ def too_rare(
         metric: min(run[metric].total if metric in run else 0 for run in runs)
         for metric in dict.fromkeys(metric for run in runs for metric in run)
     }
-    found = {
-        f"{metric}{RARE_SUFFIX}": too_few_observations(RARE_PERCENT, count)
-        for metric, count in counts.items()
-    }
-    known = {
-        name: _by_bursts(spread.bursts)
-        for name, spread in (spreads or {}).items()
-        if name.endswith(RARE_SUFFIX)
-    }
-    return {name: reason for name, reason in {**found, **known}.items() if reason}
+    found: dict[str, Absent | None] = {}
+    for metric, count in counts.items():
+        for statistic in statistics_of(metric, asked):
+            percent, name = statistic.percent or 0.0, statistic.metric(metric)
+            spread = (spreads or {}).get(name)
+            if percent <= COMMON_PERCENT:
+                continue
+            if spread is None:
+                found[name] = too_few_observations(percent, count)
+            else:
+                found[name] = _by_bursts(percent, spread.bursts, count)
+    # A single class has those of the whole run.
+    alike = {name: found.get(name.rpartition(".")[2]) for name in spreads or {}}
+    return {name: reason for name, reason in {**alike, **found}.items() if reason}
 
 
 def too_few_observations(percent: float, count: int) -> Absent | None:
@@ -74,7 +87,13 @@ def too_few_observations(percent: float, count: int) -> Absent | None:
     )
 
 
-def _by_bursts(bursts: float) -> Absent | None:
+def _by_bursts(percent: float, bursts: float, count: int) -> Absent | None:
     if bursts >= RARE_BURSTS:
         return None
-    return Absent(code="few_bursts", percent=RARE_PERCENT, needed=RARE_BURSTS, found=float(bursts))
+    return Absent(
+        code="few_bursts",
+        percent=percent,
+        needed=RARE_BURSTS,
+        found=float(bursts),
+        observations=float(count) * RARE_BURSTS / max(bursts, LEAST_BURSTS),
+    )

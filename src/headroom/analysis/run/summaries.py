@@ -8,21 +8,23 @@ Invariant: a metric that a run cannot give (the mean wait at a station that nobo
 absent, never zero or not-a-number.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
-from headroom.analysis.run.distributions import PERCENTS, Bins, percentiles
+from headroom.analysis.run.distributions import Bins, statistic_of
 from headroom.analysis.run.states import state_values
 from headroom.analysis.run.windows import Window
-from headroom.experiment.protocol.observed_metrics import percent_name
+from headroom.experiment.protocol.asked_metrics import statistics_of
 from headroom.experiment.protocol.run import FloatArray, ResourceKind, ResourceTable
 
 T = TypeVar("T")
 
 
-def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
+def run_values(
+    window: Window, bins: Mapping[str, Bins], asked: Collection[str] = ()
+) -> dict[str, float]:
     """Return every metric of one replication after the warm-up cut.
 
     Parameters
@@ -31,10 +33,12 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
         Kept part of the run.
     bins
         Kept distributions of the same window, by metric.
+    asked
+        Percentiles and shares to return besides those of every run.
     """
     values = dict(window.run.values)
     values.update(_series_means(window))
-    values.update(_percentiles(window, bins))
+    values.update(_percentiles(window, bins, asked))
     stations, pools = window.table("station"), window.table("pool")
     if stations is not None:
         values.update(_named("station", stations.names, resource_columns(stations, window)))
@@ -47,6 +51,8 @@ def run_values(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
         if table is not None and "queue_len" in table.maxima:
             longest = {"queue_len_max": table.maxima["queue_len"]}
             values.update(_named(table.kind, table.names, longest))
+        if table is not None and "lag_s" in table.maxima:
+            values.update(_named(table.kind, table.names, {"lag_s_max": table.maxima["lag_s"]}))
         if table is not None and "busy_share" in table.maxima:
             shares = table.maxima["busy_share"]
             busiest = {"utilization_max": np.where(shares > 0.0, shares, np.nan)}
@@ -191,16 +197,19 @@ def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
     return {**whole, **_named("class", table.names, flow)}
 
 
-def _percentiles(window: Window, bins: Mapping[str, Bins]) -> dict[str, float]:
-    values = {}
-    for metric, counted in bins.items():
-        for percent, value in zip(PERCENTS, percentiles(counted), strict=True):
-            values[f"{metric}_{percent_name(percent)}"] = value
+def _percentiles(
+    window: Window, bins: Mapping[str, Bins], asked: Collection[str]
+) -> dict[str, float]:
+    values = {
+        statistic.metric(metric): statistic_of(counted, statistic)
+        for metric, counted in bins.items()
+        for statistic in statistics_of(metric, asked)
+    }
     classes = window.table("class")
     if classes is not None and len(classes.names) == 1:
         prefix = f"class.{classes.names[0]}."
         values.update({prefix + name: value for name, value in values.items()
-                       if name.startswith("response_s_")})  # fmt: skip
+                       if name.startswith("response_")})  # fmt: skip
     return values
 
 

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from headroom.analysis.evidence import NoInterval
 from headroom.analysis.statistics.intervals import CONFIDENCE, Interval, t_quantile
@@ -155,6 +156,17 @@ def paired_ratio(
         correlation=_correlation(first, second),
         variance_reduction=_reduction_of_a_ratio(first, second, value),
     )
+
+
+def variance_quantile(*, pairs: int, confidence: float = CONFIDENCE) -> float:
+    """Return how many times too large or small a quotient of two variances may be (Fisher's F).
+
+    Examples
+    --------
+    >>> round(variance_quantile(pairs=10), 2)
+    4.03
+    """
+    return float(scipy.special.fdtri(pairs - 1, pairs - 1, (1.0 + confidence) / 2.0))
 
 
 def _checked_pairs(

@@ -75,6 +75,9 @@ class Spread:
         Of a percentile: independent bursts beyond it that the runs should have; infinite for means.
     tail_index
         Of a percentile: how heavy the tail of its observations is; infinite for means.
+    is_far
+        Whether it is a percentile of the far tail. Beyond what the runs have seen, that may be a
+        power law, on which log values are straight: the upper end is as much longer as there.
     """
 
     standard_error: float
@@ -83,6 +86,7 @@ class Spread:
     least_root: float = LEAST_ROOT
     bursts: float = math.inf
     tail_index: float = math.inf
+    is_far: bool = False
 
     def bounds(self, value: float, quantile: float) -> tuple[float, float]:
         """Return the interval around `value` for a two-sided quantile of Student's t.
@@ -94,12 +98,16 @@ class Spread:
         >>> low, high = Spread(1.0, 19, 0.3).bounds(10.0, 2.0)
         >>> round(low, 2), round(high, 2)
         (8.34, 12.73)
+        >>> Spread(1.0, 19, 0.0, is_far=True).bounds(10.0, 2.0)
+        (8.0, 12.2)
         """
         if self.standard_error == 0.0:
             return value, value
         below = unskewed(quantile, self.skewness, least_root=self.least_root)
         above = -unskewed(-quantile, self.skewness, least_root=self.least_root)
         low, high = value - below * self.standard_error, value + above * self.standard_error
+        if self.is_far and value > 0.0:
+            high += (high - value) ** 2 / (2.0 * value)  # exp(x) = 1 + x + x^2 / 2 + ...
         return min(low, value), max(high, value)
 
 

@@ -1,13 +1,9 @@
-"""The load at which a limit breaks, and the headroom up to that load.
+"""The level at which a limit breaks, and the headroom up to that load.
 
-Between two levels the curve is assumed to lie between a straight line and the straight line of its
-reciprocal. The first is correct if the response time grows with the number of users behind a
-saturated station (R = N D - Z), the second for an open queue (1 / R falls with the arrival rate).
-The level comes from the straight line. Its interval contains every level at which the limit lies
-within the 95% interval of the curve, by either line.
-
-At a saturated level the metric is unbounded, so no line leads to it: the limit breaks somewhere
-between the last level that keeps it and the saturated level.
+How a curve runs between two levels is said in `limit_curve`. At a saturated level the metric is
+unbounded, and across a jump nothing is known, so neither has a point estimate: the limit breaks
+somewhere between the last level that keeps it and the first that breaks it. Nor has a break that
+would be printed as a level that keeps the limit.
 
 Of a load, less is better: a limit is kept below its break. Of servers, tokens or speed more is
 better, and it is kept above. The levels themselves show the side, where some keep it and some do
@@ -15,30 +11,26 @@ not; else the resources that grow with the factor, or the way in which the metri
 is kept above is looked at from its other end, with negative levels.
 
 Invariant: no level is reported outside of the levels that were run.
-
-Sources: inverse estimation by inverting the test as in Fieller, *Some Problems in Interval
-Estimation* (1954); the two laws as in Lazowska et al., *Quantitative System Performance* (1984).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from headroom.analysis.evidence import CrossingEvidence, UndecidedCode
 from headroom.analysis.results import LimitCrossing, Verdict
-from headroom.analysis.statistics.intervals import Sample, contrast
+from headroom.analysis.statistics.intervals import Sample
+from headroom.analysis.verdicts.limit_curve import HIGH, LAWS, LOW, LimitCurve
+from headroom.analysis.verdicts.many_levels import first_break, taken_together
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.study import Limit, in_base_units
 
 State: TypeAlias = Literal["breaks", "holds", "broken", "unclear"]
 Kept: TypeAlias = Literal["below", "above", "between"]
-_STEPS = 50
-"""Halvings of a search: more than a float has bits."""
-_NOTHING = 1e-100
-"""Share of a value at which its reciprocal says nothing more."""
 _NO_EVIDENCE = CrossingEvidence()
 
 
@@ -46,10 +38,11 @@ _NO_EVIDENCE = CrossingEvidence()
 class Crossing:
     """Where a limit breaks; `level` is None unless it breaks between two levels.
 
-    It is also None if a level is saturated: no line leads there, so only `low` and `high` are
-    known. `holds_at` is the nearest level on the side where the limit is kept that surely keeps
-    it, `breaks_at` the nearest on the other side that surely breaks it. Of a limit that is kept
-    ``between`` two levels, `low` and `high` are the first and the last that surely keep it.
+    It is also None beside a saturated level, across a jump, and if it would be printed as a level
+    that keeps the limit: only `low` and `high` are known then. `holds_at` is the nearest level on
+    the side where the limit is kept that surely keeps it, `breaks_at` the nearest on the other side
+    that surely breaks it. Of a limit that is kept ``between`` two levels, `low` and `high` are the
+    first and the last that surely keep it.
     """
 
     state: State
@@ -60,32 +53,6 @@ class Crossing:
     evidence: CrossingEvidence = _NO_EVIDENCE
     holds_at: float | None = None
     breaks_at: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """A curve as excess over the limit: above zero where the limit is broken."""
-
-    levels: tuple[float, ...]
-    samples: tuple[Sample, ...]
-    limit: float
-    sign: float
-
-    def excess(self, place: int) -> float:
-        return self.sign * (self.samples[place].value - self.limit)
-
-    def worst(self, place: int) -> float:
-        """Return the largest excess within the interval of a level."""
-        return max(self._bounds(place))
-
-    def best(self, place: int) -> float:
-        return min(self._bounds(place))
-
-    def _bounds(self, place: int) -> tuple[float, float]:
-        interval = self.samples[place].interval()
-        low = interval.value if interval.low is None else interval.low
-        high = interval.value if interval.high is None else interval.high
-        return self.sign * (low - self.limit), self.sign * (high - self.limit)
 
 
 def limit_crossing(
@@ -117,16 +84,10 @@ def limit_crossing(
     >>> found.state, found.evidence.at
     ('holds', 20.0)
     """
-    limit = at_most if at_most is not None else at_least
-    if limit is None:
-        raise ValueError("a limit needs at_most or at_least")
-    known = {level: sample for level, sample in curve.items() if sample is not None}
-    if not known:
+    side = _beside(at_most, at_least, curve)
+    if not side.levels:
         nothing = CrossingEvidence(unclear="no_results", without=sorted(curve))
         return Crossing(state="unclear", evidence=nothing)
-    levels = tuple(sorted(known))
-    sign = 1.0 if at_most is not None else -1.0
-    side = _Side(levels, tuple(known[level] for level in levels), limit, sign)
     kept = _kept_side(side, is_more_better=is_more_better)
     if kept == "between":
         found = _window(side)
@@ -134,13 +95,27 @@ def limit_crossing(
         found = _mirrored(_first_crossing(_turned(side)))
     else:
         found = _first_crossing(side)
-    bounds = [(side.best(place), side.worst(place)) for place in range(len(levels))]
     evidence = msgspec.structs.replace(
         found.evidence,
-        **levels_by_side(levels, bounds),
-        without=sorted(level for level in curve if level not in known),
+        **levels_by_side(side.levels, side.bounds),
+        without=sorted(level for level, sample in curve.items() if sample is None),
     )
     return replace(found, evidence=evidence)
+
+
+def _beside(
+    at_most: float | None, at_least: float | None, curve: Mapping[float, Sample | None]
+) -> LimitCurve:
+    """Return the levels that have results beside the limit."""
+    limit = at_most if at_most is not None else at_least
+    if limit is None:
+        raise ValueError("a limit needs at_most or at_least")
+    known = sorted(
+        ((level, sample) for level, sample in curve.items() if sample is not None),
+        key=lambda pair: pair[0],
+    )
+    levels, samples = zip(*known, strict=True) if known else ((), ())
+    return LimitCurve(levels, samples, limit, 1.0 if at_most is not None else -1.0)
 
 
 def levels_by_side(
@@ -163,20 +138,20 @@ def levels_by_side(
     }
 
 
-def _kept_side(side: _Side, *, is_more_better: bool | None) -> Kept:
+def _kept_side(side: LimitCurve, *, is_more_better: bool | None) -> Kept:
     """Return on which side of its break a limit is kept."""
     places = range(len(side.levels))
     kept = [side.excess(place) <= 0.0 for place in places]
     if kept[0] != kept[-1]:
         return "below" if kept[0] else "above"
-    if not kept[0] and any(side.worst(place) <= 0.0 for place in places):
+    if not kept[0] and any(side.bounds[place][1] <= 0.0 for place in places):
         return "between"
     if is_more_better is None:
         is_more_better = side.excess(places[-1]) < side.excess(0)
     return "above" if is_more_better else "below"
 
 
-def _turned(side: _Side) -> _Side:
+def _turned(side: LimitCurve) -> LimitCurve:
     """Return a curve as seen from its other end: more is worse there."""
     levels = tuple(-level for level in reversed(side.levels))
     return replace(side, levels=levels, samples=side.samples[::-1])
@@ -206,144 +181,89 @@ def _mirrored(found: Crossing) -> Crossing:
     )
 
 
-def _window(side: _Side) -> Crossing:
+def _window(side: LimitCurve) -> Crossing:
     """Return the levels between which alone a limit is kept: more and less are both worse."""
-    kept = [level for n, level in enumerate(side.levels) if side.worst(n) <= 0.0]
+    kept = [level for n, level in enumerate(side.levels) if side.bounds[n][1] <= 0.0]
     evidence = CrossingEvidence(before=kept[0], after=kept[-1])
     return Crossing(state="breaks", kept="between", low=kept[0], high=kept[-1], evidence=evidence)
 
 
-def _first_crossing(side: _Side) -> Crossing:
-    places = range(len(side.levels))
-    first = next((n for n in places if side.excess(n) > 0.0), None)
-    if first is None:
-        sure = [n for n in places if side.worst(n) <= 0.0]
+def _first_crossing(curve: LimitCurve) -> Crossing:
+    place = first_break(curve)
+    if place is None:
+        sure = [n for n in range(len(curve.levels)) if curve.bounds[n][1] <= 0.0]
         if not sure:
-            return _unclear(side.levels[-1])
-        return Crossing(state="holds", evidence=CrossingEvidence(at=side.levels[sure[-1]]))
-    if first == 0:
-        if side.best(0) <= 0.0:
-            return _unclear(side.levels[0])
-        return Crossing(state="broken", evidence=CrossingEvidence(at=side.levels[0]))
-    return _between(side, first)
+            return _unclear(curve.levels[-1])
+        return Crossing(state="holds", evidence=CrossingEvidence(at=curve.levels[sure[-1]]))
+    if place == 0:
+        if curve.bounds[0][0] <= 0.0:
+            return _unclear(curve.levels[0])
+        return Crossing(state="broken", evidence=CrossingEvidence(at=curve.levels[0]))
+    return _between(curve, place)
 
 
 def _unclear(level: float) -> Crossing:
     return Crossing(state="unclear", evidence=CrossingEvidence(unclear="near_limit", at=level))
 
 
-def _between(side: _Side, place: int) -> Crossing:
+def _between(single: LimitCurve, first: int) -> Crossing:
     """Return the crossing between a level that keeps the limit and the next, which breaks it."""
-    lows = [_search(side, place, law, _HIGH) for law in (_linear, _reciprocal)]
-    highs = [_search(side, place, law, _LOW) for law in (_linear, _reciprocal)]
-    holds_at, breaks_at = _bracket(side, place)
-    evidence = CrossingEvidence(before=side.levels[place - 1], after=side.levels[place])
-    if side.samples[place].is_unbounded:
-        return Crossing(
-            state="breaks",
-            low=min(lows),
-            high=side.levels[place],
-            evidence=msgspec.structs.replace(evidence, is_saturated=True),
-            holds_at=holds_at,
-            breaks_at=breaks_at,
-        )
-    level = _solve(side, place, partial(_bound, side, place, _linear, _VALUE))
-    neighbours = side.samples[place - 1 : place + 1]
-    evidence = msgspec.structs.replace(
-        evidence,
-        is_cut=max(level, *highs) >= side.levels[-1],
-        lacks_interval=any(neighbour.interval().low is None for neighbour in neighbours),
+    curve, place = taken_together(single, first)
+    pair = curve.samples[place - 1 : place + 1]
+    is_saturated, is_jump = any(one.is_unbounded for one in pair), curve.is_jump(place)
+    level = math.nan if is_saturated else curve.crossing(place)
+    if curve is not single:
+        first = bisect_right(single.levels, level)
+    holds_at, breaks_at = _bracket(single, first)
+    evidence = CrossingEvidence(
+        before=single.levels[first - 1],
+        after=single.levels[first],
+        is_saturated=is_saturated,
+        is_jump=is_jump,
+        lacks_interval=not is_saturated and any(one.interval().low is None for one in pair),
     )
+    found = Crossing(state="breaks", evidence=evidence, holds_at=holds_at, breaks_at=breaks_at)
+    if is_saturated or is_jump:
+        low = single.levels[0] if holds_at is None else holds_at
+        return replace(found, low=low, high=single.levels[-1] if breaks_at is None else breaks_at)
     if evidence.lacks_interval:
-        return Crossing(state="breaks", level=level, evidence=evidence, breaks_at=breaks_at)
-    return Crossing(
-        state="breaks",
-        level=level,
-        low=min(level, *lows),
-        high=max(level, *highs),
-        evidence=evidence,
-        holds_at=holds_at,
-        breaks_at=breaks_at,
-    )
+        return replace(found, level=level, holds_at=None)
+    low = min(level, *(curve.search(place, law, HIGH) for law in LAWS))
+    high = max(level, *(curve.search(place, law, LOW) for law in LAWS))
+    if curve is not single:  # The curve is surer than any of its levels.
+        ends = bisect_right(single.levels, low), bisect_left(single.levels, high)
+        found = replace(
+            found, holds_at=single.levels[ends[0] - 1], breaks_at=single.levels[ends[1]]
+        )
+    evidence = msgspec.structs.replace(evidence, is_cut=high >= curve.levels[-1])
+    return _as_printed(replace(found, level=level, low=low, high=high, evidence=evidence))
 
 
-def _bracket(side: _Side, place: int) -> tuple[float | None, float | None]:
-    """Return the last level before `place` that surely keeps, the first from it that breaks."""
-    kept = [n for n in range(place) if side.worst(n) <= 0.0]
-    broken = [n for n in range(place, len(side.levels)) if side.best(n) > 0.0]
-    return (
-        side.levels[kept[-1]] if kept else None,
-        side.levels[broken[0]] if broken else None,
-    )
+def _as_printed(found: Crossing) -> Crossing:
+    """Return a crossing without its level if that is printed as one that surely keeps the limit.
 
-
-_VALUE, _LOW, _HIGH = 0, 1, 2
-_Law: TypeAlias = Callable[[_Side, int, float], tuple[float, float, float]]
-"""Excess, and the bounds of its interval, at a share of the way from one level to the next."""
-
-
-def _linear(side: _Side, place: int, share: float) -> tuple[float, float, float]:
-    before, after = side.samples[place - 1], side.samples[place]
-    difference = contrast([before, after], [1.0 - share, share])
-    low = difference.value if difference.low is None else difference.low
-    high = difference.value if difference.high is None else difference.high
-    bounds = [side.sign * (value - side.limit) for value in (low, high)]
-    return side.sign * (difference.value - side.limit), min(bounds), max(bounds)
-
-
-def _reciprocal(side: _Side, place: int, share: float) -> tuple[float, float, float]:
-    """Return the same by the line of the reciprocals, with errors to first order."""
-    before, after = side.samples[place - 1], side.samples[place]
-    least = _NOTHING * max(before.value, after.value)
-    if min(before.value, after.value) <= least or after.is_unbounded or before.is_unbounded:
-        return _linear(side, place, share)
-    value = 1.0 / ((1.0 - share) / before.value + share / after.value)
-    weights = (
-        (1.0 - share) * (value / before.value) ** 2,
-        share * (value / after.value) ** 2,
-    )
-    difference = contrast([before, after], weights)
-    half = (
-        0.0
-        if difference.low is None or difference.high is None
-        else (difference.high - difference.low) / 2.0
-    )
-    excess = side.sign * (value - side.limit)
-    return excess, excess - half, excess + half
-
-
-def _bound(side: _Side, place: int, law: _Law, bound: int, share: float) -> float:
-    return law(side, place, share)[bound]
-
-
-def _search(side: _Side, place: int, law: _Law, bound: int) -> float:
-    """Return where a bound of the curve crosses the limit, maybe before or after `place`.
-
-    It goes one way only: the bounds of two laws, or of a level seen from both of its sides, may
-    differ, so that going back would never end.
+    A level is printed in the digits that its interval supports, three at most.
     """
-    is_over = _bound(side, place, law, bound, 0.0) > 0.0
-    step, end = (-1, 0.0) if is_over else (1, 1.0)
-    here = place
-    while 1 <= here < len(side.levels) and is_over == (_bound(side, here, law, bound, end) > 0.0):
-        here += step
-    if here < 1:
-        return side.levels[0]
-    if here >= len(side.levels):
-        return side.levels[-1]
-    if side.samples[here].is_unbounded:
-        return side.levels[here if bound == _LOW else here - 1]
-    return _solve(side, here, partial(_bound, side, here, law, bound))
+    if None in (found.level, found.low, found.high, found.holds_at) or not found.level:
+        return found
+    half_width = (found.high - found.low) / 2.0  # type: ignore[operator]
+    places = [math.floor(math.log10(one)) for one in (abs(found.level), half_width) if one]
+    place = max([places[0] - 2, *places[1:]])
+    if round(found.level, -place) > found.holds_at:  # type: ignore[operator]
+        return found
+    step = 10.0**place
+    high = round(math.ceil(found.high / step) * step, -place)  # type: ignore[operator]
+    return replace(found, level=None, low=found.holds_at, high=high)
 
 
-def _solve(side: _Side, place: int, excess: Callable[[float], float]) -> float:
-    """Return the level at which a rising excess is zero, by halving."""
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if excess(middle) > 0.0 else (middle, high)
-    first, last = side.levels[place - 1], side.levels[place]
-    return first + (low + high) / 2.0 * (last - first)
+def _bracket(curve: LimitCurve, place: int) -> tuple[float | None, float | None]:
+    """Return the last level before `place` that surely keeps, the first from it that breaks."""
+    kept = [n for n in range(place) if curve.bounds[n][1] <= 0.0]
+    broken = [n for n in range(place, len(curve.levels)) if curve.bounds[n][0] > 0.0]
+    return (
+        curve.levels[kept[-1]] if kept else None,
+        curve.levels[broken[0]] if broken else None,
+    )
 
 
 def verdict_at(
@@ -355,7 +275,7 @@ def verdict_at(
 ) -> tuple[Verdict, UndecidedCode]:
     """Return whether a curve keeps its limit at a level, and why that is not known if so.
 
-    Between two levels both laws must agree; outside of the levels nothing is known.
+    Between two levels all laws must agree; outside of the levels nothing is known.
 
     Examples
     --------
@@ -365,21 +285,12 @@ def verdict_at(
     >>> verdict_at(12.0, curve, at_most=18.0), verdict_at(19.0, curve, at_most=18.0)[0]
     (('holds', ''), 'differs')
     """
-    limit = at_most if at_most is not None else at_least
-    if limit is None:
-        raise ValueError("a limit needs at_most or at_least")
-    known = {load: sample for load, sample in curve.items() if sample is not None}
-    levels = tuple(sorted(known))
+    side = _beside(at_most, at_least, curve)
+    levels = side.levels
     if not levels or not levels[0] <= level <= levels[-1]:
         return "undecided", "no_level_near"
-    sign = 1.0 if at_most is not None else -1.0
-    side = _Side(levels, tuple(known[load] for load in levels), limit, sign)
-    after = next(place for place, load in enumerate(levels) if load >= level)
-    near = (
-        [known[levels[after]]]
-        if levels[after] == level
-        else list(side.samples[after - 1 : after + 1])
-    )
+    after = bisect_left(levels, level)
+    near = side.samples[after - (levels[after] != level) : after + 1]
     if any(one.interval().low is None for one in near):
         return "undecided", "few_replications"
     if len(near) > 1 and any(one.is_unbounded for one in near):
@@ -392,13 +303,13 @@ def verdict_at(
     return "undecided", "includes_limit"
 
 
-def _excess_at(side: _Side, after: int, level: float) -> list[float]:
+def _excess_at(side: LimitCurve, after: int, level: float) -> list[float]:
     """Return the bounds of the excess at a level by every law; `after` is the next level."""
     if side.levels[after] == level:
-        return [side.best(after), side.worst(after)]
+        return [*side.bounds[after]]
     before = side.levels[after - 1]
     share = (level - before) / (side.levels[after] - before)
-    found = [law(side, after, share) for law in (_linear, _reciprocal)]
+    found = [side.law(after, law)(share) for law in LAWS]
     return [bound for one in found for bound in one[1:]]
 
 

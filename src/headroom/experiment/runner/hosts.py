@@ -41,8 +41,8 @@ from headroom.experiment.runner.tasks import (
     load_system,
     recipe_of,
 )
-from headroom.experiment.study.checks.window_checks import time_windows
 from headroom.experiment.study.plan import Plan, PlannedExperiment
+from headroom.experiment.study.windows import windows_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -232,7 +232,7 @@ def recipes_of(experiments: Iterable[PlannedExperiment]) -> dict[str, Recipe]:
     """Return how another process can load the systems of experiments."""
     return {
         one.spec.name: recipe_of(
-            one.system, one.setup, one.base, time_windows(one.spec), one.spec.hosts
+            one.system, one.setup, one.base, windows_of(one.system), one.spec.hosts
         )
         for one in experiments
     }

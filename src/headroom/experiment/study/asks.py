@@ -97,7 +97,7 @@ class ValueAsk(_Ask, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=
 
     subject: Annotated[
         str,
-        Meta(description="Noun that takes, costs or gives it: `sorting a million lines`."),
+        Meta(description="Noun that takes, costs or gives it: `sorting`."),
     ] = ""
     also: Annotated[list[str], Meta(description="Further metrics to state there.")] = []
     extreme: Annotated[

@@ -155,8 +155,8 @@ class Refine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Meta(
             gt=0,
             lt=1,
-            description="Distance of those two levels, relative to the upper one, at which no "
-            "more are added: 0.05 is 5%.",
+            description="Distance of those two levels, or of the ends of the interval of the "
+            "break, relative to the upper level, at which no more are added: 0.05 is 5%.",
         ),
     ] = 0.05
 

@@ -12,12 +12,14 @@ Source: Law, *Simulation Modeling and Analysis* (2015), section 9.3: types of si
 regard to output analysis.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import msgspec
 from msgspec import Meta
 
+from headroom.experiment.protocol.asked_metrics import asked_in
 from headroom.experiment.protocol.system import Metric, System
 
 Analysis: TypeAlias = Literal["automatic", "terminating", "steady-state"]
@@ -46,10 +48,12 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class TimeWindows(msgspec.Struct, frozen=True, kw_only=True):
-    """The windows of an experiment, as a system needs them."""
+    """What the runs of an experiment keep besides, as a system needs it."""
 
     windows: tuple[Window, ...] = ()
     analysis: Analysis = "automatic"
+    metrics: tuple[str, ...] = ()
+    """Percentiles and shares that the study names, see `asked_metrics`."""
 
     @property
     def edges_s(self) -> list[float]:
@@ -65,6 +69,11 @@ NO_WINDOWS = TimeWindows()
 class HasWindows(Protocol):
     """A system whose runs keep statistics of windows; optional for a `System`."""
 
+    @property
+    def windows(self) -> TimeWindows:
+        """What its runs keep now."""
+        ...
+
     def with_windows(self, windows: TimeWindows) -> Self:
         """Return the same system with these windows in its runs and their metrics."""
         ...
@@ -78,6 +87,29 @@ def with_windows(system: System, windows: TimeWindows | None) -> System:
     if windows is None or not isinstance(system, HasWindows):
         return system
     return system.with_windows(windows)
+
+
+def asking(system: System, texts: Iterable[str]) -> System:
+    """Return a system whose runs also give the percentiles and shares that bounds name.
+
+    Parameters
+    ----------
+    system
+        The system.
+    texts
+        Bounds as users write them, such as ``station.desk.wait_s_p80<=30s``.
+    """
+    kept = windows_of(system)
+    names = asked_in([re.split(r"[<>]=", text)[0].strip() for text in texts])
+    metrics = tuple(dict.fromkeys([*kept.metrics, *names]))
+    if metrics == kept.metrics:
+        return system
+    return with_windows(system, msgspec.structs.replace(kept, metrics=metrics))
+
+
+def windows_of(system: System) -> TimeWindows:
+    """Return what the runs of a system keep; nothing if it is not one that `HasWindows`."""
+    return system.windows if isinstance(system, HasWindows) else NO_WINDOWS
 
 
 def window_metrics(windows: Iterable[Window], metrics: Sequence[Metric]) -> Iterator[Metric]:

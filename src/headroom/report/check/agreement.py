@@ -4,7 +4,9 @@ A headline, what follows it and the titles of figures are made in several places
 name one limit, comparison or change must have the same number.
 """
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 
 from headroom.analysis.answer_evidence import (
@@ -21,6 +23,7 @@ from headroom.report.first_screen.sentences.answer import words_of
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
 
 _SAME = 1e-9
+_TAG = re.compile(r"<[^>]*>")
 
 
 def disagreements(result: StudyResult, page: str = "") -> list[str]:
@@ -48,8 +51,9 @@ def disagreements(result: StudyResult, page: str = "") -> list[str]:
         for one in [result.answer.figure, *result.answer.questions]
         if one is not None and (part := _elsewhere(one))
     ]
-    if page and (text := words_of(result).answer.text) not in page:
-        found.append(f"the page does not say: {text.replace(NO_BREAK, ' ')}")
+    told = " ".join(unescape(_TAG.sub("", page)).split())
+    if page and (text := words_of(result).answer.text) and _plain(text) not in _plain(told):
+        found.append(f"the page does not say: {_plain(text)}")
     return found
 
 
@@ -94,6 +98,10 @@ def _facts(statement: Statement) -> Iterator[tuple[tuple[object, ...], object]]:
                 applied = tuple((one.name, one.after, one.factor) for one in change.applied)
                 at = _text(statement.levels)
                 yield ("change", change.metric, str(applied), at), change.after
+
+
+def _plain(text: str) -> str:
+    return text.replace(NO_BREAK, " ")
 
 
 def _text(setting: dict[str, Any]) -> str:

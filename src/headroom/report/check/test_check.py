@@ -1,19 +1,14 @@
 """An answer that the rows contradict is found, whatever its kind; a true one is left alone."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
 
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import TradeOff
 from headroom.analysis.results import StudyResult
-from headroom.analysis.results_file import read_results
-from headroom.cli.app import app
-from headroom.errors import ExitCode
 from headroom.experiment.study.asks import (
     Ask,
     BestAsk,
@@ -26,7 +21,6 @@ from headroom.experiment.study.asks import (
     ScaleAsk,
     ValueAsk,
 )
-from headroom.report.check import agreement, rows
 from headroom.report.check.agreement import disagreements
 from headroom.report.check.rows import faults_of
 from headroom.report.first_screen.sentences.answer import words_of
@@ -44,7 +38,6 @@ from tests.support.example_answers import (
     saturated,
     sweep,
 )
-from tests.test_first_light import write_study
 
 replace = msgspec.structs.replace
 
@@ -222,18 +215,3 @@ def test_rows_that_are_not_there_are_found() -> None:
     answer = replace(ANSWERS["limit"].answer, records=[replace(record, rows=["users=7"])])
     found = faults_of(replace(ANSWERS["limit"], answer=answer))
     assert found == ["the answer stands on points that are not there: users=7"]
-
-
-def test_the_command_ends_with_3_where_an_answer_is_contradicted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write_study(tmp_path / "shop", completions=500)
-    assert CliRunner().invoke(app, ["run", str(folder), "--quiet"]).exit_code == ExitCode.DONE
-    whole = CliRunner().invoke(app, ["report", str(folder), "--check"])
-    assert (whole.exit_code, "0 contradictions" in whole.stderr) == (ExitCode.DONE, True)
-    page = (folder / "results" / "report.html").read_text(encoding="utf-8")
-    assert disagreements(read_results(folder / "results" / "results.json"), page) == []
-    monkeypatch.setattr(rows, "faults_of", lambda _: ["it is not so"])
-    monkeypatch.setattr(agreement, "disagreements", lambda *_: [])
-    broken = CliRunner().invoke(app, ["report", str(folder), "--check"])
-    assert (broken.exit_code, "it is not so" in broken.stderr) == (ExitCode.CLAIMS_DIFFER, True)

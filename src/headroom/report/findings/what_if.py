@@ -69,11 +69,23 @@ def format_saving(effect: Effect) -> str:
     ...     ratio=1.0, low=1.0, high=1.0, pairs=5, variance_reduction=None)
     >>> format_saving(effect)
     'over 1,000 times'
+    >>> from msgspec.structs import replace
+    >>> format_saving(replace(effect, variance_reduction=4.4, variance_reduction_low=0.46,
+    ...     variance_reduction_high=42.2))
+    '4.4 times (0.46 to 42)'
     """
     variance_reduction = effect.variance_reduction
     if variance_reduction is None or variance_reduction > _MOST_SAVED:
         return f"over {_MOST_SAVED:,.0f} times"
-    return f"{format_given(float(f'{variance_reduction:.2g}'), '1')} times"
+    found = f"{_two_digits(variance_reduction)} times"
+    low, high = effect.variance_reduction_low, effect.variance_reduction_high
+    if low is None or high is None:
+        return found
+    return f"{found} ({_two_digits(low)} to {_two_digits(high)})"
+
+
+def _two_digits(value: float) -> str:
+    return format_given(float(f"{value:.2g}"), "1")
 
 
 def what_if_sentences(experiment: ExperimentResult) -> list[str]:
@@ -209,7 +221,7 @@ def render_what_ifs(
     screen.line(experiment.title or experiment.name, "bold")
     screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
-        screen.item("Now", bottleneck_text(point.bottleneck))
+        screen.item("Now", bottleneck_text(point.bottleneck, point.estimates))
     render_what_if_table(point, screen)
     if at_most is not None:
         screen.item("Pairs", _pairs_words([one.done for one in point.what_ifs], at_most))

@@ -25,14 +25,14 @@ from headroom.report.first_screen.scales import (
     value_axis,
     where_of,
 )
-from headroom.report.first_screen.sentences.names import applied_words, level_number
+from headroom.report.first_screen.sentences.names import applied_words, level_number, where_words
 from headroom.report.notes.saturation import is_unbounded
 from headroom.report.numbers import format_estimate
 from headroom.report.titles import level_title
 from headroom.report.words import label_metric
 
-MOST_LINES = 4
-_ROLES: tuple[Role, ...] = ("data", "third", "context", "published")
+MOST_LINES = 5
+_ROLES: tuple[Role, ...] = ("data", "third", "context", "published", "better")
 _MOST_PRINTED = 6
 _MOST_ARROWS = 4
 _MOST_DOTS = 120
@@ -221,10 +221,17 @@ def _breaks(choice: FigureChoice, across: Scale) -> Iterator[Break]:
         first, bracket, rest = text.partition(" (")
         name = {"knee": "knee: ", "target": "passes at "}.get(mark.kind, "")
         lines = (f"{name}{first} {level.factor}", *([f"({rest}"] if bracket else []))
-        if getattr(choice.finding, "kept", "below") == "above" and is_number:
+        is_open, kept = value == level.low, getattr(choice.finding, "kept", "below")
+        if is_open and mark.kind == "target":  # Only the levels around are known.
+            ends = f"{level_number(level.low)} and {level_number(level.high)}"
+            verb = "kept" if kept == "between" else "passes"
+            lines = (f"{verb} between {level.factor} {ends}",)
+        elif kept == "above" and is_number:
             lines = (f"kept from {level_number(float(value))} {level.factor}",)
+        if mark.setting:
+            lines = (*lines[:1], where_words(mark.setting).rstrip(", "))
         yield Break(
-            at=float(value) * across.factor if is_number else None,
+            at=float(value) * across.factor if is_number and not is_open else None,
             low=level.low * across.factor,
             high=level.high * across.factor,
             lines=lines,

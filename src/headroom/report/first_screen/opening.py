@@ -11,9 +11,15 @@ from headroom.analysis.results import StudyResult
 from headroom.report.figures.draw import HALF_PX, LEAD_PX, WHOLE_PX, Drawing, draw_both
 from headroom.report.first_screen.drafts import LEAD, Draft, drafts_of
 from headroom.report.first_screen.evidence import MOST_BESIDE
-from headroom.report.first_screen.sentences.answer import AnswerWords, Exceptional, words_of
+from headroom.report.first_screen.sentences.answer import (
+    AnswerWords,
+    Exceptional,
+    asked_words,
+    words_of,
+)
 from headroom.report.first_screen.sentences.sentence import Sentence
 from headroom.report.sentences.numbers import capital
+from headroom.report.sentences.sizes import size_command
 from headroom.report.words import count_noun
 
 MOST_PANELS = 8
@@ -44,6 +50,10 @@ class Opening:
     exceptions_left_out: int
     sureness: str
     cautions: list[str]
+    asked: Sequence[tuple[str, str, str]]
+    """Each question with its kind and its answer."""
+    ask: str
+    """The command that answers what the levels leave open; empty if nothing is."""
     parameters: str
     machine: str
 
@@ -77,6 +87,8 @@ def opening_of(result: StudyResult) -> Opening:
         exceptions_left_out=len(words.exceptions[MOST_IN_TABLE:]),
         sureness=capital(f"{words.sureness}.") if words.sureness else "",
         cautions=cautions[:MOST_CAUTIONS],
+        asked=asked_words(result),
+        ask=size_command(result, result.folder),
         parameters=_parameters(result),
         machine=_machine(result),
     )

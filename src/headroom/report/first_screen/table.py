@@ -150,7 +150,7 @@ def _rules(
     for mark in figure.marks:
         if mark.kind not in {"knee", "limit", "target", "saturated"} or mark.level is None:
             continue
-        if isinstance(mark.level.value, str):
+        if isinstance(mark.level.value, str) or (mark.kind == "target" and mark.setting):
             continue
         levels = [float(point.levels[figure.factor]) for point in points]
         row = _row_of(figure.finding, float(mark.level.value), levels)

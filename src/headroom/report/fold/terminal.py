@@ -25,6 +25,8 @@ from headroom.report.findings.laws import basis_sentences
 from headroom.report.findings.predictions import render_predictions
 from headroom.report.findings.profiles import render_profiles
 from headroom.report.findings.what_if import render_what_if_table
+from headroom.report.first_screen.sentences.answer import asked_words
+from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from headroom.report.fold.chosen_points import (
     MESSAGES_AT_MOST,
     ROWS_AT_MOST,
@@ -105,6 +107,9 @@ def _render_whole(result: StudyResult, screen: Screen, reused: int) -> None:
     quick = " (quick variant)" if result.is_quick else ""
     of_before = f", {count_noun(reused, 'measurement')} reused" if reused else ""
     screen.line(describe_progress(result) + of_before + quick, "dim")
+    for question, kind, answer in asked_words(result):
+        told = " ".join(filter(None, [f"Asked {kind}:", question, answer]))
+        screen.line(told.replace(NO_BREAK, " "))
     results = results_folder(Path(result.folder), result.is_quick)
     for experiment in result.experiments:
         screen.line()

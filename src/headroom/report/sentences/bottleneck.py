@@ -1,6 +1,8 @@
 """The bottleneck of a point, or the reason why there is none, as sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
 
 from headroom.analysis.evidence import (
     ClassLoss,
@@ -11,8 +13,8 @@ from headroom.analysis.evidence import (
     UsedResource,
     WorstSpan,
 )
-from headroom.analysis.results import Bottleneck
-from headroom.quantities import format_given, format_time_span
+from headroom.analysis.results import Bottleneck, Estimate
+from headroom.quantities import format_bounds, format_given, format_time_span
 from headroom.report.sentences.numbers import (
     brief_percent,
     capital,
@@ -33,18 +35,55 @@ _HARMLESS = {
 }
 
 
-def bottleneck_text(verdict: Bottleneck) -> str:
-    """Return the verdict of a point with its evidence, in sentences."""
-    return " ".join(bottleneck_sentences(verdict))
+_Share: TypeAlias = Callable[[UsedResource], str]
+"""How busy a resource is, in words."""
+_Queue: TypeAlias = Callable[[Bottleneck, Limiting], str]
+"""How many jobs wait at a bottleneck, in words."""
 
 
-def bottleneck_sentences(verdict: Bottleneck) -> list[str]:
+def bottleneck_text(verdict: Bottleneck, estimates: Mapping[str, Estimate] | None = None) -> str:
+    """Return the verdict of a point with its evidence, in sentences.
+
+    Parameters
+    ----------
+    verdict
+        The verdict.
+    estimates
+        Metrics of the point, if every number is to have its interval.
+    """
+    if estimates is None:
+        return " ".join(bottleneck_sentences(verdict))
+    return " ".join(bottleneck_sentences(verdict, _bounded, partial(_bounded_queue, estimates)))
+
+
+def bottleneck_sentences(
+    verdict: Bottleneck, share: _Share | None = None, queue: _Queue | None = None
+) -> list[str]:
     """Return the conclusion first, then what supports it."""
-    evidence = verdict.evidence
+    evidence, share = verdict.evidence, share or _brief
     sentences = (
-        _limiting(verdict, evidence) if isinstance(evidence, Limiting) else _not_limited(evidence)
+        _limiting(verdict, evidence, share, queue or _queue)
+        if isinstance(evidence, Limiting)
+        else _not_limited(evidence, share)
     )
     return [f"{capital(sentence)}." for sentence in sentences]
+
+
+def _brief(used: UsedResource) -> str:
+    return brief_percent(used.utilization)
+
+
+def _bounded(used: UsedResource) -> str:
+    return percent_bounds(used.utilization, used.low, used.high)
+
+
+def _bounded_queue(estimates: Mapping[str, Estimate], verdict: Bottleneck, found: Limiting) -> str:
+    """Return how many jobs wait at the bottleneck, with the interval."""
+    queue = estimates.get(f"{found.cause.kind}.{found.cause.name}.queue_len_mean")
+    if queue is None or queue.low is None or queue.high is None or queue.value < _NOBODY:
+        return _queue(verdict, found)
+    what = "jobs" if found.is_awaited else "background tasks"
+    return f"{format_bounds(queue.value, queue.low, queue.high, '1')} {what} queued"
 
 
 def limit_sentence(verdicts: Sequence[Bottleneck], *, where: str, when: str = "") -> str:
@@ -84,18 +123,18 @@ def _busy(used: UsedResource) -> str:
     return f"{percent_bounds(used.utilization, used.low, used.high)} {verb}"
 
 
-def _limiting(verdict: Bottleneck, found: Limiting) -> Iterator[str]:
-    yield f"{_when(found.worst)}{_conclusion(verdict, found)}"
+def _limiting(verdict: Bottleneck, found: Limiting, share: _Share, queue: _Queue) -> Iterator[str]:
+    yield f"{_when(found.worst)}{_conclusion(found, queue(verdict, found))}"
     if found.classes:
         shares = [f'{brief_percent(class_.share)} for "{class_.name}"' for class_ in found.classes]
         yield f"its work is {list_words(shares)}"
     if found.worst is not None:
         yield from _span_sentences(found.worst, found.cause)
     if found.ties:
-        names = [f"{titled(tie)} ({brief_percent(tie.utilization)})" for tie in found.ties]
+        names = [f"{titled(tie)} ({share(tie)})" for tie in found.ties]
         verb = "is" if len(names) == 1 else "are"
         yield f"{list_words(names)} {verb} as busy: they limit together"
-    yield from _others(found)
+    yield from _others(found, share)
     yield from (_symptom(symptom, found.cause) for symptom in found.symptoms)
     yield from _lost(found.overflows, found.losses)
     if not found.is_steady:
@@ -106,9 +145,9 @@ def _when(worst: WorstSpan | None) -> str:
     return "" if worst is None else f"{format_time_span(worst.from_s, worst.to_s)}, "
 
 
-def _conclusion(verdict: Bottleneck, found: Limiting) -> str:
+def _conclusion(found: Limiting, queue: str) -> str:
     """Return what limits, how full it is, and how many jobs wait for that."""
-    cause, queue = found.cause, _queue(verdict, found)
+    cause = found.cause
     if found.why == "held":
         tokens = "" if cause.capacity is None else f" of {cause.capacity:g} tokens"
         used = percent_bounds(cause.utilization, cause.low, cause.high)
@@ -147,13 +186,13 @@ def _queue(verdict: Bottleneck, found: Limiting) -> str:
     return f"{count_jobs(waiting)}{of_all} jobs queued{time}"
 
 
-def _others(found: Limiting) -> Iterator[str]:
+def _others(found: Limiting, words: _Share) -> Iterator[str]:
     """Yield how busy the resources are that do not limit."""
     if found.cause.kind == "pool":
-        yield from _inside(found)
+        yield from _inside(found, words)
     elif found.next is not None:
         after = found.next
-        share = brief_percent(after.utilization)
+        share = words(after)
         if after.busiest is not None:
             yield f'next: "{after.name}" ({share}, its busiest {brief_percent(after.busiest)})'
         elif after.is_saturated:
@@ -164,7 +203,7 @@ def _others(found: Limiting) -> Iterator[str]:
             yield f"all other stations are at most {share} busy"
 
 
-def _inside(found: Limiting) -> Iterator[str]:
+def _inside(found: Limiting, words: _Share) -> Iterator[str]:
     """Yield how full the resources are that the holders of a pool use."""
     if found.behind:
         for one in found.behind:
@@ -172,7 +211,7 @@ def _inside(found: Limiting) -> Iterator[str]:
     elif found.inside is None:
         yield "no station is used while holding a token"
     elif found.inside.name not in {tie.name for tie in found.ties}:
-        busiest = f'"{found.inside.name}" ({brief_percent(found.inside.utilization)})'
+        busiest = f'"{found.inside.name}" ({words(found.inside)})'
         yield f"no station used while holding a token is saturated; busiest: {busiest}"
 
 
@@ -231,9 +270,9 @@ def _span_sentences(worst: WorstSpan, cause: UsedResource) -> Iterator[str]:
         yield f"also saturated: {list_words(spans, most=_SPANS_SHOWN)}"
 
 
-def _not_limited(found: NotLimited) -> Iterator[str]:
+def _not_limited(found: NotLimited, share: _Share) -> Iterator[str]:
     fullest = found.fullest
-    used = f'"{fullest.name}" ({brief_percent(fullest.utilization)})'
+    used = f'"{fullest.name}" ({share(fullest)})'
     if fullest.is_saturated:
         yield "no bottleneck: full stations reject work without harm"
     elif found.by == "observed":

@@ -70,12 +70,21 @@ def absent_words(absent: Absent | None) -> str:
     if absent.code == "few_bursts":
         return (
             f"p{absent.percent:g} needs {needed:g} independent bursts beyond it, and runs of this "
-            f"length show about {found:.2g}; run {needed / max(found, 1e-3):.2g} times as long"
+            f"length show about {found:.2g}; {_longer(absent, needed / max(found, 1e-3))}"
         )
     return (
         f"p{absent.percent:g} needs {needed:,.0f} observations in each run, {absent.beyond} of "
         f"them beyond it; the shortest run has {found:,.0f}"
     )
+
+
+def _longer(absent: Absent, times: float) -> str:
+    """Return how long runs must be for a percentile, as far as that is known."""
+    longer = f"run {times:.2g} times as long"
+    if absent.observations is None:
+        return longer
+    size = float(f"{absent.observations:.2g}")
+    return f"{longer}, about {size:,.0f} observations in each run"
 
 
 def describe_interval(estimates: Sequence[Estimate]) -> str:

@@ -8,6 +8,8 @@ from headroom.report.sentences.numbers import capital, given_times
 from headroom.report.words import count_noun, label_metric
 
 _KEPT = {"holds": "kept", "differs": "broken", "undecided": "undecided"}
+_WIDE = 0.1
+"""Interval of a break, relative to it, from which more levels are advised."""
 _UNDECIDED = {
     "no_level_near": "no levels with results around it; add some",
     "few_replications": "too few replications for an interval",
@@ -146,6 +148,8 @@ def crossing_notes(found: LimitCrossing) -> list[str]:
         f"{found.factor} = {format_level(one.before if is_above else one.after)} is saturated": (
             one.is_saturated
         ),
+        "it changes at least tenfold there": one.is_jump,
+        "`refine` of the limit adds levels there": _is_wide(found),
         f"it is kept again at a {'lower' if is_above else 'higher'} level": found.is_kept_again,
         f"at {', '.join(map(format_level, one.undecided_at))} the interval includes it": bool(
             one.undecided_at and found.state in {"holds", "broken"}
@@ -157,6 +161,14 @@ def crossing_notes(found: LimitCrossing) -> list[str]:
         *(words for words, is_so in clauses.items() if is_so and words),
         *without_words(one.without),
     ]
+
+
+def _is_wide(found: LimitCrossing) -> bool:
+    """Return whether more levels would tell a break much better, and none was added yet."""
+    if found.state != "breaks" or found.kept == "between" or found.added:
+        return False
+    low, high = found.level_low, found.level_high
+    return low is not None and high is not None and high - low > _WIDE * abs(high)
 
 
 def _current(found: LimitCrossing) -> list[str]:

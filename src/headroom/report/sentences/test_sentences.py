@@ -475,8 +475,17 @@ NOWHERE = msgspec.structs.replace(
                 evidence=CrossingEvidence(before=200.0, after=300.0, is_saturated=True),
             ),
             "Response time p95 exceeds 200 ms between users = 200 and 300, 1.3x to 2x the current "
-            "load. Users = 300 is saturated.",
+            "load. Users = 300 is saturated. `refine` of the limit adds levels there.",
             id="saturated",
+        ),
+        pytest.param(
+            msgspec.structs.replace(
+                NOWHERE, level_low=200.0, level_high=300.0, headroom_low=None,
+                evidence=CrossingEvidence(is_jump=True),
+            ),
+            "Response time p95 exceeds 200 ms between users = 200 and 300. It changes at least "
+            "tenfold there. `refine` of the limit adds levels there.",
+            id="jump",
         ),
         pytest.param(
             msgspec.structs.replace(NOWHERE, state="holds", evidence=CrossingEvidence(at=400.0)),

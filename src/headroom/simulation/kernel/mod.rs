@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub sample_every: Option<f64>,
     /// Simulated times (time units, rising) at which intervals end that have statistics of their own.
     pub interval_ends: Vec<f64>,
+    /// Waits to keep by size.
+    pub waits: Vec<statistics::waits::WaitsOf>,
     /// Events to keep in the trace.
     pub trace_limit: usize,
     /// The method of turning random numbers into variates.
@@ -58,8 +60,10 @@ pub fn simulate(
 ) -> Result<Outcome, SimulationError> {
     let model: plan::model::Model = serde_json::from_slice(json)?;
     let mechanisms = plan::calls::mechanisms(&model, options.seed, registry)?;
-    let plan = plan::compile::compile(&model, options.stop, options.sampling, &mechanisms)?;
+    let mut plan = plan::compile::compile(&model, options.stop, options.sampling, &mechanisms)?;
+    let waits = statistics::waits::Waits::new(&options.waits, &mut plan);
     let wishes = run::engine::Wishes {
+        waits,
         sample_ticks: options
             .sample_every
             .map(|interval| time::whole_ticks(interval * time::TICKS_PER_UNIT)),

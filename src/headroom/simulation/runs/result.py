@@ -4,9 +4,9 @@ All time-dependent quantities are cumulative since time zero, recorded at snapsh
 snapshot is the end of the run. Any warm-up can therefore be removed afterwards.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -100,12 +100,12 @@ class ClassSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassHistogram:
-    """Response times (s) of one class by size, for each of at most 16 segments of the run.
+    """Response times (s) of one class, or waits, by size, for each of at most 16 segments of a run.
 
     Parameters
     ----------
     name
-        Name of the class.
+        Name of the class; of waits the metric, such as ``station.desk.wait_s``.
     bin_low, bin_high
         Shape (bins,). Bounds (s) of the bins in use; a bin is at most 1/128 of its value wide.
     counts
@@ -119,6 +119,20 @@ class ClassHistogram:
     bin_high: FloatArray
     counts: npt.NDArray[np.int64]
     segment_end_times_s: FloatArray
+
+
+class WaitsOf(NamedTuple):
+    """Whose waits a run keeps by size: the row of stations or pools, and the class or all."""
+
+    is_pool: bool
+    row: str
+    class_name: str | None
+
+    @property
+    def quantity(self) -> str:
+        """The waits as a metric: ``station.desk.wait_s``, ``pool.seats.class.read.wait_s``."""
+        owner = "" if self.class_name is None else f".class.{self.class_name}"
+        return f"{'pool' if self.is_pool else 'station'}.{self.row}{owner}.wait_s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +201,9 @@ class SimulationResult:
         The same for each class at each station, and at each pool; empty if there is one class.
     series, histograms
         Response times, one entry per class.
+    waits
+        Waits of those that were asked for: all time in the line of each visit, counted at the end
+        of its service, or of each request, counted when it is granted.
     occupancies
         Jobs present, one entry per station.
     samples
@@ -217,6 +234,7 @@ class SimulationResult:
     requests: Table
     series: tuple[ClassSeries, ...]
     histograms: tuple[ClassHistogram, ...]
+    waits: tuple[ClassHistogram, ...]
     occupancies: tuple[Occupancy, ...]
     samples: Samples | None
     intervals: Intervals | None
@@ -236,6 +254,7 @@ def from_kernel(
     nested: Mapping[str, tuple[str, ...]],
     blockers: Mapping[str, tuple[str, ...]],
     unawaited: Mapping[str, tuple[str, ...]],
+    waits: Sequence[WaitsOf] = (),
 ) -> SimulationResult:
     """Return the result that the kernel's dictionaries describe."""
     snapshots = raw["snapshots"]
@@ -247,7 +266,11 @@ def from_kernel(
         "processor_s": processor_s,
     }
     series = zip(classes.names, raw["series"], strict=True)
-    histograms = zip(classes.names, raw["histograms"], strict=True)
+    names = (*classes.names, *(one.quantity for one in waits))
+    histograms = [
+        ClassHistogram(name=name, **data)
+        for name, data in zip(names, raw["histograms"], strict=True)
+    ]
     occupancies = zip(stations.names, raw["occupancies"], strict=True)
     return SimulationResult(
         snapshot_times_s=snapshots["times_s"],
@@ -257,7 +280,8 @@ def from_kernel(
         visits=_table(snapshots["visits"]),
         requests=_table(snapshots["requests"]),
         series=tuple(ClassSeries(name=name, **data) for name, data in series),
-        histograms=tuple(ClassHistogram(name=name, **data) for name, data in histograms),
+        histograms=tuple(histograms[: len(classes.names)]),
+        waits=tuple(histograms[len(classes.names) :]),
         occupancies=tuple(Occupancy(name=name, **data) for name, data in occupancies),
         samples=_samples(raw.get("samples")),
         intervals=_intervals(raw.get("intervals")),

@@ -16,7 +16,7 @@ from headroom.simulation.errors import SimulationError, refused
 from headroom.simulation.language.arguments import is_number, is_whole
 from headroom.simulation.language.model import Model, check_stop
 from headroom.simulation.language.stations import Pool, Station
-from headroom.simulation.runs.result import SimulationResult, from_kernel
+from headroom.simulation.runs.result import SimulationResult, WaitsOf, from_kernel
 
 Sampling: TypeAlias = Literal["fast", "inversion", "antithetic"]
 
@@ -159,10 +159,14 @@ def run_ready(
     time: float | None = None,
     sample_every: float | None = None,
     interval_ends: Sequence[float] = (),
+    waits: Sequence[WaitsOf] = (),
     trace: int = 0,
     sampling: Sampling = "fast",
 ) -> SimulationResult:
-    """Run a model that `ready` gave once, as `simulate` does, but without remarks on it."""
+    """Run a model that `ready` gave once, as `simulate` does, but without remarks on it.
+
+    The result also has the `waits` that are named.
+    """
     _check_wishes(seed, completions, time)
     _check_extras(sample_every, trace, sampling)
     _check_interval_ends(interval_ends)
@@ -178,6 +182,7 @@ def run_ready(
             time=time,
             sample_every=sample_every,
             interval_ends=list(interval_ends),
+            waits=waits,
             trace_limit=trace,
             sampling=sampling,
         )
@@ -193,6 +198,7 @@ def run_ready(
         nested=once.nested,
         blockers=once.blockers,
         unawaited=once.unawaited,
+        waits=waits,
     )
 
 

@@ -59,6 +59,7 @@ def run_of(
         histograms=tuple(
             _histogram(metric(histogram.name), histogram) for histogram in result.histograms
         )
+        + tuple(_histogram(waits.name, waits) for waits in result.waits)
         + _occupancies(result),
         snapshot_times_s=result.snapshot_times_s,
         resources=tuple(table for table in tables if table.names),

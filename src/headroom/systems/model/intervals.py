@@ -16,7 +16,7 @@ from headroom.errors import StudyError
 from headroom.experiment.study.windows import TimeWindows
 from headroom.simulation import Model
 from headroom.simulation.language.model import SECONDS_PER_UNIT
-from headroom.systems.model.nature import why_terminating
+from headroom.systems.model.nature import why_terminating, why_work_ends
 
 INTERVALS = 96
 """Equal intervals of a run with a natural end: quarters of an hour, for a day."""
@@ -28,15 +28,19 @@ VALUES_AT_MOST = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalPlan:
-    """Ends (s) of the intervals of a run; whether it ends by nature, and the model's reason."""
+    """Ends (s) of the intervals of a run; whether it ends by nature, and the model's reason.
+
+    If `is_complete`, it ends when all work is done.
+    """
 
     ends_s: tuple[float, ...] = ()
     ends_because: str = ""
     is_terminating: bool = False
+    is_complete: bool = False
 
 
 def interval_plan(
-    model: Model, windows: TimeWindows, *, time_s: float | None, has_completions: bool
+    model: Model, windows: TimeWindows, *, time_s: float | None, completions: int | None
 ) -> IntervalPlan:
     """Return the intervals of a run of `model`.
 
@@ -48,16 +52,20 @@ def interval_plan(
         Windows of the study, and how its runs are analysed.
     time_s
         Simulated time (s) after which a run ends, instead of the model's own; None for none.
-    has_completions
-        Whether a run ends by a number of completions instead.
+    completions
+        Completions after which it ends instead; None for none.
 
     Raises
     ------
     StudyError
         A window ends after the run.
     """
-    horizon_s = _horizon_s(model, time_s, has_completions=has_completions)
+    horizon_s = _horizon_s(model, time_s, completions=completions)
     why = why_terminating(model, horizon_s)
+    most = completions or model.stop_completions
+    is_timed = time_s is not None or (completions is None and model.stop_time is not None)
+    ends = "" if is_timed or most is None else why_work_ends(model, most)
+    why = why or ends
     _check(windows, horizon_s)
     is_terminating = windows.analysis == "terminating" or (
         windows.analysis == "automatic" and bool(why)
@@ -69,15 +77,16 @@ def interval_plan(
     return IntervalPlan(
         ends_s=_apart(ends_s),
         ends_because=why,
-        is_terminating=is_terminating and horizon_s is not None,
+        is_terminating=is_terminating and (horizon_s is not None or bool(ends)),
+        is_complete=bool(ends),
     )
 
 
-def _horizon_s(model: Model, time_s: float | None, *, has_completions: bool) -> float | None:
+def _horizon_s(model: Model, time_s: float | None, *, completions: int | None) -> float | None:
     """Return when a run ends for sure; None if it ends by completions."""
     if time_s is not None:
         return time_s
-    if has_completions or model.stop_time is None or model.stop_completions is not None:
+    if completions or model.stop_time is None or model.stop_completions is not None:
         return None
     return model.stop_time * SECONDS_PER_UNIT[model.time_unit]
 

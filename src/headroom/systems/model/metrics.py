@@ -61,6 +61,12 @@ _POOL = (
     Metric(name="throughput", unit="1/s", better="high", description="Grants per second"),
 )
 
+MAKESPAN = Metric(
+    name="makespan_s",
+    unit="s",
+    better="low",
+    description="Time until all work is done, of models whose arrivals end",
+)
 _BUSIEST = Metric(
     name="utilization_max",
     unit="1",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from headroom.quantities import format_given, format_level, format_moment
 from headroom.simulation import Model
+from headroom.simulation.language.classes import JobClass
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.laws.arrivals import ArrivalProcess
 
@@ -64,6 +65,37 @@ def why_terminating(model: Model, horizon_s: float | None) -> str:
     if curve is None:
         return ""
     return f"{curve.what} {curve.verb} up to the end of the run at {format_moment(horizon_s)}"
+
+
+def why_work_ends(model: Model, completions: int) -> str:
+    """Return why runs of up to `completions` jobs end with the last job; empty if they do not.
+
+    Examples
+    --------
+    >>> from headroom.simulation import trace
+    >>> model = Model("batch", time_unit="s")
+    >>> program = model.program("job")
+    >>> program.use(model.station("workers", servers=4), 600)
+    >>> model.open_class("jobs", program, interarrival=trace([0]), batch=10)
+    >>> why_work_ends(model, 20_000)
+    'all 10 jobs are done at the end of the run'
+    >>> why_work_ends(model, 5)
+    ''
+    """
+    count = sum(_most_jobs(one) for one in model.classes.values())
+    return f"all {count:,.0f} jobs are done at the end of the run" if count <= completions else ""
+
+
+def _most_jobs(job_class: JobClass) -> float:
+    """Return how many jobs of a class come at most; infinite if that is not known."""
+    process, batch = job_class.process, job_class.batch
+    if not isinstance(process, ArrivalProcess) or process.kind != "trace":
+        return math.inf
+    if batch is not None and batch.c2 > 0.0:
+        return math.inf
+    times = dict(process.parameters)["times"]
+    arrivals = len(times) if isinstance(times, tuple) else math.inf
+    return job_class.initial + arrivals * (1.0 if batch is None else batch.mean)
 
 
 def periodic_note(model: Model, end_s: float) -> str:

@@ -20,11 +20,12 @@ from headroom.simulation.errors import OverloadError
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.runs.kernel_version import KERNEL_VERSION
 from headroom.simulation.runs.run import ReadyModel, ready, run_ready
+from headroom.systems.model.asked import asked_metrics, waits_of
 from headroom.systems.model.changed import changed_model
 from headroom.systems.model.conversion import run_of
 from headroom.systems.model.intervals import IntervalPlan, interval_plan, unreached_remark
 from headroom.systems.model.jmt_file import is_jmt_file, jmt_file, parameters_of_file
-from headroom.systems.model.metrics import metrics_of, windowed_metrics
+from headroom.systems.model.metrics import MAKESPAN, metrics_of, windowed_metrics
 from headroom.systems.model.nature import (
     is_before_last_change,
     missing_end,
@@ -119,7 +120,15 @@ class ModelSystem:
     def _metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         model = self._model(config)
         windowed = window_metrics(self.windows.windows, windowed_metrics(model))
-        return (*own_metrics(self.function), *metrics_of(model), *windowed, *self._worst(model))
+        asked = asked_metrics(model, self.windows.metrics)
+        return (
+            *own_metrics(self.function),
+            *metrics_of(model),
+            *([MAKESPAN] if self._intervals(model).is_complete else []),
+            *asked,
+            *windowed,
+            *self._worst(model),
+        )
 
     def with_windows(self, windows: TimeWindows) -> Self:
         """Return the same system whose runs keep statistics of `windows`."""
@@ -138,9 +147,13 @@ class ModelSystem:
         ]
         if self.setup.sample_every_s is not None:
             content.append(self.setup.sample_every_s)
-        ends_s = self._intervals(model).ends_s
-        if ends_s:
-            content.append({"interval_ends_s": ends_s})
+        plan = self._intervals(model)
+        if plan.ends_s:
+            content.append({"interval_ends_s": plan.ends_s})
+        if plan.is_complete:
+            content.append("ends with the last job")
+        if waits := waits_of(model, self.windows.metrics):
+            content.append({"waits": [one.quantity for one in waits]})
         if own := own_code(self.function, self.code):
             content.append(own)
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
@@ -224,12 +237,13 @@ class ModelSystem:
 
     def _worst(self, model: Model) -> Iterator[Metric]:
         """Yield the metrics of the worst interval, if runs have a natural end."""
-        if self._intervals(model).is_terminating:
+        plan = self._intervals(model)
+        if plan.is_terminating and plan.ends_s:
             yield from worst_metrics(windowed_metrics(model))
 
     def _intervals(self, model: Model) -> IntervalPlan:
         time_s, completions = self.setup.time_s, self.setup.completions
-        return interval_plan(model, self.windows, time_s=time_s, has_completions=bool(completions))
+        return interval_plan(model, self.windows, time_s=time_s, completions=completions)
 
     def _simulated(
         self, once: ReadyModel, seed: int, *, every_s: float | None, ends_s: Sequence[float]
@@ -245,6 +259,7 @@ class ModelSystem:
             seed=seed,
             sample_every=None if every_s is None else every_s / unit_s,
             interval_ends=[end_s / unit_s for end_s in ends_s],
+            waits=waits_of(once.model, self.windows.metrics),
         )
         completions = self.setup.completions
         try:
@@ -276,7 +291,10 @@ class ModelSystem:
         return run_of(
             result,
             are_all_samples_kept=are_all_samples_kept,
-            own_values=own_values(self.function, result, self.code),
+            own_values={
+                **({MAKESPAN.name: end_s} if plan.is_complete else {}),
+                **own_values(self.function, result, self.code),
+            },
             overloads={} if is_before_last_change(once.model, end_s) else overloads,
             remarks=tuple(filter(None, remarks)),
             notes=(note,) if note else (),

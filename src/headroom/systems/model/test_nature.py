@@ -1,17 +1,29 @@
 """Classification of runs whose arrivals, servers, speeds or tokens change at known times."""
 
+import math
 from typing import Literal
 
+import msgspec
 import pytest
 
-from headroom.simulation import Model, Schedule, changing_rate, exponential, schedule
+from headroom.simulation import (
+    Distribution,
+    Model,
+    Schedule,
+    changing_rate,
+    exponential,
+    schedule,
+    trace,
+)
 from headroom.systems.model.nature import (
     is_before_last_change,
     periodic_note,
     unsettled_remark,
     why_terminating,
 )
+from headroom.systems.model.system import ModelSetup, ModelSystem
 
+JOBS = 10
 DAY = [(0, 2), (4000, 1), (6000, 2)]
 RATES = [(0, 1.0), (4000, 2.0), (6000, 1.0)]
 
@@ -97,3 +109,48 @@ def test_times_of_a_schedule_are_in_the_unit_of_the_model() -> None:
     hours = with_capacity("servers", schedule([(0, 2), (8, 1)]), time_unit="h")
     assert why_terminating(hours, 8 * 3600.0) == ""
     assert why_terminating(hours, 9 * 3600.0).endswith("at 9:00 h")
+
+
+def batch(service: Distribution | float, *, workers: int) -> Model:
+    """Return `JOBS` jobs that are there at the start, and their workers."""
+    model = Model("batch", time_unit="s")
+    job = model.program("job")
+    job.use(model.station("workers", servers=workers), service)
+    model.open_class("jobs", job, interarrival=trace([0]), batch=JOBS)
+    return model
+
+
+def makespans(model: Model, *, runs: int, **setup: float) -> list[float]:
+    """Return the makespan (s) of some runs, each of which is analysed whole."""
+    system = ModelSystem(
+        msgspec.convert({"model": "batch", **setup}, ModelSetup), lambda: model, ()
+    )
+    found = [system.run({}, seed=seed) for seed in range(runs)]
+    assert all("all 10 jobs" in run.ends_because for run in found)
+    return [run.values["makespan_s"] for run in found]
+
+
+@pytest.mark.parametrize("workers", [1, 3, 4, 10, 20])
+def test_the_makespan_of_equal_jobs_is_that_of_the_rounds(workers: int) -> None:
+    """Oracle: ceil(N / M) rounds."""
+    expected = math.ceil(JOBS / workers) * 600.0
+    assert makespans(batch(600, workers=workers), runs=1) == [expected]
+
+
+@pytest.mark.parametrize("workers", [1, 4, 10])
+def test_the_makespan_of_exponential_jobs_is_a_harmonic_sum(workers: int) -> None:
+    """Oracle: with k jobs left, min(k, M) of them are served: the sum of 1 / min(k, M) services."""
+    shares = [1.0 / min(left, workers) for left in range(1, JOBS + 1)]
+    found = makespans(batch(exponential(600), workers=workers), runs=400)
+    deviation = 600.0 * math.sqrt(sum(share**2 for share in shares) / len(found))
+    assert abs(sum(found) / len(found) - 600.0 * sum(shares)) < 3.0 * deviation
+
+
+def test_a_run_that_may_end_before_its_work_has_no_makespan() -> None:
+    """It would be that of the fast runs alone."""
+    model = batch(600, workers=4)
+    for setup, has_one in (({}, True), ({"completions": 10}, True), ({"completions": 9}, False),
+                           ({"time_s": 7200.0}, False)):  # fmt: skip
+        system = ModelSystem(ModelSetup(model="batch", **setup), lambda: model, ())
+        assert has_one == any(one.name == "makespan_s" for one in system.metrics({})), setup
+        assert has_one == ("makespan_s" in system.run({}, seed=1).values), setup

@@ -9,7 +9,7 @@ the same only if all of it lies within the zone that the ask names.
 
 from collections.abc import Mapping
 
-from headroom.analysis.answer.asks.cells import Cell, cells_of, metric_asked, telling
+from headroom.analysis.answer.asks.cells import Cell, cells_of, held, metric_asked, telling
 from headroom.analysis.answer.numbers import Better, ratio_of
 from headroom.analysis.answer_evidence import Bounded, Effect, Effects, EffectVerdict
 from headroom.analysis.results import ExperimentResult
@@ -30,6 +30,7 @@ def effects_of(experiment: ExperimentResult, ask: EffectAsk) -> tuple[Effects, l
         first=ask.of,
         second=ask.to,
         effects=[effect for effect, _ in found],
+        where=held(experiment, ask),
     )
     return statement, [key for _, keys in found for key in keys]
 

@@ -5,7 +5,7 @@ do so at 95% (Clopper and Pearson 1934; about ``3 / n``). After a check of all t
 is, nothing is left.
 """
 
-from headroom.analysis.answer.asks.cells import Cell, cells_of, metric_asked, telling
+from headroom.analysis.answer.asks.cells import Cell, cells_of, held, metric_asked, telling
 from headroom.analysis.answer_evidence import Bounded, Outage, Safe, Setting
 from headroom.analysis.results import Estimate, ExperimentResult
 from headroom.analysis.statistics.intervals import CONFIDENCE
@@ -37,6 +37,7 @@ def safe_of(experiment: ExperimentResult, ask: SafeAsk) -> tuple[Safe, list[str]
         expects=ask.expects,
         subject=ask.subject,
         outages=_outages(experiment, ask),
+        where=held(experiment, ask),
     )
     return statement, keys
 

@@ -73,6 +73,8 @@ def test_enough_is_the_least_level_that_reaches_the_share_and_one_less_does_not(
     assert found.less.level.value == 2
     assert found.less.share.value == pytest.approx(0.81)
     assert not found.is_open
+    record = answered(nodes(), EnoughAsk(share=0.95)).as_record()
+    assert (record.value, record.parameter, record.metric) == (3.0, "io_nodes", "throughput")
     most = told(nodes(), EnoughAsk(share=0.99))
     assert isinstance(most, Enough)
     assert most.least.level.value == 4
@@ -282,6 +284,12 @@ def test_each_ask_has_a_record_and_the_claims_come_last() -> None:
     assert answer.statement == answer.records[0].statement
     assert not any(one.is_inferred for one in answer.records)
     assert isinstance(answer.follows[-1], Reproduction)
+
+
+def test_what_a_part_of_a_study_lacks_is_not_asked_there() -> None:
+    asks = [ValueAsk(experiment="elsewhere"), ReproduceAsk(), LimitAsk()]
+    (record,) = answer_of(msgspec.structs.replace(plain(sweep()), asks=asks)).records
+    assert (record.ask, record.is_inferred) == ("limit", False)
 
 
 def test_what_is_not_asked_is_inferred_and_says_so() -> None:

@@ -7,6 +7,7 @@ quantity or the unit, or use a synonym for either.
 import re
 from collections.abc import Iterable
 
+from headroom.experiment.protocol.asked_metrics import asked_metric
 from headroom.experiment.protocol.suggestions import suggestion
 
 _SYNONYMS = {
@@ -30,8 +31,13 @@ def metric_suggestion(word: str, known: Iterable[str]) -> str:
     --------
     >>> metric_suggestion("p95", ["response_s_mean", "response_s_p95", "wall_s"])
     "did you mean 'response_s_p95'? known: response_s_mean, response_s_p95, wall_s"
+    >>> metric_suggestion("station.desk.wait_share_within(30 s)", ["throughput"])
+    "write 'station.desk.wait_share_within_30s'"
     """
     names = list(dict.fromkeys(known))
+    plain = re.sub(r"[\s()]", "", word.replace("(", "_")).replace("lag_jobs_max", "queue_len_max")
+    if plain != word and (asked_metric(plain) or plain in names):
+        return f"write {plain!r}"
     return suggestion(word, names, meant=closest_metric(word, names))
 
 

@@ -1,23 +1,34 @@
 """Check that the windows and the analysis of an experiment fit its system, before anything runs."""
 
+from collections.abc import Sequence
+
+import msgspec
+
+from headroom.experiment.protocol.asked_metrics import asked_in
 from headroom.experiment.protocol.system import System
 from headroom.experiment.study.file.study_file import LoadedStudy
-from headroom.experiment.study.study import Experiment
+from headroom.experiment.study.study import Claim, Experiment
 from headroom.experiment.study.variants import Variant
 from headroom.experiment.study.windows import WORST, Analysis, HasWindows, TimeWindows, with_windows
 
 
-def time_windows(spec: Experiment) -> TimeWindows:
-    """Return the windows of an experiment and the analysis that its runs are kept for.
+def time_windows(spec: Experiment, claims: Sequence[Claim] = ()) -> TimeWindows:
+    """Return the windows of an experiment, its analysis, and the percentiles that are asked for.
 
     A study that cuts a warm-up means a steady state, whatever the arrivals do.
 
     Examples
     --------
-    >>> time_windows(Experiment(name="load", system={"name": "model"})).analysis
-    'automatic'
+    >>> one = Experiment(name="load", system={"name": "model"}, responses=["response_s_p80"])
+    >>> time_windows(one).analysis, time_windows(one).metrics
+    ('automatic', ('response_s_p80',))
     """
-    return TimeWindows(windows=tuple(spec.windows), analysis=analysis_of(spec))
+    asked = asked_in(msgspec.to_builtins([spec, *claims]))
+    return TimeWindows(
+        windows=tuple(spec.windows),
+        analysis=analysis_of(spec),
+        metrics=tuple(dict.fromkeys(asked)),
+    )
 
 
 def analysis_of(spec: Experiment) -> Analysis:
@@ -51,7 +62,7 @@ def checked_windows(loaded: LoadedStudy, variant: Variant, system: System) -> Sy
             cure="remove the windows (only models have them); of a measured system make the "
             "stretch a run of its own",
         )
-    return with_windows(system, time_windows(spec))
+    return with_windows(system, time_windows(spec, loaded.study.claims))
 
 
 def _check_windows(loaded: LoadedStudy, variant: Variant) -> None:

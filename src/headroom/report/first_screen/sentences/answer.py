@@ -123,6 +123,22 @@ def answer_words(result: StudyResult) -> AnswerWords:
     )
 
 
+@in_words_of_study
+def asked_words(result: StudyResult) -> list[tuple[str, str, str]]:
+    """Return each question of a study, the kind that it asks for, and its answer.
+
+    What the study does not state is marked as inferred from its design.
+    """
+    return [
+        (
+            plain(one.question or ("" if place else result.title)),
+            f"{one.ask}{' (inferred)' if one.is_inferred else ''}",
+            statement_sentence(one.statement).text,
+        )
+        for place, one in enumerate(result.answers)
+    ]
+
+
 def _asked_first(result: StudyResult) -> str:
     """Return the question of the headline, or the title."""
     first = next((one.question for one in result.answers), "")

@@ -99,7 +99,7 @@ def value_words(found: SinglePoint) -> str:
         return "no metric found"
     value, *further = found.values
     start = _taken(value, found.subject) if found.subject else _named(value)
-    if found.where and not found.subject:
+    if found.where:
         is_word = any(level_title(*level) for level in found.where.items())
         start += f" {'with' if is_word else 'at'} {setting_words(found.where)}"
     start += f", the {found.extreme} of {found.points}" if found.extreme else ""

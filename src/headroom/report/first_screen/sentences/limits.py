@@ -90,7 +90,8 @@ def saturated_words(found: Saturated) -> str:
     do = f"; {advice(found.steadied_by, found.part)}" if found.steadied_by else ""
     at = level_words(found.level)
     place = f"up to {at}" if found.is_up_to else f"from {at} on"
-    start = f"{where}saturated {place}: {words}"
+    low = "" if found.also_up_to is None else f"up to {level_number(found.also_up_to)} and "
+    start = f"{where}saturated {low}{place}: {words}"
     return first_short(f"{start}{do}", start)
 
 

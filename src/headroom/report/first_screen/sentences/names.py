@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"^[\w ]+ \d+$")
 _SEVERAL = re.compile(r"[,;:]| and | or |  ")
 _AFTER_NOUN = re.compile(r" (?:with|of|near|for|on|in|from|to|at|by|behind|without|that|who) ")
 """What follows the noun of a title."""
-_DOING = re.compile(r"\w+ing (?:a|an|the|\d)")
+_DOING = re.compile(r"\w+ing(?:$| (?:a|an|the|\d))")
 _SINGULAR = ("ss", "us", "is")
 _PLURAL = ("cpus", "gpus")
 _LARGEST_EXACT = 1e15

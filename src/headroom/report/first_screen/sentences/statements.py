@@ -19,6 +19,7 @@ from headroom.analysis.answer_evidence import (
     Incomplete,
     Limit,
     NoLimit,
+    OtherCurves,
     Prediction,
     PrintedNumbers,
     Reproduction,
@@ -71,7 +72,7 @@ from headroom.report.first_screen.sentences.settings import (
     trade_off_words,
     undecided_words,
 )
-from headroom.report.first_screen.sentences.targets import target_words
+from headroom.report.first_screen.sentences.targets import other_curves_words, target_words
 from headroom.report.sentences.numbers import capital
 from headroom.report.words import count_noun, label_metric, verdict_counts
 
@@ -214,6 +215,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Limit: limit_words,
     NoLimit: no_limit_words,
     Target: target_words,
+    OtherCurves: other_curves_words,
     Comparison: comparison_words,
     Equal: equal_words,
     Undecided: undecided_words,

@@ -5,13 +5,14 @@ Invariant: a level is called enough, or not enough, only if its whole interval s
 
 import msgspec
 
-from headroom.analysis.answer_evidence import Target
+from headroom.analysis.answer_evidence import OtherCurves, Target, Undecided
 from headroom.experiment.protocol.system import Value
 from headroom.quantities import format_given
 from headroom.report.first_screen.sentences.names import (
     level_number,
     level_words,
     range_words,
+    setting_words,
     where_words,
     with_factor,
 )
@@ -23,7 +24,7 @@ from headroom.report.first_screen.sentences.sentence import (
     times,
 )
 from headroom.report.sentences.numbers import list_words
-from headroom.report.words import label_metric
+from headroom.report.words import count_noun, label_metric
 
 
 def target_words(found: Target) -> str:
@@ -151,11 +152,47 @@ def _passes(found: Target) -> str:
     verb = "passes" if found.is_upper else "falls below"
     left = f", {times(found.headroom.value, None, None)} the current load" if found.headroom else ""
     start = f"{_metric(found)} {verb} {_bound(found)}"
+    least = f", the least of {found.curves}" if found.curves > 1 else ""
     if found.is_between and found.level.low is not None and found.level.high is not None:
         low, high = (level_number(end) for end in (found.level.low, found.level.high))
-        return f"{start} between {found.level.factor} {low} and {high}{_again(found)}"
-    words = f"{start} at {level_words(found.level)}"
-    return first_short(f"{words}{left}{_again(found)}", f"{words}{_again(found)}")
+        words, left = f"{start} between {found.level.factor} {low} and {high}", ""
+    else:
+        words = f"{start} at {level_words(found.level)}"
+    ends = (f"{least}{left}{_again(found)}", f"{least}{_again(found)}", _again(found))
+    return first_short(*(f"{words}{end}" for end in ends))
+
+
+_MOST_PLACES = 4
+"""Places at which other curves break that a sentence has."""
+
+
+def other_curves_words(found: OtherCurves) -> str:
+    """Return where the limits are kept on each of the other curves."""
+    places: dict[str, list[str]] = {}
+    for one in found.of:
+        places.setdefault(_kept_place(one), []).append(setting_words(one.where))
+    listed = [f"{place} with {list_words(names)}" for place, names in places.items()]
+    more = len(listed) - _MOST_PLACES
+    ends = [f"{count_noun(more, 'further answer')} in the table"] if more > 0 else []
+    is_of_all = any(isinstance(one, Target) and one.limits > 1 for one in found.of)
+    start = "all limits are" if is_of_all else "the limit is"
+    return f"{start} kept {'; '.join([*listed[:_MOST_PLACES], *ends])}"
+
+
+def _kept_place(found: Target | Undecided) -> str:
+    """Return at which levels of a curve the limits are kept: ``up to growth 2.88``."""
+    if isinstance(found, Undecided):
+        return "perhaps"
+    level, is_above = found.level, found.kept == "above"
+    if found.state == "broken":
+        return "at no level"
+    if found.kept == "between" and level.low is not None and level.high is not None:
+        ends = [msgspec.structs.replace(level, value=x, low=None) for x in (level.low, level.high)]
+        return f"only {range_words(*ends)}"
+    if found.is_between and level.low is not None and level.high is not None:
+        return f"up to {_at(found, level.low)}, not {level_number(level.high)}"
+    place = f"from {level_words(level)} on" if is_above else f"up to {level_words(level)}"
+    return f"{place} at least" if found.state == "holds" and not is_above else place
 
 
 def _again(found: Target) -> str:

@@ -207,5 +207,7 @@ def test_a_value_has_its_place_or_its_subject() -> None:
     memory = Bounded(value=3e7, metric="peak_memory_bytes", unit="B")
     found = SinglePoint(values=[wall, memory], where={"lines": 1_000_000})
     assert said(found) == "Wall time 412 ms (398 to 431) at 1,000,000 lines, peak memory 30 MB."
-    subject = said(replace(found, subject="sorting a million lines"))
-    assert subject == "Sorting a million lines takes 412 ms (398 to 431), peak memory 30 MB."
+    subject = said(replace(found, subject="sorting a file"))
+    assert subject == (
+        "Sorting a file takes 412 ms (398 to 431) at 1,000,000 lines, peak memory 30 MB."
+    )

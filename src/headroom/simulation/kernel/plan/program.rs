@@ -168,6 +168,8 @@ pub struct StationPlan {
     pub is_left: bool,
     /// Whether the number or the speed of its servers changes.
     pub can_change: bool,
+    /// Whether its waits are kept by size, which plain visits do not do.
+    pub is_watched: bool,
     /// Key of the random stream of its order.
     pub key: u64,
     /// Attribute that holds a job's position, if the line is served by position.
@@ -217,6 +219,7 @@ impl StationPlan {
             || self.is_reserving
             || self.is_left
             || self.can_change
+            || self.is_watched
     }
 }
 

@@ -72,6 +72,7 @@ fn plan(station: &Station, can_break: bool, blocks: bool, position: usize) -> St
         is_reserving: false,
         is_left: false,
         can_change: false,
+        is_watched: false,
         key: name_key(&station.name),
         position,
     }

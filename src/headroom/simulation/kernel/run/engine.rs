@@ -35,6 +35,7 @@ use crate::simulation::kernel::run::service::Leaving;
 use crate::simulation::kernel::statistics::classes::ClassState;
 use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
+use crate::simulation::kernel::statistics::waits::Waits;
 use crate::simulation::kernel::time::SimTime;
 
 /// Events between two checks of rare conditions: deadlock of a part, the range of the counters, the
@@ -88,6 +89,8 @@ pub struct Wishes {
     pub sample_ticks: Option<u64>,
     /// When intervals end that have statistics of their own; rising, above zero.
     pub interval_ends: Vec<SimTime>,
+    /// Waits to keep by size.
+    pub waits: Waits,
     /// Events to keep in the trace.
     pub trace_limit: usize,
 }
@@ -194,6 +197,8 @@ pub struct State {
     pub requests: Grid<Requests>,
     /// All classes.
     pub classes: Vec<ClassState>,
+    /// Waits that are kept by size.
+    pub waits: Waits,
 }
 
 /// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
@@ -290,6 +295,7 @@ impl<'plan> Engine<'plan> {
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
                 classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                waits: wishes.waits,
             },
             agenda: Agenda {
                 events: EventQueue::default(),
@@ -752,6 +758,9 @@ impl<'plan> Engine<'plan> {
     }
 
     fn finish(mut self) -> Outcome {
+        if !self.state.waits.is_empty() {
+            self.note_who_waits();
+        }
         self.close_segment();
         self.close_last_intervals();
         Outcome::new(
@@ -763,6 +772,27 @@ impl<'plan> Engine<'plan> {
             &self.segments,
             &self.recorder,
         )
+    }
+
+    /// Note how long those have waited so far who are in a line at the end.
+    fn note_who_waits(&mut self) {
+        let State {
+            stations,
+            pools,
+            jobs,
+            waits,
+            progress: Progress { now, .. },
+            ..
+        } = &mut self.state;
+        let lines = stations.iter().map(|one| &one.line).zip(0..);
+        let lines = lines.map(|(line, place)| (line, (false, place)));
+        let asking = pools.iter().map(Pool::line).zip(0..);
+        let asking = asking.map(|(line, place)| (line, (true, place)));
+        for (line, place) in lines.chain(asking) {
+            for job in line.members(jobs) {
+                waits.leave(place, jobs[job].class, now.since(jobs[job].since));
+            }
+        }
     }
 
     fn report(&self, found: Deadlock) -> SimulationError {

@@ -209,6 +209,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
+            waits,
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
@@ -218,6 +219,11 @@ impl Engine<'_> {
         own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
         own.rarer(jobs[job].class).leave_line(*now, jobs[job].since);
+        waits.leave(
+            (false, station),
+            jobs[job].class,
+            now.since(jobs[job].since),
+        );
         self.abandon(job, station);
     }
 
@@ -309,11 +315,13 @@ impl Engine<'_> {
             pools,
             jobs,
             requests,
+            waits,
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let cell = requests.cell(pool, jobs[job].class);
         pools[pool as usize].give_up(*now, job, jobs, cell);
+        waits.leave((true, pool), jobs[job].class, now.since(jobs[job].since));
         self.grant_waiting(pool);
     }
 

@@ -404,7 +404,7 @@ pub struct Outcome {
     pub intervals: Option<IntervalTables>,
     /// Response times in completion order, one for each class.
     pub series: Vec<SeriesTable>,
-    /// Response times by size, one for each class.
+    /// Response times by size, one for each class; after them the waits that were asked for.
     pub histograms: Vec<HistogramTable>,
     /// Jobs present, one for each station.
     pub occupancies: Vec<OccupancyTable>,
@@ -432,8 +432,10 @@ impl Outcome {
         let unit = plan.unit;
         let taken = snapshots.finish(state.progress.now, row(plan, &state));
         let at_times = samples.finish();
+        let mut snapshots = table_set(plan, &state, taken);
+        add_lags(&mut snapshots, plan, &state);
         Self {
-            snapshots: table_set(plan, &state, taken),
+            snapshots,
             intervals: (!intervals.closed().is_empty())
                 .then(|| interval_tables(plan, &state, intervals.closed())),
             samples: (!at_times.is_empty()).then(|| table_set(plan, &state, at_times)),
@@ -512,6 +514,23 @@ fn table_set(plan: &Plan, state: &State, taken: Vec<(SimTime, Row)>) -> TableSet
         classes: take(classes),
         visits: take(visits),
         requests: take(requests),
+    }
+}
+
+/// Add the longest waits of a run to its tables, if any waits are kept.
+fn add_lags(tables: &mut TableSet, plan: &Plan, state: &State) {
+    if state.waits.is_empty() {
+        return;
+    }
+    let seconds =
+        |found: Option<u64>| found.map_or(f64::NAN, |ticks| plan.unit.seconds(u128::from(ticks)));
+    for (table, is_pool, rows) in [
+        (&mut tables.stations, false, &plan.station_rows),
+        (&mut tables.pools, true, &plan.pool_rows),
+    ] {
+        let longest = state.waits.longest(is_pool, rows);
+        let lags = longest.into_iter().map(seconds).collect();
+        table.maxima.push(("lag_s", lags));
     }
 }
 
@@ -740,10 +759,11 @@ fn series(unit: TimeUnit, class: &ClassState) -> SeriesTable {
 
 fn histograms(unit: TimeUnit, state: State) -> Vec<HistogramTable> {
     let now = state.progress.now;
-    state
-        .classes
-        .into_iter()
-        .map(|class| histogram_table(unit, class.histogram.finish(now)))
+    let responses = state.classes.into_iter();
+    responses
+        .map(|class| class.histogram.finish(now))
+        .chain(state.waits.finish(now))
+        .map(|bins| histogram_table(unit, bins))
         .collect()
 }
 

@@ -15,7 +15,8 @@ use crate::simulation::kernel::error::SimulationError;
 use crate::simulation::kernel::plan::mechanism::none;
 use crate::simulation::kernel::plan::model::Stop;
 use crate::simulation::kernel::run::random_models;
-use crate::simulation::kernel::run::result::Outcome;
+use crate::simulation::kernel::run::result::{Outcome, TableSet};
+use crate::simulation::kernel::statistics::waits::WaitsOf;
 use crate::simulation::kernel::{RunOptions, simulate};
 
 /// Digests of 100 models each: nested programs, then networks.
@@ -127,6 +128,15 @@ fn values<T>(strategy: &impl Strategy<Value = T>, count: usize) -> Vec<T> {
 }
 
 fn run(model: &Value, seed: u64, trace_limit: usize) -> Result<Outcome, SimulationError> {
+    run_with(model, seed, trace_limit, Vec::new())
+}
+
+fn run_with(
+    model: &Value,
+    seed: u64,
+    trace_limit: usize,
+    waits: Vec<WaitsOf>,
+) -> Result<Outcome, SimulationError> {
     let options = RunOptions {
         seed,
         stop: Stop {
@@ -139,6 +149,7 @@ fn run(model: &Value, seed: u64, trace_limit: usize) -> Result<Outcome, Simulati
         } else {
             Vec::new()
         },
+        waits,
         trace_limit,
         ..RunOptions::default()
     };
@@ -181,6 +192,74 @@ fn random_models_have_the_same_bits_as_ever() {
         .map(digest)
         .collect();
     assert_eq!(found, DIGESTS, "{found:#018x?}");
+}
+
+/// Return whether a service may be interrupted, so that a visit waits more than once.
+fn interrupts(model: &Value) -> bool {
+    let breaks = model["breakdowns"].as_array();
+    breaks.is_some_and(|found| !found.is_empty())
+        || model["stations"].to_string().contains("preempt")
+}
+
+/// Return the waits at all stations and pools of a run, of all classes and of the first.
+fn all_waits(of: &TableSet) -> Vec<WaitsOf> {
+    let class = of.classes.names.first().cloned();
+    [(false, &of.stations), (true, &of.pools)]
+        .into_iter()
+        .flat_map(|(is_pool, table)| table.names.iter().map(move |row| (is_pool, row.clone())))
+        .flat_map(|(is_pool, row)| [None, class.clone()].map(|class| (is_pool, row.clone(), class)))
+        .map(|(is_pool, row, class)| WaitsOf {
+            is_pool,
+            row,
+            class,
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 300, ..Config::default() })]
+
+    /// Whose waits are kept changes nothing else, though it takes other instructions; and the waits
+    /// at each station add up to those of its table, or to less where jobs are still there.
+    #[test]
+    fn kept_waits_add_up_and_change_nothing_else(
+        model in prop_oneof![network(), random_models::model()], seed in any::<u64>()
+    ) {
+        // A run that fails has no waits.
+        let Ok(without) = run(&model, seed, 0) else {
+            return Ok(());
+        };
+        let wanted = all_waits(&without.snapshots);
+        let count = wanted.len();
+        let mut with = run_with(&model, seed, 0, wanted).expect("it is the same run");
+        let waits = with.histograms.split_off(with.histograms.len() - count);
+        let tables = [&mut with.snapshots.stations, &mut with.snapshots.pools];
+        let lags = tables.map(|table| table.maxima.pop().expect("there are lags").1);
+        prop_assert_eq!(format!("{without:?}"), format!("{with:?}"));
+        let table = &with.snapshots.stations;
+        let last = |name: &str, row: usize| {
+            let column = table.columns.iter().find(|column| column.0 == name);
+            let values = &column.expect("a column of every run").1;
+            values[values.len() - table.names.len() + row]
+        };
+        for row in 0..table.names.len() {
+            let kept = &waits[2 * row];
+            let served: u64 = kept.counts.iter().sum();
+            let bins = kept.bin_low.len();
+            let sum = |bounds: &[f64]| -> f64 {
+                let counts = kept.counts.iter().enumerate();
+                counts.map(|(at, &n)| n as f64 * bounds[at % bins]).sum()
+            };
+            let total = last("wait_s_sum", row);
+            prop_assert!(sum(&kept.bin_low) <= total * (1.0 + 1e-9));
+            prop_assert!(last("completion_count", row) <= served as f64);
+            let longest = kept.bin_low.last().copied().unwrap_or_default();
+            prop_assert!(interrupts(&model) || longest <= lags[0][row]);
+            if last("arrival_count", row) <= served as f64 {
+                prop_assert!(total <= sum(&kept.bin_high) * (1.0 + 1e-9));
+            }
+        }
+    }
 }
 
 proptest! {

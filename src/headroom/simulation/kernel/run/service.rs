@@ -97,12 +97,16 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
+            waits,
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let own = &mut stations[station as usize];
         own.enter(*now, job, jobs);
         jobs.extra_mut(job).remaining = NO_WORK;
+        if !waits.is_empty() {
+            waits.begin(job);
+        }
         let special = own.special();
         if special.batch.is_none() {
             if special
@@ -284,6 +288,7 @@ impl Engine<'_> {
         self.recorder
             .note(&self.state, Kind::EndService, job, station);
         self.free_server(job, station);
+        self.note_wait(job, station);
         // The rest of an interrupted service is done; a bounded station does not look at it.
         self.state.jobs.extra_mut(job).remaining = NO_WORK;
         let (class, entered) = (self.state.jobs[job].class, self.state.jobs[job].entered);
@@ -316,7 +321,16 @@ impl Engine<'_> {
         self.state.progress.visit_count += 1;
         self.recorder
             .note(&self.state, Kind::EndService, member, station);
+        self.note_wait(member, station);
         self.leave_served(member, station);
+    }
+
+    /// Keep how long `job` waited at `station`, where its service has ended, if that is asked for.
+    fn note_wait(&mut self, job: u32, station: u32) {
+        if !self.state.waits.is_empty() {
+            let (class, now) = (self.state.jobs[job].class, self.state.progress.now);
+            self.state.waits.serve(job, station, class, now);
+        }
     }
 
     /// Let `job`, whose service has ended, leave `station` and walk when it is its turn.
@@ -416,6 +430,7 @@ impl Engine<'_> {
         let State {
             stations,
             jobs,
+            waits,
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
@@ -424,6 +439,11 @@ impl Engine<'_> {
         let job = own.line.pop(jobs).expect("somebody waits");
         own.visits(jobs[job].class)
             .leave_queue(*now, jobs[job].since);
+        if !waits.is_empty() {
+            let ticks = now.since(jobs[job].since);
+            waits.add(job, ticks);
+            waits.leave((false, station), jobs[job].class, ticks);
+        }
         self.cancel(job);
         job
     }

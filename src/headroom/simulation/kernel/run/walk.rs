@@ -207,11 +207,15 @@ impl Engine<'_> {
             pools,
             jobs,
             requests,
+            waits,
             progress: Progress { now, .. },
             ..
         } = &mut self.state;
         let cell = requests.cell(pool, jobs[job].class);
         let is_granted = pools[pool as usize].acquire(*now, job, tokens, jobs, cell);
+        if is_granted && !waits.is_empty() {
+            waits.grant(pool, jobs[job].class, 0, *now);
+        }
         let kind = if is_granted { Kind::Grant } else { Kind::Ask };
         self.recorder.note(&self.state, kind, job, pool);
         is_granted
@@ -239,11 +243,17 @@ impl Engine<'_> {
                 pools,
                 jobs,
                 requests,
+                waits,
                 progress: Progress { now, .. },
                 ..
             } = &mut self.state;
             if !pools[pool as usize].grant_first(*now, pool, tokens, jobs, requests) {
                 break;
+            }
+            if !waits.is_empty() {
+                let (class, waited) = (jobs[job].class, now.since(jobs[job].since));
+                waits.leave((true, pool), class, waited);
+                waits.grant(pool, class, waited, *now);
             }
             jobs[job].at += 1;
             self.cancel(job);

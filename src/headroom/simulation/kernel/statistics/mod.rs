@@ -5,3 +5,4 @@ pub mod histogram;
 pub mod intervals;
 pub mod series;
 pub mod snapshots;
+pub mod waits;
