@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from benches.answers import judged
+from benches.answers.asked_kinds import ASKED
 from benches.answers.exact import Load, Network, Station, solve
 from benches.answers.judge import Judge
+from benches.answers.judge_asked import AskedJudge
 from benches.answers.kinds import KINDS, drawn
 
 pytestmark = pytest.mark.deep
@@ -29,6 +31,24 @@ def test_who_knows_another_truth_finds_faults(tmp_path: Path) -> None:
     other.judge()
     assert any(faults for _, _, faults in other.sentences)
     assert not all(other.held.values())
+
+
+@pytest.mark.parametrize("number", [2, 5, 7, 11, 13])
+def test_no_answer_to_what_a_study_asks_is_wrong(number: int, tmp_path: Path) -> None:
+    judge = judged(drawn(SEED, number, ASKED), tmp_path)
+    assert [text for kind, text, _ in judge.sentences if kind.startswith("headline")]
+    assert [(text, faults) for _, text, faults in judge.sentences if faults] == []
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 4, 6])
+def test_a_false_answer_to_what_a_study_asks_is_found(number: int, tmp_path: Path) -> None:
+    judge = judged(drawn(SEED, number, ASKED), tmp_path)
+    assert [(text, faults) for _, text, faults in judge.sentences if faults] == []
+    service = str(judge.study.stations["desk"]["service"])
+    judge.study.stations["desk"]["service"] = f"({service}) * 0.6"
+    other = AskedJudge(judge.study, judge.result, judge.printed)
+    other.judge()
+    assert any(faults for kind, _, faults in other.sentences if kind.startswith("headline"))
 
 
 def one(servers: int, service: float, *rates: float, places: int | None = None) -> Network:

@@ -2,23 +2,27 @@
 
 `--seed 1 --sentences 300` draws studies until so many sentences are judged, prints each wrong one
 with its study, then a table by kind. `--only 1:17 --keep FOLDER` judges study 17 of seed 1 and
-keeps its files.
+keeps its files; `--asks` draws only studies that state what they ask.
 """
 
 import argparse
+import re
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
+from benches.answers.asked_kinds import ASKED
 from benches.answers.judge import FAULTS, Judge
-from benches.answers.kinds import drawn
+from benches.answers.judge_asked import AskedJudge
+from benches.answers.kinds import KINDS, drawn
 from benches.answers.studies import Study
 from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.gate.stored import read_stored
 
+OPEN = re.compile(r"undecided|not decided|no answer", re.IGNORECASE)
 WIDTH = "250"
 """Columns of the printed screen, so that few sentences wrap."""
 
@@ -32,7 +36,7 @@ def judged(study: Study, folder: Path) -> Judge:
     if ran.exit_code not in {ExitCode.DONE, ExitCode.POINTS_FAILED}:
         raise RuntimeError(f"{study.name} ended with {ran.exit_code}: {ran.output[-2000:]}")
     result = read_stored(folder, label=study.name, quick=False).result
-    judge = Judge(study, result, ran.stdout)
+    judge = (AskedJudge if study.asks else Judge)(study, result, ran.stdout)
     judge.judge()
     return judge
 
@@ -42,6 +46,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="benches.answers", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--asks", action="store_true")
     parser.add_argument("--only", metavar="SEED:N")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     options = parser.parse_args(arguments)
@@ -51,7 +56,7 @@ def main(arguments: list[str]) -> int:
         while not judges or (
             not options.only and sum(len(x.sentences) for x in judges) < options.sentences
         ):
-            study = drawn(seed, first + len(judges))
+            study = drawn(seed, first + len(judges), ASKED if options.asks else (*KINDS, *ASKED))
             judges.append(judged(study, (options.keep or Path(temporary)) / study.name))
             for kind, text, faults in judges[-1].sentences:
                 if faults or options.only:
@@ -63,6 +68,9 @@ def main(arguments: list[str]) -> int:
         print(f"{kind:<26} {wrong.count(False):>6} {wrong.count(True):>6}")
     counts = Counter(one.partition(":")[0] for _, _, own in sentences for one in set(own))
     wrong = [bool(own) for _, _, own in sentences]
+    answers = [text for kind, text, _ in sentences if kind.startswith(("headline", "follow"))]
+    undecided = sum(bool(OPEN.search(text)) for text in answers)
+    print(f"{undecided} of {len(answers)} answers say that something is undecided")
     print(f"{'all':<26} {wrong.count(False):>6} {wrong.count(True):>6}")
     print(", ".join(f"wrong {kind}: {counts[kind]}" for kind in FAULTS))
     held = [one for judge in judges for one in judge.held.items()]

@@ -46,7 +46,7 @@ class Judge:
         if answer is None:
             raise AssertionError(f"{self.study.name} has no answer")
         self._sentence("headline", answer.statement, words.answer.text)
-        for statement, sentence in zip(answer.follows, words.follows, strict=True):
+        for statement, sentence in zip(answer.follows, words.follows, strict=False):
             self._sentence("follow", statement, sentence.text)
         for figure, card in zip(answer.questions, words.questions, strict=True):
             if figure.finding is not None:
@@ -63,14 +63,23 @@ class Judge:
                 self.sentences.append(("what-ifs", "; ".join(text for text, _ in effects), faults))
 
     def _sentence(self, place: str, statement: Any, text: str) -> None:  # noqa: ANN401
-        self.where, kind = dict(getattr(statement, "where", {})), type(statement).__name__
+        self.where, kind = self._condition(statement), type(statement).__name__
         text = " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
         faults = list(getattr(self, f"_{kind.lower()}", _unknown)(statement, text))
-        if place == "headline" and self.study.limits and kind not in {"Target", "Undecided"}:
-            faults.append("beside: the limit of the study is not answered")
+        faults += self._beside(place, statement, text)
         if place != "card" and text not in " ".join(self.printed.split()):
             faults.append("own table: the sentence is not printed as it is kept")
         self.sentences.append((f"{place} {kind}", text, faults))
+
+    def _condition(self, statement: Any) -> Levels:  # noqa: ANN401
+        """Return the levels at which a statement is made."""
+        return dict(getattr(statement, "where", {}))
+
+    def _beside(self, place: str, statement: Any, text: str) -> Faults:  # noqa: ANN401, ARG002
+        """Judge whether a sentence answers what is asked."""
+        is_of_limit = isinstance(statement, said.Target | said.Undecided)
+        if place == "headline" and self.study.limits and not is_of_limit:
+            yield "beside: the limit of the study is not answered"
 
     def rows(self) -> list[PointResult]:
         """Return the points of the curve that a sentence is about, by level."""
@@ -319,7 +328,8 @@ class Judge:
     # Changes.
 
     def _changes(self, found: said.Changes, text: str) -> Faults:  # noqa: ARG002
-        point = next(p for p in self.points if p.levels.items() >= found.levels.items())
+        held = {**self.where, **found.levels}
+        point = next(p for p in self.points if p.levels.items() >= held.items())
         if self.keeps(point.levels, by=ALIKE) and not all(
             self.keeps(p.levels) for p in self.points
         ):

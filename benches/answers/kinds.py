@@ -4,18 +4,20 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from random import Random
+from typing import TypeAlias
 
 from benches.answers.studies import Level, Study
 
 CLEAR = 1.08
 """Ratio of a limit and the exact value at any level, at least."""
+Kind: TypeAlias = Callable[[Random], Study]
 MEAN, TAIL, WAIT = "response_s_mean", "response_s_p95", "station.desk.wait_s_mean"
 
 
-def drawn(seed: int, number: int) -> Study:
-    """Return study `number` of a seed."""
+def drawn(seed: int, number: int, kinds: Sequence[Kind] = ()) -> Study:
+    """Return study `number` of a seed, of one of the kinds."""
     random = Random(f"{seed}:{number}")  # noqa: S311 - no secret
-    make, study = KINDS[number % len(KINDS)], None
+    make, study = (kinds or KINDS)[number % len(kinds or KINDS)], None
     while study is None:
         try:
             study = make(random)
@@ -224,7 +226,7 @@ def floor(random: Random) -> Study:
     return limited(random, study, "throughput", "at_least")
 
 
-KINDS: Sequence[Callable[[Random], Study]] = (
+KINDS: Sequence[Kind] = (
     staffing, load, tandem, users, floor, both, changes, classes, batch, design, loss, grows,
     curves, jump, many,
 )  # fmt: skip

@@ -34,6 +34,9 @@ class Study:
     also: list[str] = field(default_factory=list)
     responses: list[str] = field(default_factory=lambda: ["response_s_mean", "throughput"])
     compared: str = ""
+    asks: list[dict[str, Any]] = field(default_factory=list)
+    titles: dict[str, Any] = field(default_factory=dict)
+    derived: list[dict[str, Any]] = field(default_factory=list)
     is_zipped: bool = False
     completions: int = 15_000
     seed: int = 1
@@ -90,13 +93,18 @@ class Study:
             "responses": self.responses,
             "what_if": {"parts": "limits" if self.also else "none", "also": self.also},
             **({"limit": self.limits} if self.limits else {}),
+            **({"derived": self.derived} if self.derived else {}),
         }
         if self.compared:
             base = self.factors[self.compared][0]
             experiment["compare"] = {"factor": self.compared, "base": base}
-        content = {"schema": 1, "name": self.name, "title": f"{self.name}?", "seed": self.seed,
-                   "experiment": [experiment]}  # fmt: skip
-        return {"study.toml": toml_text(content), "model.py": self._model()}
+        return {"study.toml": toml_text(self.content(experiment)), "model.py": self._model()}
+
+    def content(self, experiment: dict[str, Any]) -> dict[str, Any]:
+        """Return the study with its experiment, as in the file."""
+        head = {"schema": 1, "name": self.name, "title": f"{self.name}?", "seed": self.seed}
+        asked = {"ask": self.asks, "titles": self.titles}
+        return head | {k: own for k, own in asked.items() if own} | {"experiment": [experiment]}
 
     def _model(self) -> str:
         lines = []

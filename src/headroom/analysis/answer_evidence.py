@@ -193,6 +193,7 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
     """Highest level that was tried."""
     part: Part | None
     """The busiest one at any point; None if no shares are known."""
+    where: Setting = {}
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):

@@ -116,7 +116,7 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     parts = [restricted(one, ask.where) for one in named]
     told = [part for part in parts if any(map(has_results, part.points))]
     for part in told:
-        found = _statement(study, part, ask)
+        found = _statement(study, part, ask) or _alone(_saturated_at(part, ask), part, ask)
         if found is not None:
             statement, rows = found
             whole = study.experiment_named(part.name)
@@ -130,6 +130,16 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
         lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
     return Answered(ask, lacking, part, [])
+
+
+def _saturated_at(part: ExperimentResult, ask: Ask) -> Saturated | None:
+    """Return that a part is saturated where it is asked about, so that it has no value there."""
+    ends = [one for one in (ask.of, ask.to) if one] if isinstance(ask, EffectAsk) else [{}]
+    for end in ends:
+        found = saturated_of(restricted(part, end))
+        if found is not None:
+            return msgspec.structs.replace(found, where=end | found.where)
+    return None
 
 
 def _nothing(study: StudyResult) -> Incomplete:

@@ -75,7 +75,7 @@ def changes_at(
     chosen = [
         change
         for other in study.experiments
-        if other is not experiment
+        if other.name != experiment.name  # Which may be a part of one.
         for change in _judged(_of_points(other, values, moved), other.responses, target)
     ]
     if target is not None or not any(change.is_gain for change in chosen):

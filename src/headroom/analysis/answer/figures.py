@@ -296,9 +296,9 @@ def _own_questions(
     """Yield the further questions about the experiment of the answer."""
     drawn = set(decisive.metrics) if decisive else set()
     axis = axis_of(experiment)
-    if axis is not None and decisive is not None and decisive.factor:
+    if axis is not None and (decisive is None or decisive.factor):  # None: one point was asked for.
         yield from _further_curves(experiment, axis.name, drawn)
-        yield from _parts_figure(experiment, axis.name, decisive.finding)
+        yield from _parts_figure(experiment, axis.name, decisive.finding if decisive else None)
     else:
         yield from _further_settings(experiment, drawn)
     if changes is not None:

@@ -204,6 +204,8 @@ def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> 
 
 def _ties(point: PointResult) -> list[Part]:
     """Return the parts that limit a point together with the one that its verdict names."""
+    if point.saturation is not None:
+        return [Part(kind=kind, name=name) for kind, name in point.saturation.ties]
     evidence = _verdict(point).evidence
     if not isinstance(evidence, Limiting):
         return []

@@ -268,7 +268,7 @@ def _single(found: SinglePoint, experiment: ExperimentResult) -> Iterator[str]:
 
 def _trade_off(found: TradeOff, experiment: ExperimentResult) -> Iterator[str]:
     for goal in found.goals:
-        rows = _rows(experiment, goal.metric, {})
+        rows = _rows(experiment, goal.metric, found.where)
         own = [value for levels, value, _ in rows if _is_at(levels, goal.settings[0])]
         best = (max if goal.better == "high" else min)((v for _, v, _ in rows), default=0.0)
         if own and not any(_is_like(one, best) for one in own):

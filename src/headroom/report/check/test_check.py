@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from headroom.analysis.answer.answer import with_answer
+from headroom.analysis.answer_evidence import TradeOff
 from headroom.analysis.results import StudyResult
 from headroom.experiment.study.asks import (
     Ask,
@@ -22,11 +23,16 @@ from headroom.experiment.study.asks import (
 )
 from headroom.report.check.agreement import disagreements
 from headroom.report.check.rows import faults_of
+from headroom.report.first_screen.sentences.answer import words_of
+from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from tests.support.example_answers import (
+    WALL,
     crossing,
+    measured,
     now,
     of_paper,
     plain,
+    point,
     programs,
     purchases,
     saturated,
@@ -181,6 +187,15 @@ def test_a_part_that_is_less_busy_than_another_does_not_limit() -> None:
     ]  # fmt: skip
     study = replace(ANSWERS["limit"], experiments=[replace(sweep(), points=points)])
     assert any("is said to limit" in fault for fault in faults_of(study))
+
+
+def test_the_best_of_a_part_is_held_against_the_rows_of_that_part() -> None:
+    points = [point({"p": p, "n": n}, {WALL: wall}) for p, n, wall in
+              (("gzip", 1, 3.0), ("xz", 1, 3.01), ("xz", 2, 1.0), ("gzip", 2, 1.5))]  # fmt: skip
+    study = asked(plain(measured(points)), BestAsk(metric="wall_s", where={"n": 1}))
+    assert isinstance(stated(study), TradeOff)
+    assert faults_of(study) == []
+    assert words_of(study).answer.text.replace(NO_BREAK, " ").startswith("With n 1, gzip or xz for")
 
 
 def test_two_statements_that_differ_are_found() -> None:

@@ -38,7 +38,9 @@ def effects_of(experiment: ExperimentResult, ask: EffectAsk) -> tuple[Effects, l
 def _between(
     experiment: ExperimentResult, cells: list[Cell], ask: EffectAsk
 ) -> list[tuple[Effect, tuple[str, ...]]]:
-    names = ask.of.keys() | ask.to.keys()
+    asked = ask.of.keys() | ask.to.keys()
+    moving = [one.zipped_with for one in experiment.factors if one.name in asked]
+    names = asked.union(*moving)  # What moves with a level is part of it.
     others = {_key(cell, names): cell for cell in cells if ask.to.items() <= cell.levels.items()}
     found = []
     for cell in cells:

@@ -5,7 +5,7 @@ do so at 95% (Clopper and Pearson 1934; about ``3 / n``). After a check of all t
 is, nothing is left.
 """
 
-from headroom.analysis.answer.asks.cells import Cell, cells_of, metric_asked, telling
+from headroom.analysis.answer.asks.cells import Cell, cells_of, held, metric_asked, telling
 from headroom.analysis.answer_evidence import Bounded, Outage, Safe, Setting
 from headroom.analysis.results import Estimate, ExperimentResult
 from headroom.analysis.statistics.intervals import CONFIDENCE
@@ -37,6 +37,7 @@ def safe_of(experiment: ExperimentResult, ask: SafeAsk) -> tuple[Safe, list[str]
         expects=ask.expects,
         subject=ask.subject,
         outages=_outages(experiment, ask),
+        where=held(experiment, ask),
     )
     return statement, keys
 
@@ -70,11 +71,13 @@ def _estimates(experiment: ExperimentResult, cell: Cell) -> list[Estimate]:
 
 
 def _outages(experiment: ExperimentResult, ask: SafeAsk) -> list[Outage]:
-    """Return the longest time for which users see a fault, for each level of a factor."""
+    """Return the longest time for which users see a fault in a run, for each level of a factor."""
     longest: dict[object, Outage] = {}
     for cell in cells_of(experiment, ask.seconds) if ask.seconds else []:
         level = cell.levels.get(ask.by)
-        if level not in longest or cell.value.value > longest[level].seconds.value:
+        most = max((one.maximum for one in _estimates(experiment, cell)), default=cell.value.value)
+        if level not in longest or most > longest[level].seconds.value:
             setting = {} if level is None else {ask.by: level}
-            longest[level] = Outage(setting=setting, seconds=cell.value)
+            seconds = Bounded(value=most, metric=ask.seconds, unit=cell.value.unit)
+            longest[level] = Outage(setting=setting, seconds=seconds)
     return list(longest.values())

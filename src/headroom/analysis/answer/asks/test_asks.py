@@ -11,8 +11,10 @@ from headroom.analysis.answer_evidence import (
     Effects,
     Enough,
     Incomplete,
+    Limit,
     Reproduction,
     Safe,
+    Saturated,
     Scale,
     SinglePoint,
     Target,
@@ -39,6 +41,7 @@ from tests.support.example_answers import (
     of_paper,
     plain,
     point,
+    saturated,
     sweep,
 )
 from tests.support.example_answers import (
@@ -184,7 +187,7 @@ def test_zero_of_27_excludes_only_so_much() -> None:
     assert isinstance(found, Safe)
     assert (found.tries, found.bad) == (27, [])
     assert found.excluded == pytest.approx(1.0 - 0.05 ** (1.0 / 27.0))
-    assert [one.seconds.value for one in found.outages] == [0.07, 0.0, 14.0]
+    assert [one.seconds.value for one in found.outages] == pytest.approx([0.077, 0.0, 15.4])
 
 
 def test_one_run_that_lost_is_not_hidden_by_a_median_of_zero() -> None:
@@ -200,6 +203,69 @@ def test_a_value_is_that_of_its_place_or_the_extreme_of_all() -> None:
     assert isinstance(found, SinglePoint)
     assert (found.values[0].value, found.points) == (100.0, 4)
     assert found.where == {"case": "plain", "clients": 8}
+
+
+def test_a_purchase_of_two_things_is_compared_by_its_name() -> None:
+    """The numbers that a name stands for move with it."""
+    rows = {"none": (1, 2, 10.0), "both": (2, 3, 16.0)}
+    points = [
+        point({"buy": name, "disks": disks, "cores": cores}, {THROUGHPUT: value})
+        for name, (disks, cores, value) in rows.items()
+    ]
+    names = ["buy", "disks", "cores"]
+    zipped = {one: [other for other in names if other != one] for one in names}
+    study = plain(experiment(points, metrics=(THROUGHPUT,), zipped=zipped))
+    found = told(study, EffectAsk(of={"buy": "both"}, to={"buy": "none"}))
+    assert isinstance(found, Effects)
+    assert [one.ratio.value for one in found.effects] == [pytest.approx(1.6)]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        BestAsk(metric="throughput", where={"clients": 8}),
+        LimitAsk(where={"clients": 8}),
+        SafeAsk(metric="throughput", where={"clients": 8}),
+        ValueAsk(where={"clients": 8}, extreme="lowest"),
+        EffectAsk(of={"case": "tls"}, to={"case": "plain"}, where={"clients": 8}),
+    ],
+)
+def test_an_answer_about_a_part_says_of_which(ask: Ask) -> None:
+    assert answered(plain(grid()), ask).as_record().where["clients"] == 8
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        ValueAsk(where={"users": 400}),
+        EffectAsk(metric="response_s_mean", of={"users": 400}, to={"users": 100}),
+    ],
+)
+def test_what_is_asked_of_a_saturated_point_is_that_it_is_saturated(ask: Ask) -> None:
+    *first, last = sweep().points
+    found = told(
+        plain(msgspec.structs.replace(sweep(), points=[*first, saturated(last.levels)])), ask
+    )
+    assert isinstance(found, Saturated)
+    assert (found.part.name, found.where, found.judged) == ("database", {"users": 400}, 1)
+
+
+def test_parts_that_are_as_full_limit_together_also_at_a_saturated_level() -> None:
+    *first, last = sweep().points
+    full = saturated(last.levels)
+    assert full.saturation is not None
+    ties = msgspec.structs.replace(full.saturation, ties=[("station", "disk")])
+    points = [*first, msgspec.structs.replace(full, saturation=ties)]
+    found = told(plain(msgspec.structs.replace(sweep(), points=points)), LimitAsk())
+    assert isinstance(found, Limit)
+    assert [one.name for one in (found.part, *found.ties)] == ["database", "disk"]
+
+
+def test_a_load_is_no_choice_where_its_value_is_asked() -> None:
+    study = msgspec.structs.replace(plain(sweep()), asks=[ValueAsk(where={"users": 200})])
+    answer = answer_of(study)
+    assert [one.kind for one in answer.questions if one.kind != "curve"] == []
+    assert {one.factor for one in answer.questions} == {"users"}
 
 
 def test_what_no_point_has_is_no_answer_and_not_a_guess() -> None:

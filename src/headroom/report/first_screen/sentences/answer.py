@@ -29,6 +29,16 @@ _QUESTIONS = {
 }
 
 
+_WHAT_TO_DO = {
+    "runs_left": "Finished runs are kept: run the same command to resume.",
+    "failed": "Finished runs are kept: remove the cause, then run the same command.",
+    "no_results": "The messages of the points, behind --all, say why.",
+    "not_fitted": "Measure what the fit needs, then run the same command.",
+    "left_out": "The quick variant may leave it out: run the study in full.",
+    "not_run": "Ask for levels and metrics that the points have: --all lists them.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FigureWords:
     """Question and title of a figure; the title is empty if it says no more than the question."""
@@ -102,7 +112,7 @@ def answer_words(result: StudyResult) -> AnswerWords:
         columns=_columns(result),
         column=" · ".join([" and ".join(_columns(result)), *(["quick"] * result.is_quick)]),
         answer=statement_sentence(answer.statement),
-        follows=_follows(answer),
+        follows=_follows(answer, is_quick=result.is_quick),
         figure=None if answer.figure is None else _figure(result, answer.figure),
         questions=[_figure(result, figure) for figure in answer.questions],
         chips=_chips(answer),
@@ -139,25 +149,17 @@ def _columns(result: StudyResult) -> list[str]:
     return [COLUMN_WORDS[name] for name in dict.fromkeys(one.column for one in result.experiments)]
 
 
-def _follows(answer: Answer) -> list[Sentence]:
+def _follows(answer: Answer, *, is_quick: bool) -> list[Sentence]:
     if isinstance(answer.statement, Disturbed):
         measured = [statement_sentence(one, start="As measured: ") for one in answer.follows]
         return [*measured, Sentence.of("Stop what disturbs, then repeat with --fresh.")][:2]
     if isinstance(answer.statement, Incomplete):
         reason = incomplete_reason(answer.statement)
         told = [f"{capital(reason)}."] if len(reason) > MAX_REASON else []
-        return [Sentence.of(text) for text in (*told, _what_to_do(answer.statement))]
+        is_not_run = answer.statement.code == "left_out" and not is_quick
+        cure = _WHAT_TO_DO["not_run" if is_not_run else answer.statement.code]
+        return [Sentence.of(text) for text in (*told, cure)]
     return [statement_sentence(statement) for statement in answer.follows]
-
-
-def _what_to_do(found: Incomplete) -> str:
-    return {
-        "runs_left": "Finished runs are kept: run the same command to resume.",
-        "failed": "Finished runs are kept: remove the cause, then run the same command.",
-        "no_results": "The messages of the points, behind --all, say why.",
-        "not_fitted": "Measure what the fit needs, then run the same command.",
-        "left_out": "The quick variant may leave it out: run the study in full.",
-    }[found.code]
 
 
 def _figure(result: StudyResult, figure: FigureChoice) -> FigureWords:

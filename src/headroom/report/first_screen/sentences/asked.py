@@ -53,14 +53,14 @@ def enough_words(found: Enough) -> str:
     metric = label_metric(plain(found.metric))
     if found.is_open:
         gives = f"{where}{_counted(best)} {_verb(best, 'give', 'gives')} the most that was tried"
-        less = f"; {_less(found.less)}" if found.less else ""
+        less = f"; {_less(found, found.less)}" if found.less else ""
         return f"{gives}, {_value(found, least)}, and more may give more{less}"
     start = f"{where}{_counted(least.level)} {_verb(least.level, 'are', 'is')} enough"
     share = brief_percent_of(least.share.value)
     is_best = least.level.value == best.value
     much = "as much as" if share == "100%" else f"{share} of what"
     of_best = "" if is_best else f", {much} {_bare(best)} {_verb(best, 'give', 'gives')}"
-    less = f"; {_less(found.less)}" if found.less else ", the fewest tried"
+    less = f"; {_less(found, found.less)}" if found.less else ", the fewest tried"
     return first_short(
         f"{start}: {metric} {_value(found, least)}{of_best}{less}", f"{start}{of_best}{less}"
     )
@@ -85,9 +85,12 @@ def _value(found: Enough, share: Share) -> str:
     return brief(share.value.value, share.value.unit, metric=found.metric)
 
 
-def _less(share: Share) -> str:
-    level = share.level
-    return f"{_bare(level)} {_verb(level, 'give', 'gives')} {brief_percent_of(share.share.value)}"
+def _less(found: Enough, share: Share) -> str:
+    """Return what one less gives; where that rounds to what is asked for, that it is less."""
+    level, much, goal = share.level, brief_percent_of(share.share.value), found.goal
+    is_told = much != brief_percent_of(goal) or share.share.value >= goal
+    gives = f"{_bare(level)} {_verb(level, 'give', 'gives')}"
+    return f"{gives} {much if is_told else f'not quite {much}'}"
 
 
 def value_words(found: SinglePoint) -> str:
@@ -162,18 +165,18 @@ def _grown(ratio: Bounded) -> str:
 def safe_words(found: Safe) -> str:
     """Return what went wrong, or what zero of n cannot exclude; for how long users saw it."""
     counts = [(label_metric(plain(one.metric)), one) for one in found.counts]
+    where = where_words(found.where)
     if found.expects == "some":
-        return _needed(found, counts[0][0])
+        return f"{where}{_needed(found, counts[0][0])}"
+    seen = f"; {_outages(found)}" if found.outages else ""
     wrong = [f"{label} {brief(one.value)}" for label, one in counts if one.value]
     if wrong:
         places = list_words([setting_words(one) for one in found.bad], most=2)
         at = f" (at {places})" if places and len(found.bad) < found.points else ""
-        return f"{list_words(wrong)} in {_tried(found)}{at}"
+        return f"{where}{list_words(wrong)} in {_tried(found)}{at}{seen}"
     names = list_words([f"no {label}" for label, _ in counts])
     open_ = f" (at most 1 in {int(1.0 / found.excluded)} by this many)" if found.excluded else ""
-    seen = _outages(found)
-    start = f"{names} in {_tried(found)}{open_}"
-    return f"{start}{f'; {seen}' if seen else ''}"
+    return f"{where}{names} in {_tried(found)}{open_}{seen}"
 
 
 def _tried(found: Safe) -> str:
@@ -197,8 +200,8 @@ def _outages(found: Safe) -> str:
         f"{f' with {setting_words(one.setting)}' if one.setting else ''}"
         for one in found.outages
     ]
-    label = label_metric(plain(found.outages[0].seconds.metric)) if told else ""
-    return f"{label} at most {list_words(told)}" if told else ""
+    label = label_metric(plain(found.outages[0].seconds.metric))
+    return f"{label} at most {list_words(told)}"
 
 
 def effects_words(found: Effects) -> str:

@@ -82,14 +82,16 @@ def saturated_words(found: Saturated) -> str:
     times = brief(load.value) if load and is_sure else "1"
     much = f"{times} times what" if times != "1" else "more than"
     words = f"{part.text} {part.verb('is', 'are')} offered {much} {part.verb('it', 'they')} can do"
+    where = where_words(found.where)
     if found.is_everywhere or found.level is None:
         some = f" at {found.points} of {count_noun(found.judged, 'point')}"
-        return f"saturated{' at every level' if found.is_everywhere else some}: {words}"
+        some = "" if where and found.judged == 1 else some
+        return f"{where}saturated{' at every level' if found.is_everywhere else some}: {words}"
     do = f"; {advice(found.steadied_by, found.part)}" if found.steadied_by else ""
     at = level_words(found.level)
     place = f"up to {at}" if found.is_up_to else f"from {at} on"
     low = "" if found.also_up_to is None else f"up to {level_number(found.also_up_to)} and "
-    start = f"{where_words(found.where)}saturated {low}{place}: {words}"
+    start = f"{where}saturated {low}{place}: {words}"
     return first_short(f"{start}{do}", start)
 
 
@@ -132,7 +134,8 @@ def _not_at(found: Limit) -> str:
 
 def no_limit_words(found: NoLimit) -> str:
     """Return that no part limits, and which is the busiest."""
-    start = f"no limit found up to {level_words(found.level)}" if found.level else "no limit found"
+    up_to = f" up to {level_words(found.level)}" if found.level else ""
+    start = f"{where_words(found.where)}no limit found{up_to}"
     if found.part is None or found.part.utilization is None:
         return start
     part = noun(found.part)

@@ -113,10 +113,11 @@ def _percent_of(ratio: float) -> str:
 def undecided_words(found: Undecided) -> str:
     """Return the open question, and how many more runs would decide it."""
     metric = label_metric(plain(found.metric))
+    where = where_words(found.where)
     if found.code == "few_runs":
-        return f"not decided: too few runs for an interval of {metric}"
+        return f"not decided: {where}too few runs for an interval of {metric}"
     if found.code == "ranking":
-        return f"not decided: by {metric}, no setting is clearly best"
+        return f"not decided: {where}by {metric}, no setting is clearly best"
     if found.code == "target":
         bound = format_given(found.bound or 0.0, found.unit, metric=found.metric)
         at = f"at {level_words(found.level)} " if found.level else ""

@@ -8,13 +8,18 @@ from headroom.analysis.answer_evidence import (
     Effect,
     Effects,
     Enough,
+    Goal,
     Level,
     Outage,
+    Part,
     Safe,
+    Saturated,
     Scale,
     Share,
     SinglePoint,
     Statement,
+    TradeOff,
+    Undecided,
 )
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from headroom.report.first_screen.sentences.statements import statement_sentence
@@ -57,6 +62,27 @@ def test_enough_says_what_one_less_gives() -> None:
     assert said(one) == (
         "1 io node is enough: throughput 200 /s, as much as 6 give, the fewest tried."
     )
+
+
+def test_what_is_not_enough_does_not_read_as_if_it_were() -> None:
+    found = replace(ENOUGH, goal=0.99, less=share(2, 0.988, 162.0))
+    assert said(found).endswith("; 2 give not quite 99%.")
+    assert said(replace(found, goal=0.995)).endswith("; 2 give 99%.")
+
+
+def test_what_is_best_of_a_part_says_of_which() -> None:
+    goal = Goal(metric="wall_s", better="low", settings=[{"p": "xz"}, {"p": "lz4"}],
+                value=Bounded(value=1.0))  # fmt: skip
+    found = TradeOff(goals=[goal], beaten=[], settings=2, where={"level": 3})
+    assert said(found) == "With level 3, xz or lz4 for wall time: no clear difference."
+    open_ = Undecided(code="ranking", metric="wall_s", better="low", where={"level": 3})
+    assert said(open_) == "Not decided: with level 3, by wall time, no setting is clearly best."
+
+
+def test_a_single_point_is_saturated_or_not() -> None:
+    part = Part(kind="station", name="desk")
+    found = Saturated(level=None, points=1, judged=1, part=part, where={"growth": 3})
+    assert said(found) == "With growth 3, saturated: the desk is offered more than it can do."
 
 
 def effects(*ratios: float, better: str = "high") -> Effects:
@@ -157,6 +183,8 @@ def test_what_went_wrong_is_said_with_its_place() -> None:
         counts=[Bounded(value=2.0, metric="lost_count")], excluded=None, bad=[{"fault": "killed"}]
     )
     assert said(found) == "Lost count 2 in 27 runs (at killed)."
+    seconds = Outage(setting={}, seconds=Bounded(value=3.0, metric="errors_s", unit="s"))
+    assert said(replace(found, outages=[seconds])).endswith("(at killed); errors at most 3 s.")
 
 
 @pytest.mark.parametrize(
