@@ -658,6 +658,8 @@ class FigureChoice(_Data, frozen=True, kw_only=True):
     """Of ``asked``: the question, as the study has it."""
     part: Setting = {}
     """Levels of the part of the experiment that was asked about."""
+    only: list[Setting] = []
+    """Settings that are drawn alone; empty: all."""
     finding: Statement | None = None
     """Title; None if the figure says no more than its question."""
 

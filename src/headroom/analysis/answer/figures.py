@@ -61,6 +61,8 @@ from headroom.analysis.answer_evidence import (
 from headroom.analysis.results import ExperimentResult, Factor, PointResult, StudyResult
 
 MAX_QUESTIONS = 8
+_MOST_WITH_ASKED = 6
+"""The same where a study states further questions: their figures are those that it wants."""
 _MAX_PARTS = 4
 _MAX_METRICS = 2
 """Metrics that are asked about one by one, in addition to the decisive one."""
@@ -117,7 +119,7 @@ def questions_of(
     ]
     drawn = [_drawn_key(one) for one in [decisive, *stated] if one]
     rest = [one for one in [*about_claims, *own, *others] if _drawn_key(one) not in drawn]
-    return [*stated, *rest][:MAX_QUESTIONS]
+    return [*stated, *rest][: _MOST_WITH_ASKED if stated else MAX_QUESTIONS]
 
 
 def _stated(asked: Answered) -> FigureChoice | None:
@@ -189,6 +191,13 @@ def _breaks_beside(statement: Statement, experiment: ExperimentResult) -> Iterat
             yield Mark(kind="target", level=level, setting=other.where)
 
 
+def _compared(statement: Statement) -> list[Setting]:
+    """Return the two settings of an effect: no other one belongs to it."""
+    if not isinstance(statement, Effects) or not statement.first:
+        return []
+    return [statement.first, statement.second]
+
+
 def _settings_figure(
     kind: FigureKind,
     experiment: ExperimentResult,
@@ -202,6 +211,7 @@ def _settings_figure(
         experiment=experiment.name,
         metrics=list(metrics),
         marks=list(_marks(statement)),
+        only=_compared(statement),
         finding=statement,
     )
 

@@ -24,6 +24,8 @@ from headroom.report.words import count_noun
 
 MOST_PANELS = 8
 """Figures in addition to the decisive one."""
+MANY_ANSWERS = 2
+"""Answers beyond which there is room for a row of figures less: each has a sentence at the top."""
 MOST_IN_TABLE, MOST_CAUTIONS = 6, 3
 
 
@@ -71,9 +73,9 @@ def opening_of(result: StudyResult) -> Opening:
     words = words_of(result)
     drafts = list(drafts_of(result, words, problems))
     lead = next((draft for draft in drafts if draft.key == LEAD), None) or _promoted(drafts)
-    others = _without_repetition(
-        [one for one in drafts if lead and one.key != lead.key], lead, words
-    )
+    drawn = [one for one in drafts if lead and one.key != lead.key]
+    most = MOST_PANELS - 2 * (len(result.answers) > MANY_ANSWERS)
+    others = _without_repetition(_those_that_fit(drawn, most), lead, words)
     last = len(others) - 1 if len(others) % 2 else -1
     widths = [WHOLE_PX if place == last else HALF_PX for place in range(len(others))]
     cautions = [*problems, *(capital(f"{text}.") for text in words.cautions)]
@@ -115,16 +117,16 @@ def _without_repetition(
             title=Sentence.verbatim(draft.question) if draft.title.text in said else draft.title,
             caption="" if draft.caption in captions else draft.caption,
         )
-        for draft in _those_that_fit(drafts)
+        for draft in drafts
     ]
 
 
-def _those_that_fit(drafts: Sequence[Draft]) -> list[Draft]:
+def _those_that_fit(drafts: Sequence[Draft], most: int = MOST_PANELS) -> list[Draft]:
     """Return the figures for which there is room; a half of it is for those that systems add."""
     added = [draft for draft in drafts if draft.is_section]
     others = [draft for draft in drafts if not draft.is_section]
-    room = max(MOST_PANELS - len(added), MOST_PANELS // 2)
-    return [*others[:room], *added][:MOST_PANELS]
+    room = max(most - len(added), most // 2)
+    return [*others[:room], *added][:most]
 
 
 def _panel(draft: Draft, width: float) -> Panel:

@@ -52,6 +52,7 @@ def _found(
         (point, point.estimates[metric])
         for point in experiment.points
         if metric in point.estimates and is_at(point, where_of(choice, experiment))
+        if not choice.only or any(is_at(point, setting) for setting in choice.only)
     ]
     return found[:MOST_ROWS]
 
