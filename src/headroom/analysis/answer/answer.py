@@ -18,6 +18,7 @@ Invariant: the answer is a function of the other fields of the result.
 import msgspec
 
 from headroom.analysis.answer.asked import answered, inferred
+from headroom.analysis.answer.asks.cells import of_derived
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_of
 from headroom.analysis.answer.claims import (
@@ -244,7 +245,8 @@ def _follows(
     if experiment is None:
         found.append(None if isinstance(statement, Findings) else printed_numbers(study.claims))
     elif isinstance(statement, TradeOff):
-        found.append(values_of_best(experiment, statement))
+        chosen = of_derived(experiment, statement.goals[0].metric)
+        found.append(values_of_best(chosen, statement))
     else:
         found.append(other_curves(experiment, statement))
         found.append(changes if isinstance(statement, _CHANGED) else None)

@@ -154,6 +154,27 @@ def test_a_derived_ratio_is_an_effect_and_can_be_chosen_from() -> None:
     assert best.value == pytest.approx(2.0 / 1.02)
 
 
+def test_settings_that_tie_by_a_derived_quantity_have_its_values() -> None:
+    """Cause: they were looked for among the points, which have more factors."""
+    values = [
+        DerivedValue(levels={"node": node}, value=value, low=0.5, high=1.5)
+        for node, value in {64: 1.0, 4096: 1.1}.items()
+    ]
+    slow = DerivedResult(
+        name="slow", of="throughput", operation="mean_over", unit="1", better="low",
+        factors=["node"], values=values,
+    )  # fmt: skip
+    points = [
+        point({"node": node, "mode": mode}, {THROUGHPUT: 1.0})
+        for node in (64, 4096) for mode in ("read", "write")
+    ]  # fmt: skip
+    study = plain(experiment(points, derived=[slow]))
+    answer = answer_of(msgspec.structs.replace(study, asks=[BestAsk(metric="slow")]))
+    (goal,) = answer.statement.goals  # type: ignore[union-attr]
+    assert goal.settings == [{"node": 64}, {"node": 4096}]
+    assert answer.follows[0].values[0][0].value == 1.0  # type: ignore[union-attr, index]
+
+
 def test_a_power_is_that_of_the_values_and_proportion_ends_where_it_does() -> None:
     values = {n: 3.0 * n**1.5 for n in (1, 2, 4, 8)}
     points = [point({"lines": n}, {RESPONSE: value}) for n, value in values.items()]
