@@ -465,13 +465,10 @@ class Scale(_Statement, frozen=True, kw_only=True, tag="scale"):
     end: Level
     ratio: Bounded
     """Value at the end over that at the start."""
-    times: float
-    """Level at the end over that at the start."""
     worst: float
     """Largest distance of a value from the power, as a share of it."""
     proportional_to: Level | None = None
     """The last level up to which the metric is in proportion within 10%; None if not at all."""
-    levels: int
     where: Setting = {}
 
 

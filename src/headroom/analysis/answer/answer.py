@@ -17,7 +17,7 @@ Invariant: the answer is a function of the other fields of the result.
 
 import msgspec
 
-from headroom.analysis.answer.asked import answered, inferred
+from headroom.analysis.answer.asked import OF_CLAIMS, answered, inferred
 from headroom.analysis.answer.asks.cells import of_derived
 from headroom.analysis.answer.cautions import cautions_of, disturbed_runs
 from headroom.analysis.answer.changes import changes_of
@@ -45,8 +45,6 @@ from headroom.analysis.answer_evidence import (
     Incomplete,
     Limit,
     NoLimit,
-    Prediction,
-    Reproduction,
     Saturated,
     Statement,
     Target,
@@ -62,7 +60,6 @@ MAX_DISTURBED = 0.5
 _MAX_FOLLOWS = 2
 _MAX_STATED = 3
 """What follows where the study states what it asks: its further answers come first."""
-_CLAIMS = (Reproduction, Prediction, Findings)
 _ASKED = (Target, Saturated, Comparison, Equal, TradeOff, Limit)
 _CHANGED = (Target, Saturated, Limit, NoLimit)
 """Statements that tried changes follow from; beside others they are a figure."""
@@ -93,7 +90,7 @@ def answer_of(study: StudyResult) -> Answer:
     asked = [answered(study, ask) for ask in study.asks if _is_there(study, ask)]
     experiment = next((one.experiment for one in asked if one.experiment), None) or _asked(study)
     question = asked[0].statement if asked else _question(study, experiment)
-    is_of_claims = isinstance(question, _CLAIMS)
+    is_of_claims = isinstance(question, OF_CLAIMS)
     about = None if is_of_claims else experiment
     statement = _first(study, about or experiment, question)
     shown = _shown(statement, question)
@@ -104,8 +101,8 @@ def answer_of(study: StudyResult) -> Answer:
     most = _MAX_STATED if asked else _MAX_FOLLOWS
     if not isinstance(statement, Incomplete | Disturbed):
         stated = [one.statement for one in asked[1:]]
-        of_claims = [one for one in stated if isinstance(one, _CLAIMS)][:1]
-        others = [one for one in stated if not isinstance(one, _CLAIMS)]
+        of_claims = [one for one in stated if isinstance(one, OF_CLAIMS)][:1]
+        others = [one for one in stated if not isinstance(one, OF_CLAIMS)]
         follows = [*others[: most - len(of_claims)], *of_claims, *follows]
     records = [one.as_record() for one in asked]
     if not records and question is not None:
@@ -179,7 +176,7 @@ def _first(
 
 def _has_runs_left(study: StudyResult, experiment: ExperimentResult, question: Statement) -> bool:
     """Return whether runs are left of what a question is about: an experiment, or all claims."""
-    if isinstance(question, Reproduction | Prediction | Findings):
+    if isinstance(question, OF_CLAIMS):
         return not study.is_complete
     is_finished = all(point.is_finished or point.failed for point in experiment.points)
     return not study.is_complete and not is_finished

@@ -68,7 +68,8 @@ from headroom.experiment.study.asks import (
     ValueAsk,
 )
 
-_OF_CLAIMS = (Reproduction, Prediction, Findings)
+OF_CLAIMS = (Reproduction, Prediction, Findings)
+"""Statements about all claims of a study, not about an experiment."""
 _KINDS: dict[type, AskKind] = {
     Saturated: "capacity",
     Limit: "limit",
@@ -196,7 +197,7 @@ def _value(
     cells = cells_of(part, metric_asked(part, ask.metric))
     if not cells:
         return None
-    chosen = cells[0] if len(cells) == 1 else cells[-1]
+    chosen = cells[-1]
     extreme = ask.extreme if isinstance(ask, ValueAsk) and len(cells) > 1 else ""
     if extreme:
         pick = max if extreme == "highest" else min
@@ -264,7 +265,7 @@ def record(
     """Return a statement as a record: its number, unit, level and conditions beside it."""
     found = _number(statement)
     level = _level(statement)
-    of_claims = isinstance(statement, _OF_CLAIMS)
+    of_claims = isinstance(statement, OF_CLAIMS)
     return Record(
         ask=kind,
         question=question,
@@ -285,12 +286,11 @@ def record(
 
 
 def _level(statement: Statement) -> Level | None:
-    found: Any = statement
     if isinstance(statement, Enough):
         return statement.least.level
     if isinstance(statement, Scale):
         return statement.end
-    return getattr(found, "level", None) or getattr(found, "beyond", None)
+    return getattr(statement, "level", None) or getattr(statement, "beyond", None)
 
 
 def _number(statement: Statement) -> Bounded | None:

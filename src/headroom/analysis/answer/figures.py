@@ -61,8 +61,6 @@ from headroom.analysis.answer_evidence import (
 from headroom.analysis.results import ExperimentResult, Factor, PointResult, StudyResult
 
 MAX_QUESTIONS = 8
-_MOST_WITH_ASKED = 6
-"""The same where a study states further questions: their figures are those that it wants."""
 _MAX_PARTS = 4
 _MAX_METRICS = 2
 """Metrics that are asked about one by one, in addition to the decisive one."""
@@ -119,7 +117,7 @@ def questions_of(
     ]
     drawn = [_drawn_key(one) for one in [decisive, *stated] if one]
     rest = [one for one in [*about_claims, *own, *others] if _drawn_key(one) not in drawn]
-    return [*stated, *rest][: _MOST_WITH_ASKED if stated else MAX_QUESTIONS]
+    return [*stated, *rest][:MAX_QUESTIONS]
 
 
 def _stated(asked: Answered) -> FigureChoice | None:

@@ -24,8 +24,8 @@ from headroom.report.words import count_noun
 
 MOST_PANELS = 8
 """Figures in addition to the decisive one."""
-MANY_ANSWERS = 2
-"""Answers beyond which there is room for a row of figures less: each has a sentence at the top."""
+ONE_ROW = 2
+"""Figures less where several answers have a sentence each at the top."""
 MOST_IN_TABLE, MOST_CAUTIONS = 6, 3
 
 
@@ -74,7 +74,7 @@ def opening_of(result: StudyResult) -> Opening:
     drafts = list(drafts_of(result, words, problems))
     lead = next((draft for draft in drafts if draft.key == LEAD), None) or _promoted(drafts)
     drawn = [one for one in drafts if lead and one.key != lead.key]
-    most = MOST_PANELS - 2 * (len(result.answers) > MANY_ANSWERS)
+    most = MOST_PANELS - ONE_ROW * (len(result.answers) > 1)
     others = _without_repetition(_those_that_fit(drawn, most), lead, words)
     last = len(others) - 1 if len(others) % 2 else -1
     widths = [WHOLE_PX if place == last else HALF_PX for place in range(len(others))]

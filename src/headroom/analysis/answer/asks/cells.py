@@ -37,23 +37,20 @@ def restricted(experiment: ExperimentResult, where: Mapping[str, Value]) -> Expe
     """
     if not where:
         return experiment
-    held = {
+    at = {
         factor.name: _nearest(factor, where[factor.name])
         for factor in experiment.factors
         if factor.name in where
     }
-    points = [point for point in experiment.points if _is_at(point.levels, held)]
-    factors = [one for group in groups_of(experiment.factors) for one in _rows_at(group, held)]
-    limits = [one for one in experiment.limits if _is_at(one.where, held, may_lack=True)]
     return msgspec.structs.replace(
         experiment,
-        points=points,
-        factors=factors,
-        limits=limits,
-        knees=[one for one in experiment.knees if _is_at(one.where, held, may_lack=True)],
+        points=[point for point in experiment.points if _is_at(point.levels, at)],
+        factors=[one for group in groups_of(experiment.factors) for one in _rows_at(group, at)],
+        limits=[one for one in experiment.limits if _is_at(one.where, at, may_lack=True)],
+        knees=[one for one in experiment.knees if _is_at(one.where, at, may_lack=True)],
         derived=[
             msgspec.structs.replace(
-                one, values=[v for v in one.values if _is_at(v.levels, held, may_lack=True)]
+                one, values=[v for v in one.values if _is_at(v.levels, at, may_lack=True)]
             )
             for one in experiment.derived
         ],
@@ -73,12 +70,12 @@ def shown_part(
     return of_derived(restricted(experiment, part), metric)
 
 
-def _rows_at(group: Sequence[Factor], held: Mapping[str, Value]) -> list[Factor]:
+def _rows_at(group: Sequence[Factor], at: Mapping[str, Value]) -> list[Factor]:
     """Return factors that move together, with the rows at levels alone."""
     rows = [
         row
         for row in zip(*(factor.levels for factor in group), strict=False)
-        if _is_at(dict(zip([one.name for one in group], row, strict=True)), held, may_lack=True)
+        if _is_at(dict(zip([one.name for one in group], row, strict=True)), at, may_lack=True)
     ]
     return [
         msgspec.structs.replace(factor, levels=[row[place] for row in rows])

@@ -48,10 +48,8 @@ def _power(curve: list[Cell], axis: Factor) -> Scale:
         start=level_at(axis, first),
         end=level_at(axis, last),
         ratio=ratio_of(last.value, first.value),
-        times=float(last.levels[axis.name]) / float(first.levels[axis.name]),
         worst=float(np.max(np.abs(np.expm1(residuals)))),
         proportional_to=_proportional_to(curve, axis),
-        levels=len(curve),
         where=first.without(axis.name),
     )
 

@@ -42,8 +42,6 @@ from headroom.report.titles import level_title, title_of
 from headroom.report.words import count_noun, label_metric
 
 _NAMED = 4
-_NEAR = 0.03
-"""Distance of a power from one within which growth is called proportional."""
 
 
 def enough_words(found: Enough) -> str:
@@ -138,7 +136,8 @@ def _amount(value: Bounded) -> str:
 def scale_words(found: Scale) -> str:
     """Return how a metric grows, from where to where."""
     metric = f"{where_words(found.where)}{label_metric(plain(found.metric))}"
-    way, grown = range_words(found.start, found.end), _grown(found.ratio)
+    way, ratio = range_words(found.start, found.end), found.ratio
+    grown = times(ratio.value, ratio.low, ratio.high)
     power = found.power
     ends = number(power.value, power.low, power.high, "1")
     factor = with_factor(found.end.factor, 2, "1").partition("\N{NO-BREAK SPACE}")[2]
@@ -156,10 +155,6 @@ def scale_words(found: Scale) -> str:
 def _is_proportional(found: Scale) -> bool:
     up_to = found.proportional_to
     return up_to is not None and up_to.value == found.end.value
-
-
-def _grown(ratio: Bounded) -> str:
-    return times(ratio.value, ratio.low, ratio.high)
 
 
 def safe_words(found: Safe) -> str:

@@ -149,7 +149,7 @@ def test_growth_is_a_power_or_a_proportion() -> None:
     ends = [Level(factor="lines", unit="1", value=value) for value in (50_000, 400_000)]
     found = Scale(
         metric="wall_s", power=Bounded(value=1.08, low=1.05, high=1.11), start=ends[0],
-        end=ends[1], ratio=Bounded(value=9.4, low=9.1, high=9.8), times=8.0, worst=0.01, levels=4,
+        end=ends[1], ratio=Bounded(value=9.4, low=9.1, high=9.8), worst=0.01,
     )  # fmt: skip
     assert said(found) == (
         "Wall time grows with lines to the power 1.08 (1.05 to 1.11): "
