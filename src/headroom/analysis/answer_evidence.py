@@ -764,6 +764,7 @@ class Record(_Data, frozen=True, kw_only=True):
     where: Setting = {}
     """Levels that are held."""
     is_decided: bool = True
+    """Whether it is an answer, and not that intervals, or the levels, leave it open."""
     rows: list[str] = []
     """Keys of the points that it stands on; empty: all of the experiment."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
 from headroom.experiment.protocol.system import TakesFunctions, Value
-from headroom.experiment.study.asks import Ask
+from headroom.experiment.study.asks import Ask, Direction
 from headroom.experiment.study.file.study_file import LoadedStudy, study_of
 from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.study import Claim
@@ -122,11 +122,14 @@ class Study:
     experiments
         One or more.
     title, question
-        For the report; without a title, the name.
+        For the report; without a title the question of the first ask, or the name.
     asks
         What is asked, the headline first: asks, such as `EnoughAsk`, or tables as `[[ask]]`.
     titles
         Words for metrics, parts and levels in sentences, as the table `[titles]`.
+    directions
+        Parameter to ``"load"``, ``"resource"``, ``"setting"`` or ``"label"``, where the model does
+        not show it.
     claims
         Claims, such as `ValueClaim`, or tables as `[[claim]]`.
     seed
@@ -161,6 +164,7 @@ class Study:
         question: str = "",
         asks: Sequence[Ask | Mapping[str, Any]] = (),
         titles: Mapping[str, str | Mapping[str, str]] | None = None,
+        directions: Mapping[str, Direction] | None = None,
         claims: Sequence[Claim | Mapping[str, Any]] = (),
         seed: int = 1,
         folder: str | Path | None = None,
@@ -168,10 +172,13 @@ class Study:
         self.name = name
         self.experiments = tuple(experiments)
         self.folder = Path(name if folder is None else folder)
-        self._head = {"schema": 1, "name": name, "title": title or name, "seed": seed}
+        self._asks = [plain(ask) for ask in asks]
+        asked = question or any(ask.get("question") for ask in self._asks)
+        head = {"schema": 1, "name": name, "title": title or ("" if asked else name), "seed": seed}
+        self._head = {key: value for key, value in head.items() if value != ""}
         self._head |= {"question": question} if question else {}
         self._head |= {"titles": plain(titles)} if titles else {}
-        self._asks = [plain(ask) for ask in asks]
+        self._head |= {"directions": dict(directions)} if directions else {}
         self._claims = [plain(claim) for claim in claims]
         self.loaded()
 

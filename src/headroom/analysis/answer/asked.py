@@ -68,6 +68,8 @@ from headroom.experiment.study.asks import (
     ValueAsk,
 )
 
+MAKESPAN = "makespan_s"
+"""The time until all work is done."""
 OF_CLAIMS = (Reproduction, Prediction, Findings)
 """Statements about all claims of a study, not about an experiment."""
 _KINDS: dict[type, AskKind] = {
@@ -114,7 +116,7 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
         of_claims = reproduction_of(study) or prediction_of(study) or findings_of(study)
         return Answered(ask, of_claims or _nothing(study), None, [])
     named = [one for one in study.experiments if ask.experiment in {"", one.name}]
-    parts = [restricted(one, ask.where) for one in named]
+    parts = [_about(restricted(one, ask.where), ask) for one in named]
     told = [part for part in parts if any(map(has_results, part.points))]
     for part in told:
         found = _statement(study, part, ask) or _alone(_saturated_at(part, ask), part, ask)
@@ -131,6 +133,18 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
         lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
     return Answered(ask, lacking, part, [])
+
+
+def _about(part: ExperimentResult, ask: Ask) -> ExperimentResult:
+    """Return a part with those of its limits that are asked about: by metric and by factor."""
+    factor = getattr(ask, "factor", "")
+    kept = [
+        one
+        for one in part.limits
+        if ask.metric in {"", one.metric} and factor in {"", one.factor}
+        if not isinstance(ask, DeadlineAsk) or ask.metric or one.metric == MAKESPAN
+    ]
+    return part if kept == part.limits else msgspec.structs.replace(part, limits=kept)
 
 
 def _saturated_at(part: ExperimentResult, ask: Ask) -> Saturated | None:
@@ -194,7 +208,8 @@ def _value(
     part: ExperimentResult, ask: ValueAsk | DeadlineAsk
 ) -> tuple[SinglePoint, list[str]] | None:
     """Return the metrics at the point that is asked for, the last of several, or an extreme."""
-    cells = cells_of(part, metric_asked(part, ask.metric))
+    default = MAKESPAN if isinstance(ask, DeadlineAsk) else ""
+    cells = cells_of(part, metric_asked(part, ask.metric or default))
     if not cells:
         return None
     chosen = cells[-1]
@@ -280,9 +295,18 @@ def record(
         parameter=level.factor if level else "",
         level=level.value if level else None,
         where=getattr(statement, "where", {}),
-        is_decided=not isinstance(statement, Undecided | Incomplete),
+        is_decided=_is_decided(statement),
         rows=rows,
     )
+
+
+def _is_decided(statement: Statement) -> bool:
+    """Return whether a statement has an answer: not where more may give more, or all is open."""
+    if isinstance(statement, Enough):
+        return not statement.is_open
+    if isinstance(statement, Effects):
+        return any(one.verdict != "undecided" for one in statement.effects)
+    return not isinstance(statement, Undecided | Incomplete)
 
 
 def _level(statement: Statement) -> Level | None:

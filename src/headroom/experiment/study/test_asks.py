@@ -81,6 +81,13 @@ def test_an_ask_that_names_nothing_is_refused_with_its_line(
     assert caught.value.cure
 
 
+def test_a_direction_of_no_factor_is_refused(tmp_path: Path) -> None:
+    head = 'title = "Web"\ndirections = { users = "load", usres = "load" }'
+    with pytest.raises(StudyError, match="no factor 'usres'") as caught:
+        planned(tmp_path, 'kind = "best"', head)
+    assert "did you mean 'users'" in caught.value.cure
+
+
 def test_the_title_is_the_question_where_none_is_given(tmp_path: Path) -> None:
     ask = 'kind = "value"\nquestion = "How many a second?"'
     planned(tmp_path, ask, head="")

@@ -24,6 +24,7 @@ from headroom.experiment.study.asks import (
     Ask,
     BestAsk,
     CapacityAsk,
+    DeadlineAsk,
     EffectAsk,
     EnoughAsk,
     LimitAsk,
@@ -99,6 +100,34 @@ def test_enough_with_limits_is_where_they_are_kept() -> None:
     study = plain(sweep(limits=[crossing("breaks")]))
     assert isinstance(told(study, EnoughAsk(factor="users")), Target)
     assert isinstance(told(study, CapacityAsk()), Target)
+
+
+def test_a_limit_over_another_factor_or_metric_is_not_what_is_asked() -> None:
+    """Cause: how many connections are enough was answered by the users up to a limit."""
+    study = plain(sweep(limits=[crossing("breaks")]))
+    found = answered(study, EnoughAsk(metric="throughput", share=0.99)).statement
+    assert isinstance(found, Enough)
+    assert found.least.level.value == 250
+
+
+def test_a_deadline_is_about_all_work_and_not_about_any_metric() -> None:
+    assert isinstance(told(plain(sweep()), DeadlineAsk()), Incomplete)
+    makespan: Metric = ("makespan_s", "low", "s")
+    points = [point({"workers": n}, {THROUGHPUT: 1.0, makespan: 60.0 / n}) for n in (1, 2)]
+    found = told(plain(experiment(points)), DeadlineAsk(where={"workers": 2}))
+    assert isinstance(found, SinglePoint)
+    assert (found.values[0].value, found.where) == (30.0, {"workers": 2})
+
+
+def test_what_is_left_open_is_not_decided() -> None:
+    open_ = answered(nodes({1: 10.0, 2: 20.0, 3: 30.0}), EnoughAsk()).as_record()
+    assert not open_.is_decided
+    points = [
+        point({"case": case}, {THROUGHPUT: value}, relative=0.2)
+        for case, value in {"a": 1.0, "b": 1.05}.items()
+    ]
+    ask = EffectAsk(of={"case": "a"}, to={"case": "b"})
+    assert not answered(plain(experiment(points)), ask).as_record().is_decided
 
 
 def grid() -> ExperimentResult:

@@ -11,7 +11,7 @@ from headroom.experiment.study.study import Study
 
 
 def check_asks(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]) -> None:
-    """Raise `StudyError` for the first ask that names what its experiment does not have.
+    """Raise `StudyError` for the first ask or direction that names what is not there.
 
     Parameters
     ----------
@@ -20,6 +20,8 @@ def check_asks(loaded: LoadedStudy, experiments: Mapping[str, PlannedExperiment]
     experiments
         Planned experiments of the full variant, by name.
     """
+    for name in loaded.study.directions:
+        _check_factor(loaded, ("directions", name), name, list(experiments.values()))
     for index, ask in enumerate(loaded.study.asks):
         place = ("ask", index)
         if ask.experiment and ask.experiment not in experiments:

@@ -6,13 +6,14 @@ import msgspec
 
 from headroom.experiment.protocol.asked_metrics import asked_in
 from headroom.experiment.protocol.system import System
+from headroom.experiment.study.asks import Ask
 from headroom.experiment.study.file.study_file import LoadedStudy
 from headroom.experiment.study.study import Claim, Experiment
 from headroom.experiment.study.variants import Variant
 from headroom.experiment.study.windows import WORST, Analysis, HasWindows, TimeWindows, with_windows
 
 
-def time_windows(spec: Experiment, claims: Sequence[Claim] = ()) -> TimeWindows:
+def time_windows(spec: Experiment, further: Sequence[Claim | Ask] = ()) -> TimeWindows:
     """Return the windows of an experiment, its analysis, and the percentiles that are asked for.
 
     A study that cuts a warm-up means a steady state, whatever the arrivals do.
@@ -23,7 +24,7 @@ def time_windows(spec: Experiment, claims: Sequence[Claim] = ()) -> TimeWindows:
     >>> time_windows(one).analysis, time_windows(one).metrics
     ('automatic', ('response_s_p80',))
     """
-    asked = asked_in(msgspec.to_builtins([spec, *claims]))
+    asked = asked_in(msgspec.to_builtins([spec, *further]))
     return TimeWindows(
         windows=tuple(spec.windows),
         analysis=analysis_of(spec),
@@ -62,7 +63,7 @@ def checked_windows(loaded: LoadedStudy, variant: Variant, system: System) -> Sy
             cure="remove the windows (only models have them); of a measured system make the "
             "stretch a run of its own",
         )
-    return with_windows(system, time_windows(spec, loaded.study.claims))
+    return with_windows(system, time_windows(spec, [*loaded.study.claims, *loaded.study.asks]))
 
 
 def _check_windows(loaded: LoadedStudy, variant: Variant) -> None:

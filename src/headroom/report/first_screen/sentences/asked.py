@@ -42,6 +42,8 @@ from headroom.report.titles import level_title, title_of
 from headroom.report.words import count_noun, label_metric
 
 _NAMED = 4
+_OFF = 0.1
+"""Distance of a value from the power from which on it is said."""
 
 
 def enough_words(found: Enough) -> str:
@@ -148,7 +150,8 @@ def scale_words(found: Scale) -> str:
     verb = "grows" if power.value > 0.0 else "falls"
     up_to = found.proportional_to
     till = f", in proportion up to {level_words(up_to)}" if up_to else ""
-    law = f"{metric} {verb} with {of} to the power {ends}"
+    off = f", up to {brief_percent_of(found.worst)} off" if found.worst > _OFF else ""
+    law = f"{metric} {verb} with {of} to the power {ends}{off}"
     return first_short(f"{law}{till}: {grown} {way}", f"{law}: {grown} {way}", f"{law}{till}")
 
 
@@ -184,9 +187,15 @@ def _needed(found: Safe, label: str) -> str:
     """Return at how many levels, each without a condition, something goes wrong."""
     noun = found.subject or "levels"
     if len(found.bad) == found.points:
-        each = f"each of the {found.points} {noun}" if found.points > 1 else f"the only of {noun}"
+        each = (
+            f"each of the {found.points} {noun}"
+            if found.points > 1
+            else f"the only one of the {noun}"
+        )
         return f"{each} is needed: without it there are {label}"
-    return f"{len(found.bad)} of {found.points} {noun} are needed: without others no {label}"
+    are = "is" if len(found.bad) == 1 else "are"
+    needed = f"{len(found.bad)} of {found.points} {noun} {are} needed"
+    return f"{needed}; without the others there are no {label}"
 
 
 def _outages(found: Safe) -> str:
@@ -208,6 +217,9 @@ def effects_words(found: Effects) -> str:
         return f"{start}{_one(found, found.effects[0])}"
     groups = [(name, [one for one in found.effects if one.verdict in own]) for name, own in _GROUPS]
     told = [_group(found, name, effects) for name, effects in groups if effects]
+    if found.first and not any(name in {"better", "worse"} and own for name, own in groups):
+        pair = f"{setting_words(found.first)} against {setting_words(found.second)}"
+        return f"{start}{label_metric(plain(found.metric))} of {pair}: {'; '.join(told)}"
     if not found.first:
         return f"{where}{label_metric(plain(found.metric))}: {'; '.join(told)}"
     return f"{start}{'; '.join(told)}"

@@ -157,6 +157,13 @@ def test_growth_is_a_power_or_a_proportion() -> None:
     )
     even = said(replace(found, proportional_to=ends[1]))
     assert even.startswith("Wall time grows in proportion to lines: 9.4 times")
+    assert "to the power 1.08 (1.05 to 1.11), up to 40% off" in said(replace(found, worst=0.4))
+
+
+def test_settings_that_are_the_same_everywhere_are_named() -> None:
+    assert said(effects(1.0, 1.0), **CASES) == (
+        "Calls a second of new TLS connections against lasting ones: no difference for lu and fft."
+    )
 
 
 def safe(**fields: object) -> Safe:
@@ -191,7 +198,10 @@ def test_what_went_wrong_is_said_with_its_place() -> None:
     ("bad", "words"),
     [
         (3, "Each of the 3 conditions of SCI is needed: without it there are violations."),
-        (2, "2 of 3 conditions of SCI are needed: without others no violations."),
+        (
+            2,
+            "2 of 3 conditions of SCI are needed; without the others there are no violations.",
+        ),
     ],
 )
 def test_a_condition_is_needed_if_something_goes_wrong_without_it(bad: int, words: str) -> None:
