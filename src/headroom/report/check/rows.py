@@ -161,14 +161,15 @@ def _limit(found: Limit, experiment: ExperimentResult) -> Iterator[str]:
 def _comparison(found: Comparison, experiment: ExperimentResult) -> Iterator[str]:
     rows = _rows(experiment, found.metric, found.where)
     names = found.first.keys() | found.second.keys()
+
+    def rest(levels: Mapping[str, Value]) -> frozenset[tuple[str, Value]]:
+        return frozenset((name, level) for name, level in levels.items() if name not in names)
+
+    others = {rest(levels): value for levels, value, _ in rows if _is_at(levels, found.second)}
     ratios = [
-        own / other
-        for levels, own, _ in rows
-        for others, other, _ in rows
-        if other
-        and found.first.items() <= levels.items()
-        and found.second.items() <= others.items()
-        and all(levels[name] == others[name] for name in levels if name not in names)
+        value / other
+        for levels, value, _ in rows
+        if _is_at(levels, found.first) and (other := others.get(rest(levels)))
     ]
     turned = [1.0 / ratio if found.better == "low" and ratio else ratio for ratio in ratios]
     low = found.ratio.value if found.ratio.low is None else found.ratio.low
@@ -184,9 +185,13 @@ def _comparison(found: Comparison, experiment: ExperimentResult) -> Iterator[str
 
 def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
     rows = _rows(experiment, found.metric, found.where)
+    firsts, seconds = (
+        _by_place([row for row in rows if _is_at(row[0], setting)], found)
+        for setting in (found.first, found.second)
+    )
     for effect in found.effects:
-        own = [v for levels, v, _ in rows if _is_at(levels, {**effect.where, **found.first})]
-        other = [v for levels, v, _ in rows if _is_at(levels, {**effect.where, **found.second})]
+        place = frozenset(effect.where.items())
+        own, other = firsts.get(place, []), seconds.get(place, [])
         ratio = effect.ratio.value
         if not found.first:
             if own and not any(_is_like(one, ratio) for one in own):
@@ -198,6 +203,18 @@ def _effects(found: Effects, experiment: ExperimentResult) -> Iterator[str]:
         says = {"better": found.better == "high", "worse": found.better == "low"}
         if effect.verdict in says and says[effect.verdict] != (ratio > 1.0):
             yield f"{effect.where} is called {effect.verdict}, and its ratio is {ratio:g}"
+
+
+def _by_place(
+    rows: Sequence[Row], found: Effects
+) -> dict[frozenset[tuple[str, Value]], list[float]]:
+    """Return values by the levels that tell the effects apart."""
+    names = {name for effect in found.effects for name in effect.where}
+    places: dict[frozenset[tuple[str, Value]], list[float]] = {}
+    for levels, value, _ in rows:
+        place = frozenset((name, level) for name, level in levels.items() if name in names)
+        places.setdefault(place, []).append(value)
+    return places
 
 
 def _is_in(said: Bounded | None, values: Sequence[float]) -> bool:

@@ -8,6 +8,7 @@ the same only if all of it lies within the zone that the ask names.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from headroom.analysis.answer.asks.cells import Cell, cells_of, held, metric_asked, telling
 from headroom.analysis.answer.numbers import Better, ratio_of
@@ -42,12 +43,13 @@ def _between(
     moving = [one.zipped_with for one in experiment.factors if one.name in asked]
     names = asked.union(*moving)  # What moves with a level is part of it.
     others = {_key(cell, names): cell for cell in cells if ask.to.items() <= cell.levels.items()}
+    paired = _Paired.of(experiment, ask, cells[0].value.metric if cells else "")
     found = []
     for cell in cells:
         other = others.get(_key(cell, names))
         if other is None or not ask.of.items() <= cell.levels.items():
             continue
-        ratio = _paired(experiment, cell, ask) or ratio_of(cell.value, other.value)
+        ratio = paired.at(cell) or ratio_of(cell.value, other.value)
         effect = Effect(
             where=telling(experiment, cell.without(*names)),
             ratio=ratio,
@@ -63,23 +65,39 @@ def _key(cell: Cell, names: set[str]) -> tuple[tuple[str, Value], ...]:
     return tuple(sorted(cell.without(*names).items()))
 
 
-def _paired(experiment: ExperimentResult, cell: Cell, ask: EffectAsk) -> Bounded | None:
-    """Return the ratio of paired runs, if the study compares just these levels."""
-    compared = experiment.compared
-    if compared is None or set(ask.of) != {compared.factor}:
-        return None
-    if ask.to != {compared.factor: compared.base}:
-        return None
-    others = cell.without(compared.factor)
-    for row in compared.rows:
-        is_here = row.metric == cell.value.metric and row.level == ask.of[compared.factor]
-        if is_here and row.ratio is not None and _agree(row.where, others):
-            return Bounded(value=row.ratio, low=row.low, high=row.high)
-    return None
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """Ratios of paired runs, by the levels of the other factors that tell the rows apart."""
 
+    names: tuple[str, ...]
+    ratios: Mapping[tuple[Value | None, ...], Bounded]
 
-def _agree(where: Mapping[str, Value], others: Mapping[str, Value]) -> bool:
-    return all(where.get(name, level) == level for name, level in others.items())
+    @classmethod
+    def of(cls, experiment: ExperimentResult, ask: EffectAsk, metric: str) -> "_Paired":
+        """Return those of the comparison of the study, if it is between just these levels."""
+        compared = experiment.compared
+        if compared is None or ask.to != {compared.factor: compared.base}:
+            return cls((), {})
+        rows = [
+            row
+            for row in compared.rows
+            if ask.of == {compared.factor: row.level} and row.metric == metric
+        ]
+        names = tuple(rows[0].where) if rows else ()
+        return cls(
+            names,
+            {
+                tuple(row.where.get(name) for name in names): Bounded(
+                    value=row.ratio, low=row.low, high=row.high
+                )
+                for row in rows
+                if row.ratio is not None
+            },
+        )
+
+    def at(self, cell: Cell) -> Bounded | None:
+        """Return the ratio where a cell is; None if there is none."""
+        return self.ratios.get(tuple(cell.levels.get(name) for name in self.names))
 
 
 def _of_ratios(
