@@ -7,8 +7,8 @@ last, and the interval that is printed needs no correction.
 
 Invariant: the answer depends on the pairs alone, in their order.
 
-Source: Peto et al., *Design and Analysis of Randomized Clinical Trials Requiring Prolonged
-Observation of Each Patient* (1976), section 8, after Haybittle (1971).
+Sources: Peto et al., *British Journal of Cancer* 34 (1976), section 8 of part I, after Haybittle,
+*British Journal of Radiology* 44 (1971).
 """
 
 from collections.abc import Callable, Sequence
