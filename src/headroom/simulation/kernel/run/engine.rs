@@ -32,7 +32,7 @@ use crate::simulation::kernel::run::plain::Pause;
 use crate::simulation::kernel::run::recorder::{Kind, Recorder};
 use crate::simulation::kernel::run::result::{self, Outcome, row};
 use crate::simulation::kernel::run::service::Leaving;
-use crate::simulation::kernel::statistics::classes::ClassState;
+use crate::simulation::kernel::statistics::classes::{ClassState, Loss};
 use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
 use crate::simulation::kernel::statistics::waits::Waits;
@@ -294,7 +294,11 @@ impl<'plan> Engine<'plan> {
                 stations,
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
-                classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                classes: plan
+                    .classes
+                    .iter()
+                    .map(|class| ClassState::new(class.late_after))
+                    .collect(),
                 waits: wishes.waits,
             },
             agenda: Agenda {
@@ -596,7 +600,7 @@ impl<'plan> Engine<'plan> {
             }
             Wait::Delay { .. } => self.end_delay(job),
             Wait::Arrive { .. } | Wait::Await { .. } => {}
-            Wait::Acquire { .. } => return self.fail_visit(job),
+            Wait::Acquire { .. } => return self.fail_visit(job, Loss::Abandoned),
             Wait::Attempt { .. } => return self.time_out(job),
             Wait::Clock { station } => return self.end_shared_services(station),
         }
@@ -623,7 +627,7 @@ impl<'plan> Engine<'plan> {
     /// The service of `job` at the special `station` is over, or its patience there.
     fn resume_special(&mut self, job: u32, station: u32, at: u32) -> Result<(), Failure> {
         if self.state.jobs[job].phase != Phase::Serving {
-            return self.fail_visit(job);
+            return self.fail_visit(job, Loss::Abandoned);
         }
         self.state.progress.visit_count += 1;
         self.end_special_service(job, station, at)
