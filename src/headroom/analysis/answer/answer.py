@@ -112,7 +112,8 @@ def answer_of(study: StudyResult) -> Answer:
         others = [one for one in stated if not isinstance(one, OF_CLAIMS)]
         follows = [*others[: most - len(of_claims)], *of_claims, *follows]
         losses = losses_of(experiment) if experiment else None
-        if losses is not None and not isinstance(statement, Losses):
+        told = any(isinstance(one, Losses) for one in (statement, *follows[:most]))
+        if losses is not None and not told:
             follows, most = [losses, *follows], most + 1
     records = [one.as_record() for one in asked]
     if not records and question is not None:

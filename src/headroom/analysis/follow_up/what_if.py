@@ -41,7 +41,7 @@ from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import WarmUp, WhatIf
 
-ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
+ALWAYS_SHOWN = ("throughput", "response_s_mean", "lost_ratio", "response_s_p95")
 """Metrics whose change is shown in addition to the responses of the study."""
 FEWEST_PAIRS = 2
 _MOST_JOINT = 4
@@ -365,12 +365,12 @@ def _reached(
 
 
 def compared_metrics(responses: Sequence[str]) -> list[str]:
-    """Return the metrics whose change is shown.
+    """Return the metrics whose change is shown, where a point has them.
 
     Examples
     --------
     >>> compared_metrics(["response_s_p99"])
-    ['response_s_p99', 'throughput', 'response_s_mean', 'response_s_p95']
+    ['response_s_p99', 'throughput', 'response_s_mean', 'lost_ratio', 'response_s_p95']
     """
     return list(dict.fromkeys([*responses, *ALWAYS_SHOWN]))
 

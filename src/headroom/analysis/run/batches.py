@@ -39,6 +39,7 @@ from headroom.analysis.run.summaries import (
     column_of,
     has_columns,
     more_ratios,
+    outcome_ratios,
 )
 from headroom.analysis.run.windows import Window
 from headroom.analysis.statistics.spread import LEAST_ROOT, Residuals, Spread, spreads
@@ -53,10 +54,7 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
         "reject_ratio": ("reject_count", "arrival_count+reject_count"),
     },
     "pool": POOL_RATIOS,
-    "class": {
-        **CLASS_RATIOS,
-        **OUTCOME_RATIOS,
-    },
+    "class": CLASS_RATIOS,
 }
 FEWEST_BURSTS = 4.0
 """Independent bursts beyond a percentile below which its interval is not bounded above."""
@@ -167,13 +165,15 @@ def _of_tables(
     names, capacity = tables[0].names, tables[0].capacity
     parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
     ratios = {**_RATIOS[kind], **more_ratios(kind, tables[0].columns)}
+    if kind == "class":
+        ratios |= outcome_ratios(tables[0].columns)
     yield from _ratios_of(ratios, parts, capacity, [f"{kind}.{name}." for name in names])
     if kind == "class":
         whole = [
             (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
             for lengths, gained in parts
         ]
-        yield from _ratios_of(_RATIOS[kind], whole, np.ones(1), [""])
+        yield from _ratios_of(ratios, whole, np.ones(1), [""])
 
 
 def _intervals(window: Window) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

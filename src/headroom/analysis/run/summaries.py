@@ -150,13 +150,14 @@ def outcome_ratios(columns: Collection[str]) -> Mapping[str, tuple[str, str]]:
     Examples
     --------
     >>> list(outcome_ratios(["arrival_count", "completion_count", "lost_count"]))
-    ['lost_ratio', 'failed_tries_mean']
+    ['lost_ratio']
     """
-    if "lost_count" not in columns:
-        return {}
-    if "late_count" in columns:
-        return OUTCOME_RATIOS
-    return {name: OUTCOME_RATIOS[name] for name in ("lost_ratio", "failed_tries_mean")}
+    names = OUTCOME_RATIOS if "fail_count" in columns else ("lost_ratio", "failed_tries_mean")
+    return {
+        name: OUTCOME_RATIOS[name]
+        for name in names
+        if "lost_count" in columns and OUTCOME_RATIOS[name][0].partition("-")[0] in columns
+    }
 
 
 def has_columns(gained: Collection[str], columns: str) -> bool:

@@ -26,6 +26,9 @@ def outcome_words(found: Outcome) -> str:
     >>> late = [LostShare(cause="rejected", share=0.952), LostShare(cause="late", share=0.001)]
     >>> outcome_words(Outcome(offered=20e3, goodput=940.0, is_late=True, lost=late))
     'of 20,000 jobs/s offered, 940 are completed in time (95.2% are rejected, 0.1% are late)'
+    >>> failed = [LostShare(cause="failed", share=0.013)]
+    >>> outcome_words(Outcome(offered=800.0, goodput=790.0, lost=failed, count=100.0))
+    'of 800 operations/s offered, 790 are completed (1.3% fail: 100 failures)'
     """
     is_measured = found.count is not None
     thing = "operations" if is_measured else "jobs"
