@@ -153,10 +153,12 @@ def test_a_closed_job_that_fails_thinks_and_comes_again() -> None:
     assert counts["arrival_count"][-1, 0] - lost - done <= 3
 
 
-def screen(folder: Path, model: Callable[..., Model]) -> tuple[str, StudyResult]:
+def screen(
+    folder: Path, model: Callable[..., Model], *, parts: str = "none", completions: int = 5_000
+) -> tuple[str, StudyResult]:
     """Return the first screen of an experiment, and its result."""
-    rest: dict[str, Any] = {"what_if": {"parts": "none"}}
-    experiment = hr.Experiment("load", model, replications=3, completions=5_000, **rest)
+    rest: dict[str, Any] = {"what_if": {"parts": parts}}
+    experiment = hr.Experiment("load", model, replications=3, completions=completions, **rest)
     result = hr.run(hr.Study("load", [experiment], folder=folder)).data
     words = answer_words(result)
     return " ".join([words.answer.text, *(one.text for one in words.follows)]), result
@@ -203,6 +205,37 @@ def test_the_first_screen_says_what_became_of_the_work(
     outcome = result.experiments[0].points[0].outcomes[0]
     ends = sum(one.share for one in outcome.lost)
     assert outcome.goodput / outcome.offered == pytest.approx(1 - ends, rel=0.01)
+
+
+def broken() -> Model:
+    """Return a server that is up for a third of the time and works for half of that."""
+    model = Model("broken", time_unit="ms")
+    disk, read = model.station("disk"), model.program("read")
+    model.breakdowns(disk, time_to_failure=exponential(10), repair=exponential(20))
+    read.use(disk, exponential(1))
+    model.open_class("reads", read, interarrival=exponential(6))
+    return model
+
+
+def test_the_utilization_is_that_of_the_time_up_and_downtime_is_named(tmp_path: Path) -> None:
+    """Cause: "No limit found: 18% busy" was said of what is down for most of the time.
+
+    It is up for 10 of 30 ms, and 1/6 of all time is half of that.
+    """
+    said, result = screen(tmp_path, broken, parts="limits", completions=40_000)
+    (point,) = result.experiments[0].points
+    assert point.estimates["station.disk.utilization"].value == pytest.approx(0.5, rel=0.05)
+    assert point.estimates["station.disk.down_ratio"].value == pytest.approx(2 / 3, rel=0.05)
+    assert "No part is full, but the disk is down 6" in said
+    assert "holds 100% of the response time" in said
+    assert "A repair of the disk in half the time brings mean response time to" in said
+
+
+def test_a_shorter_repair_has_its_exact_downtime() -> None:
+    """Repairs of 5 ms after 10 ms: down for a third of the time, with the draws of before."""
+    result = simulate(broken().with_repair("disk", 0.25), seed=1)
+    down_s = result.stations.columns["down_s"][-1, 0]
+    assert down_s / result.snapshot_times_s[-1] == pytest.approx(1 / 3, rel=0.05)
 
 
 def test_a_system_that_loses_nothing_says_nothing_of_losses(tmp_path: Path) -> None:

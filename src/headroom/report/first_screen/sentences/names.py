@@ -337,6 +337,9 @@ def advice(applied: Sequence[AppliedChange], part: Part) -> str:
     'buy it a third core'
     >>> advice([disks], Part(kind="station", name="disk")).replace(NO_BREAK, " ")
     'give it 16 servers instead of 8'
+    >>> repair = AppliedChange(kind="station", name="disk", aspect="repair", factor=0.5)
+    >>> advice([repair], Part(kind="station", name="disk")), applied_words([repair])
+    ('repair it in half the time', 'a repair of the disk in half the time')
     """
     return list_words([_advice(one, part) for one in applied])
 
