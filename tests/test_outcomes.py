@@ -226,6 +226,7 @@ def test_the_utilization_is_that_of_the_time_up_and_downtime_is_named(tmp_path: 
     (point,) = result.experiments[0].points
     assert point.estimates["station.disk.utilization"].value == pytest.approx(0.5, rel=0.05)
     assert point.estimates["station.disk.down_ratio"].value == pytest.approx(2 / 3, rel=0.05)
+    assert hr.solve(broken)["station.disk.utilization"] == pytest.approx(0.5)
     assert "No part is full, but the disk is down 6" in said
     assert "holds 100% of the response time" in said
     assert "A repair of the disk in half the time brings mean response time to" in said
