@@ -184,6 +184,7 @@ def _attempt(data: Mapping[str, Any], unit: str) -> str:
     timeout, pause = _time(data.get("timeout"), unit), _time(data.get("pause"), unit)
     words += [f"at most {timeout}"] if timeout else []
     words += [f"pause {pause}"] if pause else []
+    words += ["then lost"] if data.get("loses") else []
     return ", ".join(words)
 
 

@@ -36,7 +36,7 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         "branch, shortest of 2 drawn queues",
         "use cpu for (size \N{MULTIPLICATION SIGN} 2) ms",
         "branch, hash of size",
-        "attempt, 2 tries, at most 5 ms, pause 3 ms exponential",
+        "attempt, 2 tries, at most 5 ms, pause 3 ms exponential, then lost",
         "node a; then to b with probability 0.25, out with probability 0.75",
     ):
         assert words in listing, words
