@@ -469,7 +469,7 @@ class Outcome(_Evidence, frozen=True, kw_only=True):
     is_late: bool = False
     """Whether some were done, but too late."""
     lost: list[LostShare]
-    """By cause, the most first."""
+    """By cause, the most first; empty if only their number is known."""
     count: float | None = None
     """How many failed in a run, where that was measured."""
 

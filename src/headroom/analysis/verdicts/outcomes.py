@@ -52,8 +52,8 @@ def _outcome(estimates: Mapping[str, Estimate], name: str) -> Outcome | None:
     ]
     if any(one.cause in {"rejected", "abandoned", "failed"} for one in lost):
         lost = [one for one in lost if one.cause != "lost"]  # It is their sum.
-    done = value("throughput")
-    if not lost or done is None:
+    done, count = value("throughput"), value("error_count")
+    if done is None or not (lost or count):
         return None
     share = sum(one.share for one in lost if one.cause != "late")
     offered, goodput = value("offered"), value("goodput")
@@ -63,5 +63,5 @@ def _outcome(estimates: Mapping[str, Estimate], name: str) -> Outcome | None:
         goodput=done if goodput is None else goodput,
         is_late=any(one.cause == "late" for one in lost),
         lost=sorted(lost, key=lambda one: -one.share),
-        count=value("error_count"),
+        count=count,
     )

@@ -29,6 +29,8 @@ def outcome_words(found: Outcome) -> str:
     >>> failed = [LostShare(cause="failed", share=0.013)]
     >>> outcome_words(Outcome(offered=800.0, goodput=790.0, lost=failed, count=100.0))
     'of 800 operations/s offered, 790 are completed (1.3% fail: 100 failures)'
+    >>> outcome_words(Outcome(offered=790.0, goodput=790.0, lost=[], count=1.0))
+    '790 operations/s are completed, with 1 failure in a run'
     """
     is_measured = found.count is not None
     thing = "operations" if is_measured else "jobs"
@@ -39,6 +41,8 @@ def outcome_words(found: Outcome) -> str:
         count = f": {count_noun(round(found.count), 'failure')}"
     of_class = f' of class "{found.name}"' if found.name else ""
     offered, goodput = _rate(found.offered), _rate(found.goodput)
+    if not ends:
+        return f"{goodput} {thing}/s are {done}, with {count.removeprefix(': ')} in a run"
     return (
         f"of {offered} {thing}/s{of_class} offered, {goodput} are {done} ({', '.join(ends)}{count})"
     )
