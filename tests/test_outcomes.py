@@ -15,7 +15,7 @@ import pytest
 import headroom as hr
 from headroom.analysis.results import StudyResult
 from headroom.report.first_screen.sentences.answer import answer_words
-from headroom.simulation import Model, exponential, simulate
+from headroom.simulation import Model, SimulationError, exponential, simulate
 
 COLUMNS = ("reject_count", "abandon_count", "fail_count", "late_count")
 
@@ -151,6 +151,18 @@ def test_a_closed_job_that_fails_thinks_and_comes_again() -> None:
     lost, done = counts["fail_count"][-1, 0], counts["completion_count"][-1, 0]
     assert lost / (lost + done) == pytest.approx(math.exp(-1), abs=0.01)
     assert counts["arrival_count"][-1, 0] - lost - done <= 3
+
+
+def test_a_model_that_loses_all_jobs_is_refused_before_it_has_run_for_long() -> None:
+    """A million jobs that fail after 2 x 3 ms each are less than three hours of simulated time."""
+    model = Model("hopeless", time_unit="ms")
+    call = model.program("call")
+    with call.attempt(timeout=3, tries=2) as attempt, attempt.work():
+        call.use(model.station("api"), 5)
+    model.open_class("calls", call, interarrival=10)
+    with pytest.raises(SimulationError, match=r"no job was completed in the last \d+ events") as why:
+        simulate(model, seed=1)
+    assert "if all are lost, give them more room, patience or tries" in why.value.cure
 
 
 def screen(

@@ -55,6 +55,9 @@ const STEPS_OF_EACH_JOB: u64 = 100;
 /// Events without any completion after which a run without a time limit is assumed to be endless.
 const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
 
+/// Lost jobs without any completion after which all are assumed to be lost.
+const LOST_WITHOUT_COMPLETION: u64 = 1 << 20;
+
 /// Jobs that wait for the next completion.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
@@ -563,7 +566,9 @@ impl<'plan> Engine<'plan> {
             self.state.progress.event_count,
             self.state.progress.completion_count,
         );
-        if self.patience.is_over(events, completions) && is_endless {
+        let lost = self.state.classes.iter().map(ClassState::lost_count);
+        let are_all_lost = completions == 0 && lost.sum::<u64>() >= LOST_WITHOUT_COMPLETION;
+        if is_endless && (are_all_lost || self.patience.is_over(events, completions)) {
             return Err(Failure::NoCompletion);
         }
         Ok(())
@@ -859,7 +864,7 @@ impl<'plan> Engine<'plan> {
                     .expect("events end only where all jobs wait for each other"),
             ),
             Failure::NoCompletion => SimulationError::NoCompletion {
-                events: EVENTS_WITHOUT_COMPLETION,
+                events: EVENTS_WITHOUT_COMPLETION.min(self.state.progress.event_count),
                 at_s,
             },
             Failure::Starved => SimulationError::Starved {

@@ -154,6 +154,11 @@ impl ClassState {
         self.totals.outside_sum += u128::from(ticks);
     }
 
+    /// Return how many jobs were lost.
+    pub fn lost_count(&self) -> u64 {
+        self.totals.lost_count()
+    }
+
     /// Return the jobs in the system.
     pub const fn present(&self) -> u32 {
         self.present
