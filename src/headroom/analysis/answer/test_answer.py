@@ -19,6 +19,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
+from headroom.analysis.evidence import AppliedChange
 from headroom.analysis.results import ExperimentResult, StudyResult
 from tests.support.example_answers import (
     THROUGHPUT,
@@ -179,6 +180,24 @@ def test_purchases_of_another_experiment_are_tried_against_its_own_values() -> N
     assert changes.further is not None
     assert changes.further.levels == {"buy": "both"}
     assert [one.levels for one in changes.no_gain] == [{"buy": "connections"}]
+
+
+def test_changes_are_compared_by_what_they_reach_where_the_value_before_is_noisy() -> None:
+    """Gains of 1.1 to 1.5 and 1.2 to 1.6 overlap; 285 to 310 and 315 to 340 after them do not."""
+    count, speed = (
+        replace(
+            what_if(ratio, spread=0.2),
+            applied=[AppliedChange(kind="station", name="database", aspect=aspect, factor=2.0)],
+            effects=[
+                replace(effect, after_low=low, after_high=low + 25.0)
+                for effect in what_if(ratio, spread=0.2).effects
+            ],
+        )
+        for ratio, aspect, low in ((1.3, "servers", 285.0), (1.4, "speed", 315.0))
+    )
+    best = limit_of(plain(with_what_ifs(sweep(), count, speed))).best
+    assert best is not None
+    assert [one.aspect for one in best.applied] == ["speed"]
 
 
 def test_purchases_of_another_load_are_not_changes_of_this_one() -> None:
