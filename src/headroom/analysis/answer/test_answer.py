@@ -19,7 +19,6 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.evidence import AppliedChange
 from headroom.analysis.results import ExperimentResult, StudyResult
 from tests.support.example_answers import (
     THROUGHPUT,
@@ -184,16 +183,14 @@ def test_purchases_of_another_experiment_are_tried_against_its_own_values() -> N
 
 def test_changes_are_compared_by_what_they_reach_where_the_value_before_is_noisy() -> None:
     """Gains of 1.1 to 1.5 and 1.2 to 1.6 overlap; 285 to 310 and 315 to 340 after them do not."""
-    count, speed = (
-        replace(
-            what_if(ratio, spread=0.2),
-            applied=[AppliedChange(kind="station", name="database", aspect=aspect, factor=2.0)],
-            effects=[
-                replace(effect, after_low=low, after_high=low + 25.0)
-                for effect in what_if(ratio, spread=0.2).effects
-            ],
-        )
-        for ratio, aspect, low in ((1.3, "servers", 285.0), (1.4, "speed", 315.0))
+    count, speed = what_if(1.3, spread=0.2), what_if(1.4, spread=0.2)
+    count = replace(
+        count, effects=[replace(one, after_low=285.0, after_high=310.0) for one in count.effects]
+    )
+    speed = replace(
+        speed,
+        applied=[replace(one, aspect="speed") for one in speed.applied],
+        effects=[replace(one, after_low=315.0, after_high=340.0) for one in speed.effects],
     )
     best = limit_of(plain(with_what_ifs(sweep(), count, speed))).best
     assert best is not None
