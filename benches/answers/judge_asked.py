@@ -34,6 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "limit": (said.Limit, said.Saturated, said.NoLimit),
     "window": (said.Target, said.Undecided),
     "capacity": (said.Target, said.Undecided),
+    "deadline": (said.Target, said.Undecided, said.SinglePoint),
 }
 _N = r"(-?\d[\d,]*(?:\.\d+)?)"
 
