@@ -246,9 +246,14 @@ class AskedJudge(Judge):
             yield f"beside: {found.first} against {found.second}"
         wanted = [p for p in self.at({}) if p.levels.items() >= of.items()]
         steady = [p for p in wanted if all(
-            self.of(found.metric, {**p.levels, **one}) < math.inf for one in (of, to))]  # fmt: skip
+            0.0 < self.of(found.metric, {**p.levels, **one}) < math.inf
+            for one in (of, to))]  # fmt: skip
         if len(found.effects) < len(steady):
             yield f"part: {len(found.effects)} of {len(steady)} points"
+        left = {repr(one.where) for one in found.effects} | {repr(one) for one in found.missing}
+        if len(left) < len({repr([own for name, own in p.levels.items() if name not in of])
+                            for p in wanted}) and not self.study.is_zipped:  # fmt: skip
+            yield "part: points without an effect are not named"
         within = 1.0 + ask.get("same_within", 0.05)
         for one in found.effects:
             (levels,) = [p.levels for p in wanted if p.levels.items() >= one.where.items()]

@@ -129,6 +129,14 @@ def test_an_open_effect_is_no_gain_and_no_cost() -> None:
     )
 
 
+def test_where_an_effect_is_not_known_is_said() -> None:
+    found = replace(effects(0.43), missing=[{"clients": 64}, {"clients": 128}])
+    told = statement_sentence(found).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert told.endswith(
+        "; not known at 64 clients and 128 clients, where one of both has no steady value."
+    )
+
+
 def test_effects_are_grouped_and_of_many_the_least_is_said() -> None:
     words = said(effects(2.0, 1.0, 0.5), **CASES)
     assert "2 times for lu" in words
