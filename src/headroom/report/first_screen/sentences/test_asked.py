@@ -83,6 +83,8 @@ def test_a_single_point_is_saturated_or_not() -> None:
     part = Part(kind="station", name="desk")
     found = Saturated(level=None, points=1, judged=1, part=part, where={"growth": 3})
     assert said(found) == "With growth 3, saturated: the desk is offered more than it can do."
+    full = replace(found, load=Bounded(value=1.0))
+    assert said(full) == "With growth 3, saturated: the desk is offered exactly what it can do."
 
 
 def effects(*ratios: float, better: str = "high") -> Effects:
