@@ -119,6 +119,17 @@ def test_each_kind_of_answer_is_one_sentence(result: StudyResult, answer: str) -
     check(result)
 
 
+def test_a_break_that_may_lie_beyond_the_last_level_has_no_upper_end() -> None:
+    """The last level, 268 users, does not surely break the limit: it may do so later."""
+    found = crossing("breaks")
+    cut = msgspec.structs.replace(
+        found.evidence, is_cut=True, kept_at=[200.0], undecided_at=[268.0]
+    )
+    cut_here = msgspec.structs.replace(found, evidence=cut)
+    text = " ".join(screen(plain(msgspec.structs.replace(sweep(), limits=[cut_here]))).split())
+    assert "passes 200 ms at 264 users (260 or more); 268 is undecided." in text
+
+
 def test_a_failed_run_shows_what_was_said_apart_from_what_to_do() -> None:
     said = "the command `sh -c false` ended with exit code 1; it said nothing (3 times)"
     failed = msgspec.structs.replace(
