@@ -157,9 +157,10 @@ def _passes(found: Target) -> str:
         low, high = (level_number(end) for end in (found.level.low, found.level.high))
         words, left = f"{start} between {found.level.factor} {low} and {high}", ""
     else:
-        words = f"{start} at {break_words(found)}{_undecided(found) if found.is_open else ''}"
+        words = f"{start} at {break_words(found)}"
     ends = (f"{least}{left}{_again(found)}", f"{least}{_again(found)}", _again(found))
-    return first_short(*(f"{words}{end}" for end in ends))
+    last = _undecided(found) if found.is_open else ""
+    return first_short(*(f"{words}{end}{last}" for end in ends))
 
 
 def break_words(found: Target) -> str:
