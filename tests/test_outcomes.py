@@ -160,7 +160,7 @@ def test_a_model_that_loses_all_jobs_is_refused_before_it_has_run_for_long() -> 
     with call.attempt(timeout=3, tries=2) as attempt, attempt.work():
         call.use(model.station("api"), 5)
     model.open_class("calls", call, interarrival=10)
-    with pytest.raises(SimulationError, match=r"no job was completed in the last \d+ events") as why:
+    with pytest.raises(SimulationError, match=r"no job was completed in the last \d+") as why:
         simulate(model, seed=1)
     assert "if all are lost, give them more room, patience or tries" in why.value.cure
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from headroom.analysis.answer.limits import busiest_of
 from headroom.analysis.answer_evidence import (
     Answer,
     Changes,
@@ -20,7 +21,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.results import ExperimentResult, Resource, StudyResult
 from tests.support.example_answers import (
     THROUGHPUT,
     WALL,
@@ -44,6 +45,7 @@ from tests.support.example_answers import (
     with_what_ifs,
 )
 from tests.support.example_comparisons import compared, predicting
+from tests.support.example_results import estimate
 
 replace = msgspec.structs.replace
 
@@ -202,6 +204,22 @@ def test_purchases_of_another_experiment_are_tried_against_its_own_values() -> N
     assert changes.further is not None
     assert changes.further.levels == {"buy": "both"}
     assert [one.levels for one in changes.no_gain] == [{"buy": "connections"}]
+
+
+def test_changes_are_compared_by_what_they_reach_where_the_value_before_is_noisy() -> None:
+    """Gains of 1.1 to 1.5 and 1.2 to 1.6 overlap; 285 to 310 and 315 to 340 after them do not."""
+    count, speed = what_if(1.3, spread=0.2), what_if(1.4, spread=0.2)
+    count = replace(
+        count, effects=[replace(one, after_low=285.0, after_high=310.0) for one in count.effects]
+    )
+    speed = replace(
+        speed,
+        applied=[replace(one, aspect="speed") for one in speed.applied],
+        effects=[replace(one, after_low=315.0, after_high=340.0) for one in speed.effects],
+    )
+    best = limit_of(plain(with_what_ifs(sweep(), count, speed))).best
+    assert best is not None
+    assert [one.aspect for one in best.applied] == ["speed"]
 
 
 def test_purchases_of_another_load_are_not_changes_of_this_one() -> None:
@@ -378,3 +396,21 @@ def test_changes_that_lower_a_number_are_not_said_to_be_in_vain() -> None:
     assert isinstance(changes, Changes)
     assert changes.no_gain == []
     assert THROUGHPUT[0] == (changes.best and changes.best.metric)
+
+
+def test_the_busiest_part_is_named_with_those_that_are_offered_as_much() -> None:
+    """Behind a full station another one that is offered the same is a little less busy."""
+    full = saturated({"users": 500})
+    assert full.saturation is not None
+    tied = replace(full.saturation, ties=[("station", "web")])
+    shares = {"database": 1.0, "web": 0.96}
+    used = {
+        (name := f"station.{part}.utilization"): estimate(name, "1", share, better="none")
+        for part, share in shares.items()
+    }
+    parts = [Resource(kind="station", name=part, capacity=1) for part in shares]
+    last = replace(full, saturation=tied, resources=parts, estimates=used)
+    points = [*sweep().points[:2], last]
+    found = busiest_of(experiment(points), None)
+    assert found is not None
+    assert [one.name for one in found.ties] == ["web"]

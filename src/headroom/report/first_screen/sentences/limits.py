@@ -4,6 +4,7 @@ Invariant: a sentence claims no more than the intervals of its statement carry: 
 an equality is worded only where the statement says that the whole interval is on one side.
 """
 
+import math
 from collections.abc import Sequence
 
 from headroom.analysis.answer_evidence import (
@@ -16,6 +17,7 @@ from headroom.analysis.answer_evidence import (
     Part,
     Saturated,
 )
+from headroom.errors import HINT
 from headroom.report.first_screen.sentences.names import (
     Noun,
     advice,
@@ -65,8 +67,13 @@ def incomplete_words(found: Incomplete) -> str:
 
 def incomplete_reason(found: Incomplete) -> str:
     """Return why there is no answer, on one line; empty if unknown."""
-    reason = warm_up_words(found.warm_up) if found.warm_up else plain(found.reason)
-    return " ".join(reason.split())
+    reason = warm_up_words(found.warm_up) if found.warm_up else found.reason.partition(HINT)[0]
+    return " ".join(plain(reason).split())
+
+
+def incomplete_cure(found: Incomplete) -> str:
+    """Return what its error says is to be done; empty if it says nothing."""
+    return " ".join(plain(found.reason.partition(HINT)[2]).split())
 
 
 def disturbed_words(found: Disturbed) -> str:
@@ -82,7 +89,8 @@ def saturated_words(found: Saturated) -> str:
     load = found.load
     is_sure = load is not None and load.value > 1.0 and (load.low is None or load.low > 1.0)
     times = brief(load.value) if load and is_sure else "1"
-    much = f"{times} times what" if times != "1" else "more than"
+    is_full = load is not None and load.low is None and math.isclose(load.value, 1.0)
+    much = f"{times} times what" if times != "1" else "exactly what" if is_full else "more than"
     words = f"{part.text} {part.verb('is', 'are')} offered {much} {part.verb('it', 'they')} can do"
     where = where_words(found.where)
     if found.is_everywhere or found.level is None:
