@@ -91,6 +91,8 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
         ],
     )
     yield "classes", [class_node(record, unit).note for record in records(model.get("classes"))]
+    late = dict(model.get("late_after") or {})
+    yield "late", [f"{name} after {format_level(time)} {unit}" for name, time in late.items()]
     yield (
         "controllers",
         [
