@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.evidence import AppliedChange, Outcome, WarmUpEvidence
+from headroom.analysis.evidence import Absent, AppliedChange, Outcome, WarmUpEvidence
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.asks import AskKind
 
@@ -115,9 +115,12 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     """Whether the metric surely keeps the limit that the study sets, after the change."""
 
 
-IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted", "left_out"]
+IncompleteCode: TypeAlias = Literal[
+    "runs_left", "failed", "no_results", "not_fitted", "left_out", "withheld"
+]
 """Runs are left; runs failed, so that points have no results; points have none although their runs
-finished; parameters could not be fitted; no point has what is asked for, as in a quick variant."""
+finished; parameters could not be fitted; no point has what is asked for, as in a quick variant;
+runs are too short for the percentile that is asked for."""
 
 
 class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
@@ -135,6 +138,9 @@ class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
     """Words of an error or of a system."""
     warm_up: WarmUpEvidence | None = None
     """Of ``no_results``: why a point has no steady state."""
+    metric: str = ""
+    absent: Absent | None = None
+    """Of ``withheld``: the percentile, and what it needs."""
 
 
 class Disturbed(_Statement, frozen=True, kw_only=True, tag="disturbed"):

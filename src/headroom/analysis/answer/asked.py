@@ -133,7 +133,17 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     part = (told or parts)[0]
     lacking = without_results(study, part)
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
-        lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
+        metric = metric_asked(part, ask.metric)
+        absent = next((one.absent[metric] for one in part.points if metric in one.absent), None)
+        is_short = absent is not None and absent.code != "saturated"
+        lacking = msgspec.structs.replace(
+            lacking,
+            code="withheld" if is_short else "left_out",
+            reason="",
+            warm_up=None,
+            metric=metric if is_short else "",
+            absent=absent if is_short else None,
+        )
     return Answered(ask, lacking, part, [])
 
 

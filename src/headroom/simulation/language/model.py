@@ -127,6 +127,7 @@ class Model:
         self.counted: Counted | None = None
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
+        self.holds: int | None = None
         self._prefix = ""
 
     @contextmanager
@@ -633,9 +634,15 @@ class Model:
             )
         self.controllers[full] = Controller(full, program.name, law, caller_location())
 
-    def stop(self, *, completions: int | None = None, time: float | None = None) -> None:
-        """End runs after `completions` (all classes together) or at `time`, whichever is first."""
+    def stop(
+        self, *, completions: int | None = None, time: float | None = None, is_all: bool = False
+    ) -> None:
+        """End runs after `completions` (all classes together) or at `time`, whichever is first.
+
+        `is_all`: these completions are all the work that there is, and no run can ask for more.
+        """
         check_stop(completions, time)
+        self.holds = int(completions) if is_all and completions is not None else None
         self.stop_completions = None if completions is None else int(completions)
         self.stop_time = time
 

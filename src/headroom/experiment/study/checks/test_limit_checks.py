@@ -68,3 +68,13 @@ def test_a_misspelt_metric_of_a_fit_is_refused_with_what_was_meant(tmp_path: Pat
     assert "did you mean 'response_s_mean'" in error.cure
     (tmp_path / "study.toml").write_text(STUDY + FIT.replace("METRIC", '"response_s_mean"'))
     assert make_plan(load_study(tmp_path), quick=False).experiments[1].fit is not None
+
+
+def test_an_error_of_the_system_names_the_key_that_it_is_about(tmp_path: Path) -> None:
+    system = 'system = { name = "model", model = "mm1", completions = 100 }'
+    table = '[experiment.system]\nname = "model"\ncompletions = 100\nfile = "modl.py"\n'
+    text = STUDY.replace(f"{system}\n", "") + table
+    (tmp_path / "study.toml").write_text(text)
+    line = text.splitlines().index('file = "modl.py"') + 1
+    with pytest.raises(StudyError, match=rf'study.toml:{line}: experiment "load": system.file: '):
+        make_plan(load_study(tmp_path), quick=False)

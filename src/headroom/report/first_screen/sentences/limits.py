@@ -32,10 +32,11 @@ from headroom.report.first_screen.sentences.sentence import (
     first_short,
     plain,
 )
+from headroom.report.sentences.intervals import absent_words
 from headroom.report.sentences.numbers import list_words
 from headroom.report.sentences.outcomes import outcome_words
 from headroom.report.sentences.runs import warm_up_words
-from headroom.report.words import count_noun
+from headroom.report.words import count_noun, label_metric
 
 _CAUSES = {
     "others": "other programs took up to {} of {}",
@@ -61,13 +62,18 @@ def incomplete_words(found: Incomplete) -> str:
         return f"no answer: parameters could not be fitted{because}"
     if found.code == "left_out":
         return "no answer: no point that ran has what is asked for"
-    points = count_noun(found.points, "point")
-    return f"no answer: {found.points_without:,} of {points} have no results{because}"
+    if found.code == "withheld":
+        return f"no answer: the runs are too short for {label_metric(plain(found.metric))}"
+    points = f"{found.points_without:,} of {count_noun(found.points, 'point')} have"
+    points = "the only point has" if found.points == 1 else points
+    return f"no answer: {points} no results{because}"
 
 
 def incomplete_reason(found: Incomplete) -> str:
     """Return why there is no answer, on one line; empty if unknown."""
-    reason = warm_up_words(found.warm_up) if found.warm_up else found.reason.partition(HINT)[0]
+    absent = f"a {absent_words(found.absent)}" if found.absent else ""
+    said = absent or found.reason.partition(HINT)[0]
+    reason = warm_up_words(found.warm_up) if found.warm_up else said
     return " ".join(plain(reason).split())
 
 
