@@ -16,6 +16,7 @@ from headroom.analysis.answer_evidence import (
     Effects,
     Enough,
     Limit,
+    Losses,
     Record,
     Reproduction,
     Safe,
@@ -283,6 +284,22 @@ def _single(found: SinglePoint, experiment: ExperimentResult) -> Iterator[str]:
             yield f"{value.metric} {value.value:g} at {found.where} is that of no row"
 
 
+def _losses(found: Losses, experiment: ExperimentResult) -> Iterator[str]:
+    outcome = found.outcome
+    done = [
+        value
+        for metric in ("goodput", "throughput")
+        for _, value, _ in _rows(experiment, metric, found.where)
+    ]
+    if not any(_is_like(outcome.goodput, one) for one in done):
+        yield f"{outcome.goodput:g} per s are said to be done at {found.where}: that of no row"
+    if outcome.goodput > outcome.offered * (1.0 + _APART):
+        yield f"more is done than offered: {outcome.goodput:g} of {outcome.offered:g} per s"
+    losing = sum(bool(point.outcomes) for point in experiment.points)
+    if losing != found.points:
+        yield f"{found.points} points are said to lose work, not {losing}"
+
+
 def _trade_off(found: TradeOff, experiment: ExperimentResult) -> Iterator[str]:
     for goal in found.goals:
         rows = _rows(experiment, goal.metric, found.where)
@@ -320,6 +337,7 @@ _CHECKS: dict[type[Statement], Callable[[Any, ExperimentResult], Iterator[str]]]
     Scale: _scale,
     Safe: _safe,
     SinglePoint: _single,
+    Losses: _losses,
     TradeOff: _trade_off,
     Changes: _changes,
 }

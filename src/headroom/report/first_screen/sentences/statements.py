@@ -18,6 +18,7 @@ from headroom.analysis.answer_evidence import (
     Findings,
     Incomplete,
     Limit,
+    Losses,
     NoLimit,
     OtherCurves,
     Prediction,
@@ -47,6 +48,7 @@ from headroom.report.first_screen.sentences.limits import (
     disturbed_words,
     incomplete_words,
     limit_words,
+    losses_words,
     no_limit_words,
     saturated_words,
 )
@@ -214,6 +216,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     Saturated: saturated_words,
     Limit: limit_words,
     NoLimit: no_limit_words,
+    Losses: losses_words,
     Target: target_words,
     OtherCurves: other_curves_words,
     Comparison: comparison_words,
