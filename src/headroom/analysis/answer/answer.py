@@ -31,7 +31,7 @@ from headroom.analysis.answer.claims import (
 from headroom.analysis.answer.figures import figure_asked, figure_of, questions_of
 from headroom.analysis.answer.limits import saturated_of
 from headroom.analysis.answer.numbers import has_results
-from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
+from headroom.analysis.answer.question import statement_of, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
 from headroom.analysis.answer.targets import other_curves
@@ -249,5 +249,4 @@ def _follows(
         found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
-        found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]
