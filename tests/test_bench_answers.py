@@ -33,7 +33,7 @@ def test_who_knows_another_truth_finds_faults(tmp_path: Path) -> None:
     assert not all(other.held.values())
 
 
-@pytest.mark.parametrize("number", [2, 5, 7, 11, 13])
+@pytest.mark.parametrize("number", [2, 5, 7, 11, 13, 16])
 def test_no_answer_to_what_a_study_asks_is_wrong(number: int, tmp_path: Path) -> None:
     judge = judged(drawn(SEED, number, ASKED), tmp_path)
     assert [text for kind, text, _ in judge.sentences if kind.startswith("headline")]

@@ -6,15 +6,15 @@ keeps its files; `--asks` draws only studies that state what they ask.
 """
 
 import argparse
-import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from typer.testing import CliRunner
 
 from benches.answers.asked_kinds import ASKED
-from benches.answers.judge import FAULTS, Judge
+from benches.answers.judge import FAULTS, OPEN, Judge
 from benches.answers.judge_asked import AskedJudge
 from benches.answers.kinds import KINDS, drawn
 from benches.answers.studies import Study
@@ -22,7 +22,6 @@ from headroom.cli.app import app
 from headroom.errors import ExitCode
 from headroom.gate.stored import read_stored
 
-OPEN = re.compile(r"undecided|not decided|no answer", re.IGNORECASE)
 WIDTH = "250"
 """Columns of the printed screen, so that few sentences wrap."""
 
@@ -39,6 +38,10 @@ def judged(study: Study, folder: Path) -> Judge:
     judge = (AskedJudge if study.asks else Judge)(study, result, ran.stdout)
     judge.judge()
     return judge
+
+
+def _is_wrong(faults: Sequence[str]) -> bool:
+    return not all(one.startswith(OPEN) for one in faults)
 
 
 def main(arguments: list[str]) -> int:
@@ -64,13 +67,13 @@ def main(arguments: list[str]) -> int:
     sentences = [one for judge in judges for one in judge.sentences]
     print(f"\n{len(judges)} studies{'':<16} {'right':>6} {'wrong':>6}")
     for kind in sorted({kind for kind, _, _ in sentences}):
-        wrong = [bool(faults) for own, _, faults in sentences if own == kind]
+        wrong = [_is_wrong(faults) for own, _, faults in sentences if own == kind]
         print(f"{kind:<26} {wrong.count(False):>6} {wrong.count(True):>6}")
     counts = Counter(one.partition(":")[0] for _, _, own in sentences for one in set(own))
-    wrong = [bool(own) for _, _, own in sentences]
-    answers = [text for kind, text, _ in sentences if kind.startswith(("headline", "follow"))]
-    undecided = sum(bool(OPEN.search(text)) for text in answers)
-    print(f"{undecided} of {len(answers)} answers say that something is undecided")
+    wrong = [_is_wrong(own) for _, _, own in sentences]
+    answers = [own for kind, _, own in sentences if kind.startswith(("headline", "follow"))]
+    left = sum(any(one.startswith(OPEN) for one in own) for own in answers)
+    print(f"{left} of {len(answers)} answers leave open what is clear")
     print(f"{'all':<26} {wrong.count(False):>6} {wrong.count(True):>6}")
     print(", ".join(f"wrong {kind}: {counts[kind]}" for kind in FAULTS))
     held = [one for judge in judges for one in judge.held.items()]

@@ -5,16 +5,17 @@ Some ask of a part of a grid, have words as levels, titles, several classes, zip
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from benches.answers import kinds
+from benches.answers.exact import Network
 from benches.answers.kinds import MEAN, WAIT, Kind
 from benches.answers.studies import Level, Study
 from headroom.experiment.study.file.toml_text import toml_text
 
-BUSY = "station.desk.utilization"
+BUSY, MAKESPAN = "station.desk.utilization", "makespan_s"
 FULL = 2.5
 """Growth that fills the desk to the last job: it is neither saturated nor not."""
 OLD, NEW = {"design": "old"}, {"design": "new"}
@@ -42,6 +43,26 @@ class Recorded(Study):
         return {"study.toml": toml_text(self.content(experiment)), "runs.json": runs}
 
 
+@dataclass(slots=True, kw_only=True)
+class Nightly(Study):
+    """A study of jobs that are all there at the start, for some workers."""
+
+    jobs: int
+
+    def exact(self, levels: Mapping[str, Level], change: str = "") -> dict[str, float]:
+        """Return the mean time until all is done: that of the next end, for each job left."""
+        (desk,) = self.network(levels, change).stations.values()
+        ends = [desk.service / min(left, desk.servers) for left in range(1, self.jobs + 1)]
+        return {MAKESPAN: sum(ends),
+                BUSY: self.jobs * desk.service / desk.servers / sum(ends)}  # fmt: skip
+
+    def network(self, levels: Mapping[str, Level], change: str = "") -> Network:
+        """Return the workers, whose queue is what is there: no rate comes to it."""
+        network = super(Nightly, self).network(levels, change)
+        (desk,) = network.stations.values()
+        return Network(stations={"desk": replace(desk, places=self.jobs)}, loads=network.loads)
+
+
 def ask(kind: str, metric: str = MEAN, **more: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return a table `[[ask]]`."""
     return {"kind": kind, **({"metric": metric} if metric else {}), **more}
@@ -50,7 +71,7 @@ def ask(kind: str, metric: str = MEAN, **more: Any) -> dict[str, Any]:  # noqa: 
 def asking(study: Study, *asks: dict[str, Any]) -> Study:
     """Give a study its asks, instead of limits unless they are asked for."""
     study.asks = list(asks)
-    if not {"window", "capacity"} & {one["kind"] for one in asks}:
+    if not {"window", "capacity", "deadline"} & {one["kind"] for one in asks}:
         study.limits = study.limits if asks[0] == ask("enough", "") else []
     return study
 
@@ -252,7 +273,21 @@ def safe(random: Random) -> Study:
     return asking(study, asked)
 
 
+def deadline(random: Random) -> Study:
+    """Ask when work that is all there at the start is done, with a limit or at some workers."""
+    jobs, name = random.randint(150, 900), random.choice(["workers", "machines"])
+    study = Nightly(jobs=jobs, parameters={name: 2}, stations={}, loads={})
+    study.stations = {"desk": {"servers": name, "service": random.randint(200, 9000)}}
+    people = {"route": ["desk"], "interarrival": "trace([0])", "batch": jobs}
+    study.loads, first = {"people": people}, random.randint(2, 6)
+    study.factors = {name: [first + n * random.choice([1, 2]) for n in range(5)]}
+    study.factors[name], study.responses = sorted({*study.factors[name]}), [MAKESPAN, BUSY]
+    if random.randint(0, 1):
+        return asking(study, ask("deadline", "", where={name: study.factors[name][1]}))
+    return asking(kinds.limited(random, study, MAKESPAN), ask("deadline", ""))
+
+
 ASKED: Sequence[Kind] = (
     share, effect, best, value, scale, safe, bought, ratio, added, size, window, urgent, capacity,
-    together, part, bottleneck,
+    together, part, bottleneck, deadline,
 )  # fmt: skip

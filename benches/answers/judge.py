@@ -16,6 +16,8 @@ from headroom.report.first_screen.sentences.answer import answer_words
 from headroom.report.sentences.what_if import effects_clause
 
 FAULTS = ("direction", "level", "part", "change", "number", "own table", "beside", "words")
+OPEN = "open: "
+"""Begins what is no fault: that an answer is left open where the exact one is clear."""
 BUSY, NEAR, ALIKE, TIE, CHANCE = 0.9, 0.03, 1.05, 0.01, 1e-3
 """Utilization from which a part limits; distance from it at which both answers are right; gain that
 may be called none; difference of parts that chance may swap; difference that is none."""
@@ -216,7 +218,7 @@ class Judge:
         values = sorted(self.exact(p.levels).get(found.metric, 1.0) for p in self.points)
         best = values[:2] if found.better == "low" else values[-2:]
         if found.code == "ranking" and best[1] > 1.3 * best[0]:
-            yield f"level: the two best are {best[0]:.3g} and {best[1]:.3g}"
+            yield f"{OPEN}the two best are {best[0]:.3g} and {best[1]:.3g}"
 
     # Limits.
 
@@ -321,9 +323,16 @@ class Judge:
             bound = 1.0 if "saturated" in text else BUSY
             if busy[-1] < bound - NEAR or (len(busy) > 1 and busy[0] > bound + NEAR):
                 yield f"level: {busy} busy above and below"
-        elif "knee" not in text and all(self._is_decided(one[self.factor]) for one in sides):
+        elif "knee" not in text and not any(self._is_open(one, text) for one in sides):
             kept = [self.keeps(one) for one in sides]
             yield from [] if len({*kept}) > 1 else [f"level: kept above and below: {kept}"]
+
+    def _is_open(self, levels: Levels, rule: str) -> bool:
+        """Return whether a limit is not decided at levels: in the interval of the break, too."""
+        level = float(levels[self.factor])
+        told = re.search(rf"\({_N} to {_N}\)", rule)
+        is_near = told is not None and _value(told[1]) <= level <= _value(told[2])
+        return is_near or not self._is_decided(level)
 
     # Changes.
 

@@ -1,8 +1,8 @@
 """Are the answers to what a study asks true? Words and records beside exact values.
 
 A number is wrong if the exact one is outside of its interval, widened by its width on each side. An
-open answer is wrong where the exact one is clear: ratios beyond `CLEAR`, or shares as far from the
-goal. Each answer must also stand before the check that a page passes.
+answer that is left open is counted where the exact one is clear: ratios beyond `CLEAR`. Each answer
+must also stand before the check that a page passes.
 """
 
 import math
@@ -34,6 +34,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "limit": (said.Limit, said.Saturated, said.NoLimit),
     "window": (said.Target, said.Undecided),
     "capacity": (said.Target, said.Undecided),
+    "deadline": (said.Target, said.Undecided, said.SinglePoint),
 }
 _N = r"(-?\d[\d,]*(?:\.\d+)?)"
 
@@ -138,12 +139,12 @@ class AskedJudge(Judge):
         if found.code == "target" and found.level is not None:
             value = self.exact(self.levels(found.level.value))[found.metric]
             if not 1.0 / CLEAR < value / (found.bound or value) < CLEAR:
-                yield f"level: clear, {value:.3g}"
+                yield f"open: clear, {value:.3g}"
         if found.code == "ranking":
             values = sorted(self.of(found.metric, p.levels) for p in self.at({}))
             best, second = values[:2] if found.better == "low" else values[:-3:-1]
             if max(best / second, second / best) > CLEAR:
-                yield f"level: the two best are {best:.3g} and {second:.3g}"
+                yield f"open: the two best are {best:.3g} and {second:.3g}"
 
     # Exact values.
 
@@ -245,9 +246,14 @@ class AskedJudge(Judge):
             yield f"beside: {found.first} against {found.second}"
         wanted = [p for p in self.at({}) if p.levels.items() >= of.items()]
         steady = [p for p in wanted if all(
-            self.of(found.metric, {**p.levels, **one}) < math.inf for one in (of, to))]  # fmt: skip
+            0.0 < self.of(found.metric, {**p.levels, **one}) < math.inf
+            for one in (of, to))]  # fmt: skip
         if len(found.effects) < len(steady):
             yield f"part: {len(found.effects)} of {len(steady)} points"
+        left = {repr(one.where) for one in found.effects} | {repr(one) for one in found.missing}
+        if len(left) < len({repr([own for name, own in p.levels.items() if name not in of])
+                            for p in wanted}) and not self.study.is_zipped:  # fmt: skip
+            yield "part: points without an effect are not named"
         within = 1.0 + ask.get("same_within", 0.05)
         for one in found.effects:
             (levels,) = [p.levels for p in wanted if p.levels.items() >= one.where.items()]
@@ -256,7 +262,8 @@ class AskedJudge(Judge):
             for exact, side in ((first, one.first), (second, one.second)):
                 if side is not None:
                     yield from self._number(f"{found.metric} of {one.where}", exact, side)
-            yield from self._number(f"{found.metric} for {one.where}", ratio, one.ratio)
+            wrong = list(self._number(f"{found.metric} for {one.where}", ratio, one.ratio))
+            yield from [] if one.verdict == "undecided" else wrong  # Then the ratio is not printed.
             yield from self._verdict(found, one, ratio, within)
             yield from self._words(found, one, ratio, text)
 
@@ -264,7 +271,7 @@ class AskedJudge(Judge):
                  ) -> Faults:  # fmt: skip
         size = max(ratio, 1.0 / ratio)
         if one.verdict == "undecided":
-            yield from [f"direction: clear, {ratio:.3g} times"] if size > max(CLEAR, within) else []
+            yield from [f"open: clear, {ratio:.3g} times"] if size > max(CLEAR, within) else []
         elif one.verdict == "same":
             yield from [f"direction: {ratio:.3g} times"] if size > within * SURE else []
         else:

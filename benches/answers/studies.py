@@ -14,7 +14,7 @@ from headroom.experiment.study.file.toml_text import toml_text
 
 Level = float | str
 _HEAD = """from typing import Annotated
-from headroom.simulation import Model, exponential
+from headroom.simulation import Model, exponential, trace
 from headroom.systems.model import parameter
 
 def build({}) -> Model:
@@ -74,7 +74,7 @@ class Study:
         loads = {
             name: Load(
                 route=own["route"],
-                rate=1e3 / number(own["interarrival"]) if "interarrival" in own else 0.0,
+                rate=1e3 / number(own["interarrival"]) if _is_rate(own) else 0.0,
                 users=round(number(own.get("users", 0))),
                 think=number(own.get("think", 0)) / 1e3,
                 priority=own.get("priority", 0),
@@ -119,8 +119,11 @@ class Study:
             if "users" in own:
                 options = [f"population={own['users']}, think=exponential({own['think']})"]
             else:
-                options = [f"interarrival=exponential({own['interarrival']})",
-                           f"priority={own.get('priority', 0)}"]  # fmt: skip
+                times = str(own["interarrival"])
+                options = [
+                    f"interarrival={times if 'trace' in times else f'exponential({times})'}",
+                    f"priority={own.get('priority', 0)}, batch={own.get('batch', 1)}",
+                ]
             kind = "closed" if "users" in own else "open"
             lines.append(f"m.{kind}_class({name!r}, p, {', '.join(options)})")
         body = "".join(f"    {line}\n" for line in [*lines, "return m"])
@@ -133,6 +136,10 @@ class Study:
         unit = "" if isinstance(value, str) else "1/s" if name == "rate" else "1"
         declared = f'parameter(unit="{unit}", source="assumed"{more})'
         return f"{name}: Annotated[{type(value).__name__}, {declared}] = {value!r}"
+
+
+def _is_rate(load: Mapping[str, Any]) -> bool:
+    return "trace" not in str(load.get("interarrival", "trace"))
 
 
 def _changed(value: Any, change: str) -> Any:  # noqa: ANN401 - a number or a word

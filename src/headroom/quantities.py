@@ -250,6 +250,10 @@ def _counts(scale: Scale) -> bool:
     return scale.factor == 1.0 and scale.label in {"", "B", "/s"}
 
 
+_LONG_UNITS = ((3600.0, "h"), (60.0, "min"))
+"""Units in which whole numbers of at least two are stated."""
+
+
 def format_given(value: float, unit: str, *, metric: str = "") -> str:
     """Return a number that was stated, without an interval: four digits, no trailing zeros.
 
@@ -259,7 +263,13 @@ def format_given(value: float, unit: str, *, metric: str = "") -> str:
     ('222.2 /s', '20 ms', '1')
     >>> format_given(0.6409, "1", metric="cpu.utilization"), format_given(0.0, "B")
     ('64.09%', '0 B')
+    >>> format_given(300.0, "s"), format_given(90.0, "s"), format_given(7200.0, "s")
+    ('5 min', '90 s', '2 h')
     """
+    if unit == "s":
+        for size, label in _LONG_UNITS:
+            if value >= 2.0 * size and value % size == 0.0 and math.isfinite(value):
+                return f"{value / size:,.0f} {label}"
     scale = choose_scale([value], unit, metric=metric)
     scaled = value * scale.factor
     if not math.isfinite(scaled) or scaled == 0.0:

@@ -453,6 +453,8 @@ class Effects(_Statement, frozen=True, kw_only=True, tag="effects"):
     second: Setting
     """Both empty: the metric is a ratio itself."""
     effects: list[Effect]
+    missing: list[Setting] = []
+    """Where one of both has no value: saturated, or without results."""
     where: Setting = {}
 
 

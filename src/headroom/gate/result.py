@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import ComparisonVerdict, Disturbance
 from headroom.experiment.protocol.system import Direction, Value
 
@@ -40,6 +41,10 @@ class Arm(_Data, frozen=True, kw_only=True):
     disturbances: list[Disturbance] = []
     times_s: list[float] = []
     """Wall time (s) of each block's run, in the order of the blocks; empty if unknown."""
+    records: list[Record] = []
+    """Of a saved result: the answer to each question of its study."""
+    titles: dict[str, str | dict[str, str]] = {}
+    """Words of that study for its metrics, parts and levels."""
 
 
 class Row(_Data, frozen=True, kw_only=True):

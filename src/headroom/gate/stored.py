@@ -343,4 +343,6 @@ def _arm(name: str, stored: Stored) -> Arm:
             for point in experiment.points
             for disturbance in point.disturbances
         ],
+        records=result.answers,
+        titles=result.titles,
     )

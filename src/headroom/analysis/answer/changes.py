@@ -240,9 +240,22 @@ def _is_of_speed(change: TriedChange) -> bool:
 
 
 def _is_surely_better(change: TriedChange, other: TriedChange) -> bool:
+    """Return whether one change is better by its gain, or by what the metric is after it.
+
+    Gains of one noisy value before them overlap where the values after them do not.
+    """
     if change.gain is None or other.gain is None:
         return change.gain is None and other.gain is not None
-    low, high = change.gain.low, other.gain.high
+    if change.metric != other.metric:
+        return _is_above(change.gain.low, other.gain.high)
+    if change.better == "low":
+        after = _is_above(other.after_low, change.after_high)
+    else:
+        after = _is_above(change.after_low, other.after_high)
+    return after or _is_above(change.gain.low, other.gain.high)
+
+
+def _is_above(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low > high
 
 

@@ -3,8 +3,8 @@
 In this order: the limit that its study sets, saturation, the comparison that its study asks for,
 the best of settings that words name, what limits over a factor, how a metric moves over it.
 
-Invariant: a statement of a lower rank never hides that an experiment is saturated, except a limit
-of the study that breaks below saturation.
+Invariant: a statement of a lower rank never hides that an experiment is saturated, except a decided
+limit of the study: what is saturated follows it.
 """
 
 from headroom.analysis.answer.compared import compared_of
@@ -31,13 +31,13 @@ def statement_of(study: StudyResult, experiment: ExperimentResult) -> Statement:
     if not any(map(has_results, experiment.points)):
         return without_results(study, experiment)
     target = target_of(experiment)
-    if isinstance(target, Target) and target.state != "holds":
+    if isinstance(target, Target):
         return target
     saturated = saturated_of(experiment)
     if saturated is not None:
         return saturated
     compared = compared_of(experiment)
-    found = target or compared
+    found = target or compared  # A limit that is not decided, now.
     if found is not None:
         return found
     return _by_design(study, experiment)

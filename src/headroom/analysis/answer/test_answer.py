@@ -182,6 +182,22 @@ def test_purchases_of_another_experiment_are_tried_against_its_own_values() -> N
     assert [one.levels for one in changes.no_gain] == [{"buy": "connections"}]
 
 
+def test_changes_are_compared_by_what_they_reach_where_the_value_before_is_noisy() -> None:
+    """Gains of 1.1 to 1.5 and 1.2 to 1.6 overlap; 285 to 310 and 315 to 340 after them do not."""
+    count, speed = what_if(1.3, spread=0.2), what_if(1.4, spread=0.2)
+    count = replace(
+        count, effects=[replace(one, after_low=285.0, after_high=310.0) for one in count.effects]
+    )
+    speed = replace(
+        speed,
+        applied=[replace(one, aspect="speed") for one in speed.applied],
+        effects=[replace(one, after_low=315.0, after_high=340.0) for one in speed.effects],
+    )
+    best = limit_of(plain(with_what_ifs(sweep(), count, speed))).best
+    assert best is not None
+    assert [one.aspect for one in best.applied] == ["speed"]
+
+
 def test_purchases_of_another_load_are_not_changes_of_this_one() -> None:
     other = purchases()
     fixed = [replace(use, value=100) for use in other.parameters]

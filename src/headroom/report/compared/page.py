@@ -14,6 +14,7 @@ from headroom.report.compared.figure import (
 from headroom.report.compared.sentences import (
     DOUBTS,
     answer_sentences,
+    asked_sentences,
     caution_sentences,
     gate_sentences,
     label_place,
@@ -39,7 +40,12 @@ def render_comparison_page(result: ComparisonResult) -> str:
     return static_page(
         "static.html",
         title=result.title,
-        answer=[*gate_sentences(result), *answer_sentences(result), *noise_sentences(result)],
+        answer=[
+            *gate_sentences(result),
+            *answer_sentences(result),
+            *asked_sentences(result),
+            *noise_sentences(result),
+        ],
         runs=runs_sentence(result),
         cautions=cautions,
         figures=_figures(result),

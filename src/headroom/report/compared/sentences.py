@@ -7,11 +7,15 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from headroom.analysis.answer_evidence import Record
 from headroom.analysis.results import PointResult
 from headroom.gate.result import Arm, ComparisonResult, Gate, Noise, Row, Suspicion
 from headroom.gate.series import HistorySeries
 from headroom.quantities import format_level, format_limit, format_plain, format_ratio
+from headroom.report.first_screen.sentences.sentence import NO_BREAK
+from headroom.report.first_screen.sentences.statements import statement_sentence
 from headroom.report.notes.measuring import causes_of, disturbance_cautions
+from headroom.report.titles import study_titles
 from headroom.report.words import count_noun, join_words, label_metric
 
 _PERCENT_FROM, _PERCENT_TO = 0.5, 2.0
@@ -108,6 +112,42 @@ def answer_sentences(result: ComparisonResult) -> list[str]:
     if result.rows and all(row.doubt == "single_runs" for row in result.rows):
         names.append("Undecided: one run each. Run both again with replications.count = 6 or more.")
     return [_counts(result), *names]
+
+
+def asked_sentences(result: ComparisonResult) -> list[str]:
+    """Return what each question of saved results is answered with, in the base and now."""
+    base, *others = result.arms
+    told = [
+        _asked(record, base, other, names=len(others) > 1)
+        for other in others
+        for record in base.records
+    ]
+    rest = [f"{count_noun(len(told) - _SHOWN, 'more answer')}: see --json."]
+    return [*told[:_SHOWN], *(rest if len(told) > _SHOWN else [])]
+
+
+def _asked(record: Record, base: Arm, other: Arm, *, names: bool) -> str:
+    """Return the answer to a question in two results, once if it is the same."""
+    now = next((one for one in other.records if _question(one) == _question(record)), None)
+    whose = f' ("{other.label}")' if names else ""
+    before = _answer(record, base)
+    if now is None:
+        return f"{before}{whose} Not asked any more."
+    after = _answer(now, other)
+    start = f"{record.question} " if record.question else ""
+    if before == after:
+        return f"{start}As before{whose}: {after}"
+    return f"{start}Before: {before} Now{whose}: {after}"
+
+
+def _question(record: Record) -> tuple[str, str, str, str, list[object]]:
+    held = sorted(record.where.items())
+    return record.ask, record.question, record.experiment, record.metric, [*held]
+
+
+def _answer(record: Record, arm: Arm) -> str:
+    with study_titles(arm.titles):
+        return statement_sentence(record.statement).text.replace(NO_BREAK, " ")
 
 
 def _counts(result: ComparisonResult) -> str:

@@ -11,6 +11,7 @@ from headroom.gate.result import ComparisonResult, Row
 from headroom.quantities import format_quantity
 from headroom.report.compared.sentences import (
     answer_sentences,
+    asked_sentences,
     caution_sentences,
     gate_sentences,
     label_place,
@@ -32,6 +33,7 @@ def render_comparison(result: ComparisonResult, console: Console) -> None:
     parts = {
         "Gate": gate_sentences(result),
         "Answer": answer_sentences(result),
+        "Asked": asked_sentences(result),
         "Noise": noise_sentences(result),
         "Differs": difference_sentences(result),
         "Caution": caution_sentences(result),

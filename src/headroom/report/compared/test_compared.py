@@ -1,10 +1,13 @@
 """Comparisons and histories on pages and in terminals: escaped, complete, at any width."""
 
+import html
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from headroom.analysis.answer_evidence import Bounded, Record, SinglePoint
 from headroom.gate.result import Arm, ComparisonResult, Gate, Row, Suspicion
 from headroom.gate.series import Found, HistoryResult, HistorySeries
 from headroom.report.compared.history import render_history, render_history_page
@@ -97,3 +100,36 @@ def test_a_history_of_any_length_is_drawn(count: int) -> None:
     render_history(history, Console(file=file, width=80, no_color=True))
     assert "none found" in file.getvalue()
     assert "<b>" not in render_history_page(history)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (6.7, 6.7, "How fast? As before: Calls served 6.7 /s (6.0 to 8.0)."),
+        (6.7, 7.1, "How fast? Before: Calls served 6.7 /s (6.0 to 8.0). Now: Calls served 7.1 /s"),
+        (6.7, None, "Not asked any more."),
+    ],
+)
+def test_saved_results_are_compared_by_their_answers(
+    before: float, now: float | None, words: str
+) -> None:
+    arms = [
+        Arm(
+            name=name,
+            label=name,
+            records=[] if value is None else [_record(value)],
+            titles={"throughput": "calls served"},
+        )
+        for name, value in (("A", before), ("B", now))
+    ]
+    shown = msgspec.structs.replace(result(ROW), kind="results", arms=arms)
+    assert words in " ".join(printed(shown, width=200).split())
+    assert words in html.unescape(render_comparison_page(shown))
+
+
+def _record(value: float) -> Record:
+    found = Bounded(value=value, low=6.0, high=8.0, metric="throughput", unit="1/s")
+    statement = SinglePoint(values=[found])
+    return Record(
+        ask="value", question="How fast?", is_inferred=False, experiment="", statement=statement
+    )

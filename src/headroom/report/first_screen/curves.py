@@ -7,7 +7,7 @@ from headroom.analysis.answer_evidence import FigureChoice, Mark, TriedChange
 from headroom.analysis.pictures import evenly
 from headroom.analysis.results import ClaimResult, Estimate, ExperimentResult, PointResult
 from headroom.experiment.protocol.system import Value
-from headroom.quantities import Scale, format_bounds, format_level, format_quantity
+from headroom.quantities import Scale, format_bounds, format_given, format_level
 from headroom.report.dimensions import is_log_like
 from headroom.report.figures import inputs
 from headroom.report.figures.axes import level_axis
@@ -241,7 +241,7 @@ def _breaks(choice: FigureChoice, across: Scale) -> Iterator[Break]:
 def _references(choice: FigureChoice, scale: Scale) -> Iterator[Reference]:
     for mark in choice.marks:
         if mark.kind == "target" and mark.value is not None:
-            bound = format_quantity(mark.value.value, mark.value.unit, metric=mark.value.metric)
+            bound = format_given(mark.value.value, mark.value.unit, metric=mark.value.metric)
             is_upper = getattr(choice.finding, "is_upper", True)
             words = f"at {'most' if is_upper else 'least'} {bound}"
             yield Reference(y=mark.value.value * scale.factor, label=words)

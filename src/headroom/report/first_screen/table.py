@@ -28,6 +28,7 @@ from headroom.analysis.results import (
 )
 from headroom.quantities import (
     Scale,
+    format_given,
     format_level,
     format_quantity,
     format_scaled,
@@ -196,7 +197,7 @@ def _target_head(finding: object, mark: Mark) -> str:
 
 def _bound(value: object) -> str:
     number, unit, metric = (getattr(value, name) for name in ("value", "unit", "metric"))
-    return format_quantity(number, unit, metric=metric)
+    return format_given(number, unit, metric=metric)
 
 
 def _settings(experiment: ExperimentResult, figure: FigureChoice, *, is_unicode: bool) -> Decisive:

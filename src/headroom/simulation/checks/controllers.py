@@ -19,6 +19,7 @@ from headroom.simulation.checks.structure import (
     walk,
 )
 from headroom.simulation.errors import SimulationError
+from headroom.simulation.laws.distribution import Distribution
 
 if TYPE_CHECKING:
     from headroom.simulation.language.stations import Pool, Station
@@ -88,6 +89,26 @@ def check_controllers(parsed: Parsed) -> None:
                         "speeds and tokens",
                     )
     _refuse_broken(parsed)
+    _refuse_shut(parsed)
+
+
+def _refuse_shut(parsed: Parsed) -> None:
+    """Raise `SimulationError` if every change of a part leaves it nothing, and so for good."""
+    changes: dict[tuple[str, str], list[Change]] = {}
+    for tree in parsed.trees.values():
+        for node in walk(tree):
+            if isinstance(node, Change) and node.kind != "speed":
+                changes.setdefault((node.kind, node.name), []).append(node)
+    scheduled = {(one.kind, one.name) for one in changes_of(parsed) if one.is_scheduled}
+    for (kind, name), steps in changes.items():
+        laws = [one.value for one in steps if isinstance(one.value, Distribution)]
+        is_shut = all(law.kind == "constant" and round(law.mean) == 0 for law in laws)
+        if len(laws) == len(steps) and is_shut and (kind, name) not in scheduled:
+            raise SimulationError(
+                f"{steps[0].location}: the {kind} of {name!r} are set to 0, and nothing sets them "
+                "to more again, so jobs would wait there for ever",
+                cure="set them to more somewhere; what closes at known times is a schedule",
+            )
 
 
 def _refuse_broken(parsed: Parsed) -> None:

@@ -25,7 +25,7 @@ from headroom.simulation import (
     simulate,
 )
 from headroom.simulation.checks.capacity import offered_loads, work_rate
-from headroom.simulation.checks.check import canonical_json
+from headroom.simulation.checks.check import canonical_json, check_model
 
 COMPLETIONS = 100_000
 MOST_JOBS = 24
@@ -231,6 +231,25 @@ def test_the_buffer_stays_when_servers_change() -> None:
     model.open_class("visitors", visit, interarrival=constant(100), batch=5)
     columns = simulate(model, seed=1, time=150).stations.columns
     assert columns["reject_count"][-1, 0] == 3
+
+
+def _scaled(*counts: object) -> Model:
+    model = Model("shut", time_unit="s")
+    web, scale, visit = model.station("web"), model.program("scale"), model.program("visit")
+    for count in counts:
+        scale.set_servers(web, count if isinstance(count, int) else model.jobs(web))
+        scale.delay(1)
+    model.controller("scaler", scale, every=10)
+    visit.use(web, exponential(1))
+    model.open_class("visitors", visit, interarrival=exponential(2))
+    return model
+
+
+def test_servers_that_are_taken_away_for_good_are_refused() -> None:
+    with pytest.raises(SimulationError, match=r"the servers of 'web' are set to 0, and nothing"):
+        check_model(_scaled(0))
+    for counts in ((0, 1), (0, "jobs")):
+        check_model(_scaled(*counts))
 
 
 def test_a_delay_before_a_change_is_the_start_of_a_server_and_one_after_it_a_rest() -> None:

@@ -1,4 +1,4 @@
-"""A cache of models that were built and checked, with their metrics.
+"""Models that were built, or checked too, and their metrics: each of a configuration once.
 
 Invariant: a kept model is used only for the very numbers it was made from: 1, 1.0 and True are
 equal in Python, yet a model may treat them differently.
@@ -6,70 +6,70 @@ equal in Python, yet a model may treat them differently.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from headroom.experiment.protocol.changes import Change
 from headroom.experiment.protocol.system import Metric, Value
+from headroom.simulation import Model
 from headroom.simulation.runs.run import ReadyModel
 
 MOST_BYTES = 16 * 2**20
 """Bytes of models as data that are kept; the model itself takes some ten times as many."""
-
-
 MOST_CONFIGURATIONS = 64
 """Configurations whose metrics are kept: each claim on an experiment needs those of a point."""
+_Kept = TypeVar("_Kept")
 
 
-class KnownMetrics:
-    """The metrics of the configurations that were requested last."""
+class Recent(Generic[_Kept]):
+    """What was made of the configurations that were used last, up to a size.
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[Metric, ...]] = OrderedDict()
+    Parameters
+    ----------
+    most
+        Size of all that is kept; the last one stays, whatever its size.
+    size_of
+        Returns the size of one.
+    """
 
-    def of(
-        self, config: Mapping[str, Value], find: Callable[[], tuple[Metric, ...]]
-    ) -> tuple[Metric, ...]:
-        """Return the metrics of `config`, and `find` them if they are not kept."""
-        key = _key(config, ())
-        if key not in self._kept:
-            self._kept[key] = find()
-        self._kept.move_to_end(key)
-        if len(self._kept) > MOST_CONFIGURATIONS:
-            self._kept.popitem(last=False)
-        return self._kept[key]
-
-
-class ReadyModels:
-    """The models that were used last, up to `most_bytes` of data."""
-
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._kept: OrderedDict[str, ReadyModel] = OrderedDict()
+    def __init__(self, most: int, size_of: Callable[[_Kept], int]) -> None:
+        self._most, self._size_of, self._size = most, size_of, 0
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
     def of(
         self,
         config: Mapping[str, Value],
         changes: Sequence[Change],
-        build: Callable[[], ReadyModel],
-    ) -> ReadyModel:
-        """Return the model of `config` with `changes`, and `build` it if it is not kept."""
-        key = _key(config, changes)
+        make: Callable[[], _Kept],
+    ) -> _Kept:
+        """Return what is kept of `config` with `changes`, and `make` it if it is not kept."""
+        key = repr((sorted(config.items()), [change.text for change in changes]))
         if key not in self._kept:
-            self._kept[key] = build()
+            self._kept[key] = make()
+            self._size += self._size_of(self._kept[key])
         self._kept.move_to_end(key)
-        self._forget()
+        while self._size > self._most and len(self._kept) > 1:
+            _, gone = self._kept.popitem(last=False)
+            self._size -= self._size_of(gone)
         return self._kept[key]
 
-    def kept(self, config: Mapping[str, Value]) -> ReadyModel | None:
-        """Return the unchanged model of `config`, None if it is not kept."""
-        return self._kept.get(_key(config, ()))
 
-    def _forget(self) -> None:
-        """Drop the least recently used models; the last one stays."""
-        size = sum(len(model.data) for model in self._kept.values())
-        while size > self._most_bytes and len(self._kept) > 1:
-            _, gone = self._kept.popitem(last=False)
-            size -= len(gone.data)
+class BuiltModel(NamedTuple):
+    """A model as its function returned it, and as data."""
+
+    model: Model
+    data: bytes
 
 
-def _key(config: Mapping[str, Value], changes: Sequence[Change]) -> str:
-    return repr((sorted(config.items()), [change.text for change in changes]))
+def recent_models() -> Recent[BuiltModel]:
+    """Return a place for models as they were built."""
+    return Recent(MOST_BYTES, lambda built: len(built.data))
+
+
+def recent_ready_models() -> Recent[ReadyModel]:
+    """Return a place for models that were checked and can run."""
+    return Recent(MOST_BYTES, lambda once: len(once.data))
+
+
+def recent_metrics() -> Recent[tuple[Metric, ...]]:
+    """Return a place for the metrics of configurations."""
+    return Recent(MOST_CONFIGURATIONS, lambda _: 1)

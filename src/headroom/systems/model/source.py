@@ -8,9 +8,10 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Timer
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -24,6 +25,8 @@ from headroom.simulation import Model, canonical_json
 from headroom.systems.model.user_code import UserCode
 
 GROUP = "headroom.models"
+SLOW_S = 10.0
+"""Seconds after which a model function that has not returned is named."""
 
 _PLACED = re.compile(r"[^\n]*?\.(py|jsim\w*):\d+: ")
 """A message that begins with its location: the builder knows the line of each step."""
@@ -96,7 +99,11 @@ def built_model(
         something else.
     """
     try:
-        with prints_to_stderr(), nullcontext() if code is None else code.importable():
+        with (
+            prints_to_stderr(),
+            nullcontext() if code is None else code.importable(),
+            _named_if_slow(function, config),
+        ):
             model = function(**config)
     except (Exception, SystemExit) as error:
         own = [place_of(function).rpartition(":")[0], *(code.texts if code else ())]
@@ -108,6 +115,24 @@ def built_model(
             cure="end the function with: return model",
         )
     return model
+
+
+@contextmanager
+def _named_if_slow(function: Callable[..., Any], config: Mapping[str, Value]) -> Iterator[None]:
+    """Say which function does not return, and for which numbers: it may never do."""
+    values = ", ".join(f"{name} = {value}" for name, value in config.items())
+    name = getattr(function, "__name__", "it")
+    told = (
+        f"headroom: {place_of(function)}: {name}({values}) has not returned for {SLOW_S:g} s; if "
+        "it never does, end the run (Ctrl-C) and correct it\n"
+    )
+    timer = Timer(SLOW_S, sys.stderr.write, [told])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def model_as_data(function: Callable[..., Any], model: Model) -> bytes:

@@ -34,7 +34,13 @@ from headroom.systems.model.nature import (
 )
 from headroom.systems.model.overload import longest_time, overloads_by_row
 from headroom.systems.model.own_figures import law_of, own_code, own_metrics, own_values
-from headroom.systems.model.ready_models import KnownMetrics, ReadyModels
+from headroom.systems.model.ready_models import (
+    BuiltModel,
+    Recent,
+    recent_metrics,
+    recent_models,
+    recent_ready_models,
+)
 from headroom.systems.model.sampling import check_size
 from headroom.systems.model.source import (
     built_model,
@@ -89,8 +95,13 @@ class ModelSystem:
     function: Callable[..., Any]
     declared: tuple[Parameter, ...]
     code: UserCode | None = field(default=None, compare=False, repr=False)
-    ready_models: ReadyModels = field(default_factory=ReadyModels, compare=False, repr=False)
-    known_metrics: KnownMetrics = field(default_factory=KnownMetrics, compare=False, repr=False)
+    built: Recent[BuiltModel] = field(default_factory=recent_models, compare=False, repr=False)
+    ready_models: Recent[ReadyModel] = field(
+        default_factory=recent_ready_models, compare=False, repr=False
+    )
+    known_metrics: Recent[tuple[Metric, ...]] = field(
+        default_factory=recent_metrics, compare=False, repr=False
+    )
     windows: TimeWindows = NO_WINDOWS
 
     @classmethod
@@ -115,7 +126,7 @@ class ModelSystem:
 
     def metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         """Return the metrics of the stations, pools and classes of the model of `config`."""
-        return self.known_metrics.of(config, lambda: self._metrics(config))
+        return self.known_metrics.of(config, (), lambda: self._metrics(config))
 
     def _metrics(self, config: Mapping[str, Value]) -> tuple[Metric, ...]:
         model = self._model(config)
@@ -132,13 +143,11 @@ class ModelSystem:
 
     def with_windows(self, windows: TimeWindows) -> Self:
         """Return the same system whose runs keep statistics of `windows`."""
-        return replace(self, windows=windows, known_metrics=KnownMetrics())
+        return replace(self, windows=windows, known_metrics=recent_metrics())
 
     def fingerprint(self, config: Mapping[str, Value]) -> str:
         """Return a hash of the model as data, how it runs, own values, and the kernel's version."""
-        kept = self.ready_models.kept(config)
-        model = self._model(config) if kept is None else kept.model
-        data = model_as_data(self.function, model) if kept is None else kept.data
+        model, data = self._built(config)
         content: list[object] = [
             hashlib.sha256(data).hexdigest(),
             self.setup.completions,
@@ -157,6 +166,10 @@ class ModelSystem:
         if own := own_code(self.function, self.code):
             content.append(own)
         return hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:16]
+
+    def fingerprint_anew(self, config: Mapping[str, Value]) -> str:
+        """Return the fingerprint of a model that is built once more: it should be the same."""
+        return replace(self, built=recent_models()).fingerprint(config)
 
     def code_files(self) -> Sequence[Path]:
         """Return the model file and the local modules that it imports."""
@@ -310,7 +323,14 @@ class ModelSystem:
         return self.ready_models.of(config, changes, build)
 
     def _model(self, config: Mapping[str, Value]) -> Model:
-        return built_model(self.function, config, self.code)
+        return self._built(config).model
+
+    def _built(self, config: Mapping[str, Value]) -> BuiltModel:
+        def build() -> BuiltModel:
+            model = built_model(self.function, config, self.code)
+            return BuiltModel(model, model_as_data(self.function, model))
+
+        return self.built.of(config, (), build)
 
 
 def _check(setup: ModelSetup) -> None:

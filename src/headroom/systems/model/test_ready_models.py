@@ -10,7 +10,7 @@ from headroom.experiment.protocol.changes import parse_change
 from headroom.simulation import Model, exponential
 from headroom.simulation.runs.run import ReadyModel, ready
 from headroom.systems.model import ModelSystem
-from headroom.systems.model.ready_models import ReadyModels
+from headroom.systems.model.ready_models import Recent, recent_ready_models
 from headroom.systems.model.system import ModelSetup
 
 
@@ -34,8 +34,12 @@ class Builder:
         return ready(queue(f"model {self.built}"))
 
 
+def _of_size(most: int) -> Recent[ReadyModel]:
+    return Recent(most, lambda once: len(once.data))
+
+
 def test_the_model_of_a_configuration_is_built_once() -> None:
-    kept, build = ReadyModels(), Builder()
+    kept, build = recent_ready_models(), Builder()
     first = kept.of({"users": 1, "name": "a"}, [], build)
     assert kept.of({"name": "a", "users": 1}, [], build) is first
     assert build.built == 1
@@ -43,13 +47,13 @@ def test_the_model_of_a_configuration_is_built_once() -> None:
 
 @pytest.mark.parametrize("other", [1.0, True, 2, "1"])
 def test_values_that_python_calls_equal_are_not_mixed_up(other: Any) -> None:
-    kept, build = ReadyModels(), Builder()
+    kept, build = recent_ready_models(), Builder()
     assert kept.of({"n": 1}, [], build) is not kept.of({"n": other}, [], build)
     assert build.built == 2
 
 
 def test_a_changed_model_is_another_one() -> None:
-    kept, build = ReadyModels(), Builder()
+    kept, build = recent_ready_models(), Builder()
     change = parse_change("station.server.servers=x2")
     assert kept.of({"n": 1}, [], build) is not kept.of({"n": 1}, [change], build)
 
@@ -57,7 +61,7 @@ def test_a_changed_model_is_another_one() -> None:
 def test_models_that_were_not_used_for_longest_are_let_go() -> None:
     build = Builder()
     size = len(Builder()().data)
-    kept = ReadyModels(most_bytes=int(2.5 * size))
+    kept = _of_size(int(2.5 * size))
     first = kept.of({"n": 1}, [], build)
     second = kept.of({"n": 2}, [], build)
     assert kept.of({"n": 1}, [], build) is first
@@ -68,7 +72,7 @@ def test_models_that_were_not_used_for_longest_are_let_go() -> None:
 
 
 def test_a_model_larger_than_all_that_is_kept_is_used_all_the_same() -> None:
-    kept, build = ReadyModels(most_bytes=1), Builder()
+    kept, build = _of_size(1), Builder()
     first = kept.of({"n": 1}, [], build)
     assert kept.of({"n": 1}, [], build) is first
 
@@ -100,7 +104,7 @@ def test_replications_share_a_model_and_points_and_changes_do_not(tmp_path: Path
     changed = system.run_model(
         {"users": 5}, seed=2, changes=[parse_change("station.server.speed=x2")]
     )
-    assert (tmp_path / "built").read_text() == "1 5 5 "
+    assert (tmp_path / "built").read_text() == "1 5 "
     fresh = ModelSystem.load(setup, base=tmp_path)
     assert encode_run(fresh.run({"users": 5}, seed=2)) == encode_run(runs[3])
     assert encode_run(fresh.run({"users": 1}, seed=2)) == encode_run(runs[2])

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from headroom.experiment.runner.what_ran import ChangedMeanwhileError
 from headroom.experiment.study.design import make_plan
 from headroom.experiment.study.file.study_file import load_study
 from headroom.experiment.study.plan import Plan
-from headroom.systems.model import ModelSystem, system
+from headroom.simulation import Model
+from headroom.systems.model import ModelSystem, library, source, system
 from headroom.systems.model.own_figures import own_code
 from headroom.systems.model.system import ModelSetup
 from headroom.systems.model.user_code import UserCode
@@ -185,3 +187,37 @@ def test_the_digest_of_code_is_that_of_what_is_imported(tmp_path: Path) -> None:
     (tmp_path / "unrelated.py").write_text("1")
     assert UserCode(tmp_path / "model.py").digest == code.digest
     assert sorted(Path(name).name for name in code.texts) == ["helper.py", "model.py"]
+
+
+def test_a_function_that_does_not_return_is_named_with_its_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(source, "SLOW_S", 0.01)
+    told: list[str] = []
+
+    def build(rate: float) -> Model:
+        while not told:  # Until the other thread has spoken.
+            told.extend(capsys.readouterr().err.splitlines())
+        return library.mm1(utilization=rate)
+
+    source.built_model(build, {"rate": 0.5})
+    assert "build(rate = 0.5) has not returned" in told[0]
+
+
+def test_a_model_is_built_once_for_a_point_and_once_more_to_see_that_it_is_the_same(
+    tmp_path: Path,
+) -> None:
+    built: list[float] = []
+
+    def build(rate: float = 0.5) -> Model:
+        built.append(rate)
+        return library.mm1(utilization=rate)
+
+    setup = ModelSetup(model="mm1", completions=100)
+    one = replace(ModelSystem.load(setup, base=tmp_path), function=build)
+    for rate in (0.5, 0.6):
+        config = {"rate": rate}
+        one.fingerprint(config), one.metrics(config), one.model(config), one.run(config, seed=1)
+    assert built == [0.5, 0.6]
+    assert one.fingerprint_anew({"rate": 0.5}) == one.fingerprint({"rate": 0.5})
+    assert built == [0.5, 0.6, 0.5]

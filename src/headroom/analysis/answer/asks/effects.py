@@ -7,12 +7,12 @@ Invariant: an effect is called better or worse only if its whole interval is on 
 the same only if all of it lies within the zone that the ask names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headroom.analysis.answer.asks.cells import Cell, cells_of, held, metric_asked, telling
 from headroom.analysis.answer.numbers import Better, ratio_of
-from headroom.analysis.answer_evidence import Bounded, Effect, Effects, EffectVerdict
+from headroom.analysis.answer_evidence import Bounded, Effect, Effects, EffectVerdict, Setting
 from headroom.analysis.results import ExperimentResult
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.asks import EffectAsk
@@ -31,17 +31,35 @@ def effects_of(experiment: ExperimentResult, ask: EffectAsk) -> tuple[Effects, l
         first=ask.of,
         second=ask.to,
         effects=[effect for effect, _ in found],
+        missing=_missing(experiment, ask, [effect.where for effect, _ in found]),
         where=held(experiment, ask),
     )
     return statement, [key for _, keys in found for key in keys]
 
 
+def _missing(
+    experiment: ExperimentResult, ask: EffectAsk, told: Sequence[Setting]
+) -> list[Setting]:
+    """Return where there is no effect, because one of both has no value there."""
+    names = _names(experiment, ask)
+    places = [
+        telling(experiment, {k: v for k, v in point.levels.items() if k not in names})
+        for point in experiment.points
+        if ask.of.items() <= point.levels.items()
+    ]
+    return [place for n, place in enumerate(places) if place not in (*told, *places[:n])]
+
+
+def _names(experiment: ExperimentResult, ask: EffectAsk) -> set[str]:
+    """Return the factors between whose levels the effect is, with what moves with them."""
+    asked = ask.of.keys() | ask.to.keys()
+    return asked.union(*(one.zipped_with for one in experiment.factors if one.name in asked))
+
+
 def _between(
     experiment: ExperimentResult, cells: list[Cell], ask: EffectAsk
 ) -> list[tuple[Effect, tuple[str, ...]]]:
-    asked = ask.of.keys() | ask.to.keys()
-    moving = [one.zipped_with for one in experiment.factors if one.name in asked]
-    names = asked.union(*moving)  # What moves with a level is part of it.
+    names = _names(experiment, ask)
     others = {_key(cell, names): cell for cell in cells if ask.to.items() <= cell.levels.items()}
     paired = _Paired.of(experiment, ask, cells[0].value.metric if cells else "")
     found = []

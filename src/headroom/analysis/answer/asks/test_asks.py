@@ -157,6 +157,17 @@ def test_an_effect_is_the_ratio_at_each_combination_of_the_other_levels() -> Non
     assert found.effects[0].first.value == 40.0
 
 
+def test_where_one_of_both_has_no_value_the_effect_is_missing_and_named() -> None:
+    whole = grid()
+    *known, last = whole.points
+    without = msgspec.structs.replace(last, estimates={})
+    study = plain(msgspec.structs.replace(whole, points=[*known, without]))
+    found = told(study, EffectAsk(of={"case": "tls"}, to={"case": "plain"}))
+    assert isinstance(found, Effects)
+    assert [one.where for one in found.effects] == [{"clients": 8}]
+    assert found.missing == [{"clients": 64}]
+
+
 def test_a_place_that_was_not_run_is_the_nearest_one_and_named() -> None:
     part = restricted(grid(), {"clients": 100})
     assert {one.levels["clients"] for one in part.points} == {64}

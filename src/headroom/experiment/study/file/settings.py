@@ -10,6 +10,7 @@ everything is checked afterwards as usual.
 """
 
 import copy
+import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -71,12 +72,16 @@ def _set(content: _Table, text: str) -> None:
 def _check_fixed(text: str, name: str, tables: Sequence[_Table]) -> None:
     """Refuse a bare name unless it is a fixed parameter: it would go to every experiment."""
     fixed = {key for table in tables for key in _below(table, ["fixed"]) or ()}
-    if name not in fixed:
-        known = suggestion(name, sorted(fixed)) if fixed else ""
-        raise StudyError(
-            f"--set {text!r}: no experiment has the fixed parameter {name!r}",
-            cure=known or "name a key and a value, for example experiment.fixed.seconds=5",
-        )
+    if name in fixed:
+        return
+    factors = {key for table in tables for key in _below(table, ["factors"]) or ()}
+    value = text.partition("=")[2].strip()
+    cure = f"of a parameter that the file does not name, write experiment.fixed.{name}={value}"
+    if name in factors:
+        cure = f"it is a factor, whose levels are set: --set experiment.factors.{name}=[{value}]"
+    elif close := difflib.get_close_matches(name, fixed | factors, n=1):
+        cure = suggestion(name, fixed | factors, meant=close[0])
+    raise StudyError(f"--set {text!r}: no experiment has the fixed parameter {name!r}", cure=cure)
 
 
 def _places_of_one(tables: Sequence[_Table], name: str, keys: Sequence[str]) -> list[_Table]:

@@ -47,6 +47,21 @@ def test_a_bare_name_is_a_fixed_parameter_where_there_is_one() -> None:
     assert "did you mean 'seconds'" in caught.value.cure
 
 
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("growht=2", "did you mean 'growth'"),
+        ("growth=2", "--set experiment.factors.growth=[2]"),
+        ("users=40", "experiment.fixed.users=40"),
+    ],
+)
+def test_a_bare_name_that_is_no_fixed_parameter_is_told_what_it_is(text: str, cure: str) -> None:
+    content = {"experiment": [{"name": "load", "factors": {"growth": [1, 2]}}]}
+    with pytest.raises(StudyError) as caught:
+        with_settings(content, [text])
+    assert cure in caught.value.cure
+
+
 def test_a_key_that_stands_nowhere_goes_where_its_table_stands() -> None:
     for experiment in _set("experiment.system.targets.disk.bytes=1 GiB"):
         assert experiment["system"]["targets"]["disk"]["bytes"] == "1 GiB"  # type: ignore[index]

@@ -66,6 +66,7 @@ def test_a_good_study_is_read_by_file_or_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "case",
     [
+        ("count = 3", "runs = 3", 16, "replications.runs", "unknown key", "'count'"),
         ("count = 3", "counts = 3", 16, "replications.counts", "unknown key", "'count'"),
         ("count = 3", "count = 0", 16, "replications.count", "outside", "1 or more"),
         ("count = 3", 'count = "3"', 16, "replications.count", "whole number", "whole"),

@@ -66,6 +66,21 @@ def find_type_error(
     return known or _last_word(content, target, at)
 
 
+_MEANT = {
+    "args": ("argv",),
+    "cmd": ("argv",),
+    "command": ("argv",),
+    "metrics": ("responses",),
+    "parameters": ("fixed", "factors"),
+    "params": ("fixed", "factors"),
+    "repetitions": ("replications", "count"),
+    "reps": ("replications", "count"),
+    "runs": ("replications", "count"),
+    "timeout": ("time_limit_s",),
+}
+"""Keys of other tools, and how they are called here."""
+
+
 def _problems(value: Any, kind: inspect.Type, path: Path) -> Iterator[TypeProblem]:  # noqa: ANN401
     match kind:
         case inspect.Metadata():
@@ -95,7 +110,8 @@ def _struct_problems(
     for key in value:
         if key not in names:
             rest = [name for name in names if name not in value]
-            cure = suggestion(key, names, likely=rest)
+            meant = next((own for own in _MEANT.get(key, ()) if own in rest), "")
+            cure = suggestion(key, names, likely=rest, meant=meant)
             yield _problem((*path, key), f"unknown key {key!r}", cure)
     for name, field in fields.items():
         if name in value:

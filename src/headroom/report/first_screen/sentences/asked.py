@@ -209,7 +209,15 @@ def _outages(found: Safe) -> str:
 
 
 def effects_words(found: Effects) -> str:
-    """Return what a setting costs or gains, grouped by whether it does."""
+    """Return what a setting costs or gains, and where that cannot be told."""
+    if not found.missing:
+        return _effects(found)
+    places = list_words([setting_words(one) for one in found.missing], most=2)
+    return f"{_effects(found)}; not known at {places}, where one of both has no steady value"
+
+
+def _effects(found: Effects) -> str:
+    """Return the effects grouped by whether they are better, worse or none."""
     where = where_words(found.where)
     named = any(level_title(name, level) for name, level in found.first.items())
     start = where or ("" if named or not found.first else AS_IS)

@@ -4,6 +4,7 @@ Invariant: a sentence claims no more than the intervals of its statement carry: 
 an equality is worded only where the statement says that the whole interval is on one side.
 """
 
+import math
 from collections.abc import Sequence
 
 from headroom.analysis.answer_evidence import (
@@ -80,7 +81,8 @@ def saturated_words(found: Saturated) -> str:
     load = found.load
     is_sure = load is not None and load.value > 1.0 and (load.low is None or load.low > 1.0)
     times = brief(load.value) if load and is_sure else "1"
-    much = f"{times} times what" if times != "1" else "more than"
+    is_full = load is not None and load.low is None and math.isclose(load.value, 1.0)
+    much = f"{times} times what" if times != "1" else "exactly what" if is_full else "more than"
     words = f"{part.text} {part.verb('is', 'are')} offered {much} {part.verb('it', 'they')} can do"
     where = where_words(found.where)
     if found.is_everywhere or found.level is None:

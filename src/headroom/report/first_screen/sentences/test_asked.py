@@ -83,6 +83,8 @@ def test_a_single_point_is_saturated_or_not() -> None:
     part = Part(kind="station", name="desk")
     found = Saturated(level=None, points=1, judged=1, part=part, where={"growth": 3})
     assert said(found) == "With growth 3, saturated: the desk is offered more than it can do."
+    full = replace(found, load=Bounded(value=1.0))
+    assert said(full) == "With growth 3, saturated: the desk is offered exactly what it can do."
 
 
 def effects(*ratios: float, better: str = "high") -> Effects:
@@ -126,6 +128,14 @@ def test_an_open_effect_is_no_gain_and_no_cost() -> None:
     found = replace(effects(1.0), effects=[Effect(where={}, ratio=ratio, verdict="undecided")])
     assert said(found, **CASES) == (
         "Not decided: new TLS connections have 90% to 110% of the calls a second of lasting ones."
+    )
+
+
+def test_where_an_effect_is_not_known_is_said() -> None:
+    found = replace(effects(0.43), missing=[{"clients": 64}, {"clients": 128}])
+    told = statement_sentence(found).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert told.endswith(
+        "; not known at 64 clients and 128 clients, where one of both has no steady value."
     )
 
 
