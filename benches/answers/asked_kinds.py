@@ -275,7 +275,7 @@ def safe(random: Random) -> Study:
 
 def deadline(random: Random) -> Study:
     """Ask when work that is all there at the start is done, with a limit or at some workers."""
-    jobs, name = random.randint(150, 900), random.choice(["workers", "machines"])
+    jobs, name = random.randint(1_500, 4_000), random.choice(["workers", "machines"])
     study = Nightly(jobs=jobs, parameters={name: 2}, stations={}, loads={})
     study.stations = {"desk": {"servers": name, "service": random.randint(200, 9000)}}
     people = {"route": ["desk"], "interarrival": "trace([0])", "batch": jobs}

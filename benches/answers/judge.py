@@ -295,7 +295,7 @@ class Judge:
             self.held[f"break over {self.factor} {self.where}"] = len(sides) > 1
             if found.state == "breaks" and len(sides) > 1 and not found.is_between:
                 self.breaks.append(level / self._break(low, high) - 1.0)
-        return low, high
+        return low, math.inf if found.is_open else high
 
     def _break(self, low: float, high: float) -> float:
         """Return the exact level between two at which a limit breaks, to a millionth."""

@@ -6,6 +6,9 @@ and keeps its traceback.
 
 from enum import IntEnum
 
+HINT = "\n  hint: "
+"""Between a message and what to do about it, where an error is kept as text."""
+
 
 class ExitCode(IntEnum):
     """Exit codes of the `headroom` command; documented in the reference of the command line."""
@@ -39,7 +42,7 @@ class HeadroomError(Exception):
         self.cure = cure
 
     def __str__(self) -> str:
-        return f"{self.message}\n  hint: {self.cure}" if self.cure else self.message
+        return f"{self.message}{HINT}{self.cure}" if self.cure else self.message
 
 
 class StudyError(HeadroomError):

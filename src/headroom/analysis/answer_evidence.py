@@ -211,6 +211,8 @@ class Target(_Statement, frozen=True, kw_only=True, tag="target"):
     ``holds`` and ``broken``: the last level on the side where it is kept, or the first."""
     is_between: bool = False
     """Whether only the levels around the break are known, because the upper one is saturated."""
+    is_open: bool = False
+    """Whether the break may lie beyond the last level, which does not surely break it."""
     kept: Literal["below", "above", "between"] = "below"
     is_resource: bool = False
     """Whether servers or tokens grow with the factor."""

@@ -68,6 +68,7 @@ from headroom.analysis.verdicts.saturation import (
     unbounded_samples,
 )
 from headroom.analysis.verdicts.worst_stretch import limit_of_terminating
+from headroom.errors import HINT
 from headroom.experiment.journal.journal import ReplicationRow
 from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, HasKnownError, Metric
@@ -542,4 +543,10 @@ def _counted_faults(faults: Sequence[Fault]) -> list[Fault]:
 def _counted(messages: Sequence[str]) -> list[str]:
     """Return each message once, with how often it came."""
     counts = Counter(messages)
-    return [text if times == 1 else f"{text} ({times} times)" for text, times in counts.items()]
+    return [text if times == 1 else _repeated(text, times) for text, times in counts.items()]
+
+
+def _repeated(message: str, times: int) -> str:
+    """Return a message with how often it came, before its hint."""
+    said, hint, cure = message.partition(HINT)
+    return f"{said} ({times} times){hint}{cure}"

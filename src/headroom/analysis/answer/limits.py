@@ -311,9 +311,14 @@ def _used_at(point: PointResult) -> list[Part]:
 
 
 def _as_busy(point: PointResult, part: Part) -> list[Part]:
-    """Return the other parts of a point that are as busy as one of them."""
-    others = (one for one in _used_at(point) if (one.kind, one.name) != (part.kind, part.name))
-    return [one for one in others if _share(one) >= _AS_BUSY * _share(part)]
+    """Return the other parts of a point that are as busy as one of them, or offered as much."""
+    offered = point.saturation.ties if point.saturation is not None else []
+    return [
+        one
+        for one in _used_at(point)
+        if (one.kind, one.name) != (part.kind, part.name)
+        and (_share(one) >= _AS_BUSY * _share(part) or (one.kind, one.name) in offered)
+    ]
 
 
 def _share(part: Part) -> float:

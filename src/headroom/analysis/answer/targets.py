@@ -107,6 +107,7 @@ def _of_curve(limits: Sequence[LimitCrossing], experiment: ExperimentResult) -> 
         state=state,
         level=level,
         is_between=state == "breaks" and kept == "below" and first.level is None,
+        is_open=first.evidence.is_cut and kept == "below" and first.level_high in undecided,
         kept=kept,
         is_resource=first.is_resource,
         value=_value(points.get(float(level.value)), first.metric),

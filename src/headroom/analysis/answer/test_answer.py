@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from headroom.analysis.answer.limits import busiest_of
 from headroom.analysis.answer_evidence import (
     Answer,
     Changes,
@@ -19,7 +20,7 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.results import ExperimentResult, Resource, StudyResult
 from headroom.experiment.study.asks import BestAsk
 from tests.support.example_answers import (
     THROUGHPUT,
@@ -43,6 +44,7 @@ from tests.support.example_answers import (
     with_what_ifs,
 )
 from tests.support.example_comparisons import compared, predicting
+from tests.support.example_results import estimate
 
 replace = msgspec.structs.replace
 
@@ -360,3 +362,21 @@ def test_changes_that_lower_a_number_are_not_said_to_be_in_vain() -> None:
     assert isinstance(changes, Changes)
     assert changes.no_gain == []
     assert THROUGHPUT[0] == (changes.best and changes.best.metric)
+
+
+def test_the_busiest_part_is_named_with_those_that_are_offered_as_much() -> None:
+    """Behind a full station another one that is offered the same is a little less busy."""
+    full = saturated({"users": 500})
+    assert full.saturation is not None
+    tied = replace(full.saturation, ties=[("station", "web")])
+    shares = {"database": 1.0, "web": 0.96}
+    used = {
+        (name := f"station.{part}.utilization"): estimate(name, "1", share, better="none")
+        for part, share in shares.items()
+    }
+    parts = [Resource(kind="station", name=part, capacity=1) for part in shares]
+    last = replace(full, saturation=tied, resources=parts, estimates=used)
+    points = [*sweep().points[:2], last]
+    found = busiest_of(experiment(points), None)
+    assert found is not None
+    assert [one.name for one in found.ties] == ["web"]

@@ -31,6 +31,7 @@ from headroom.experiment.study.checks.derived_checks import check_derived
 from headroom.experiment.study.checks.host_checks import checked_hosts
 from headroom.experiment.study.checks.left_out import check_without, is_kept
 from headroom.experiment.study.checks.limit_checks import check_limits
+from headroom.experiment.study.checks.point_checks import check_points
 from headroom.experiment.study.checks.what_if_checks import check_what_if
 from headroom.experiment.study.checks.window_checks import checked_windows
 from headroom.experiment.study.file.study_file import KeyPath, LoadedStudy
@@ -208,7 +209,9 @@ def _planned(
     check_without(loaded, variant, draft.factors, is_quick=is_quick)
     points = _points(loaded, draft, is_to_run=is_to_run)
     if is_to_run:
-        _check_repeatable(loaded, variant, system, points[0])
+        # Fitted numbers may differ between levels that the model itself does not tell apart.
+        groups = _groups(draft.factors) if draft.fit is None else []
+        check_points(loaded, variant, system, points, groups)
     for number, metric in enumerate(variant.spec.responses):
         place = variant.key_path("responses", number)
         check_metric(loaded, place, metric, system, points)
@@ -468,20 +471,6 @@ def _groups(factors: Sequence[FactorSpec]) -> list[list[dict[str, Value]]]:
         steps = zip(*(member.levels for member in together), strict=True)
         groups.append([dict(zip(names, step, strict=True)) for step in steps])
     return groups
-
-
-def _check_repeatable(loaded: LoadedStudy, variant: Variant, system: System, point: Point) -> None:
-    """Refuse a system that differs at each look: no row could be reused."""
-    # A system that keeps what it describes is asked to describe it again.
-    fingerprint = getattr(system, "fingerprint_anew", system.fingerprint)
-    if fingerprint(point.config) != point.content:
-        raise loaded.error(
-            variant.key_path("system"),
-            "the system describes the same point differently each time, so no result could ever "
-            "be reused",
-            cure="let a model depend on its arguments alone: no random numbers, no clock, "
-            "no variable that build() changes",
-        )
 
 
 def _check_replications(loaded: LoadedStudy, variant: Variant) -> None:

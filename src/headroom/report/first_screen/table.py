@@ -44,6 +44,7 @@ from headroom.report.first_screen.sentences.names import (
     setting_words,
 )
 from headroom.report.first_screen.sentences.sentence import NO_BREAK, Sentence
+from headroom.report.first_screen.sentences.targets import break_words
 from headroom.report.numbers import format_estimate
 from headroom.report.tables.tables import column_scale
 from headroom.report.words import label_metric
@@ -174,6 +175,8 @@ def _place_of(finding: object, level: Level) -> str:
     """Return the level of a rule as text."""
     if isinstance(finding, Target) and finding.is_between:
         return f"{level_number(level.low or 0.0)} to {level_number(level.high or 0.0)}"
+    if isinstance(finding, Target) and finding.is_open:
+        return break_words(finding).replace(NO_BREAK, " ")
     named = finding.level if isinstance(finding, Target) and finding.kept == "above" else level
     return Sentence.of(level_words(named)).text.replace(NO_BREAK, " ")
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from headroom.analysis.answer.answer import with_answer
 from headroom.analysis.answer_evidence import Changes, Comparison, Limit
 from headroom.analysis.results import StudyResult
+from headroom.errors import HINT
 from headroom.report.first_screen.sentences.answer import answer_words
 from headroom.report.first_screen.sentences.sentence import MAX_WORDS
 from headroom.report.first_screen.terminal import MAX_LINES, render_first_screen
@@ -116,6 +117,31 @@ def test_the_first_screen_of_a_shop() -> None:
 def test_each_kind_of_answer_is_one_sentence(result: StudyResult, answer: str) -> None:
     assert answer in " ".join(screen(result).split())
     check(result)
+
+
+def test_a_break_that_may_lie_beyond_the_last_level_has_no_upper_end() -> None:
+    """The last level, 268 users, does not surely break the limit: it may do so later."""
+    found = crossing("breaks")
+    cut = msgspec.structs.replace(
+        found.evidence, is_cut=True, kept_at=[200.0], undecided_at=[268.0]
+    )
+    cut_here = msgspec.structs.replace(found, evidence=cut)
+    text = " ".join(screen(plain(msgspec.structs.replace(sweep(), limits=[cut_here]))).split())
+    assert "at 264 users (260 or more), 1.32 times the current load; 268 is undecided." in text
+
+
+def test_a_failed_run_shows_what_was_said_apart_from_what_to_do() -> None:
+    said = "the command `sh -c false` ended with exit code 1; it said nothing (3 times)"
+    failed = msgspec.structs.replace(
+        point({"lines": 1}, {}, done=0),
+        failed=3,
+        estimates={},
+        planned=5,
+        errors=[f"{said}{HINT}run it by hand"],
+    )
+    text = " ".join(screen(plain(measured([failed]), failed=3, planned=5)).split())
+    assert "No answer: 3 of 5 runs failed." in text
+    assert f"{said.replace('the', 'The', 1)}. Run it by hand. Finished runs are kept" in text
 
 
 def test_the_only_point_shows_its_responses_with_their_intervals() -> None:

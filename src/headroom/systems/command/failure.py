@@ -56,7 +56,8 @@ def launcher_stopped(words: list[str], *, role: Role) -> HeadroomError:
 
 
 def _named(words: list[str], role: Role) -> str:
-    return shown(words) if role == "program" else f"the {role} command {shown(words)}"
+    kind = "" if role == "program" else f"{role} "
+    return f"the {kind}command `{shown(words)}`"
 
 
 def shown(words: list[str]) -> str:

@@ -240,7 +240,7 @@ def test_a_failure_around_the_program_is_not_told_as_one_of_the_program(
         tmp_path, argv=["true"], ok_exit_codes=[0, 4], **{role: [["sh", "-c", "exit 4"]]}
     )
     with pytest.raises(
-        CommandFailedError, match=r"the .* command sh -c exit 4 ended with"
+        CommandFailedError, match=r"the .* command `sh -c exit 4` ended with"
     ) as caught:
         values_of(system)
     assert role.replace("_", "-") in caught.value.message

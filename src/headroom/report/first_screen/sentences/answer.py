@@ -11,7 +11,11 @@ from headroom.analysis.answer_evidence import Answer, Disturbed, FigureChoice, I
 from headroom.analysis.results import StudyResult
 from headroom.defects import fallback
 from headroom.report.first_screen.sentences.cautions import caution_words, sureness_words
-from headroom.report.first_screen.sentences.limits import MAX_REASON, incomplete_reason
+from headroom.report.first_screen.sentences.limits import (
+    MAX_REASON,
+    incomplete_cure,
+    incomplete_reason,
+)
 from headroom.report.first_screen.sentences.sentence import Sentence, plain
 from headroom.report.first_screen.sentences.statements import counts_words, statement_sentence
 from headroom.report.sentences.claims import claim_figure
@@ -156,9 +160,10 @@ def _follows(answer: Answer, *, is_quick: bool) -> list[Sentence]:
     if isinstance(answer.statement, Incomplete):
         reason = incomplete_reason(answer.statement)
         told = [f"{capital(reason)}."] if len(reason) > MAX_REASON else []
+        told += [f"{capital(cure)}."] if (cure := incomplete_cure(answer.statement)) else []
         is_not_run = answer.statement.code == "left_out" and not is_quick
-        cure = _WHAT_TO_DO["not_run" if is_not_run else answer.statement.code]
-        return [Sentence.of(text) for text in (*told, cure)]
+        then = _WHAT_TO_DO["not_run" if is_not_run else answer.statement.code]
+        return [Sentence.of(text) for text in (*told, then)]
     return [statement_sentence(statement) for statement in answer.follows]
 
 

@@ -20,32 +20,35 @@ def caution_words(found: Caution) -> str:
 
     Examples
     --------
+    >>> caution_words(Caution(code="short_runs", count=1, total=1))
+    'the only point ran too briefly for its intervals'
     >>> caution_words(Caution(code="assumed", count=9, total=9, name="assumed"))
     'all 9 numbers of the model are assumed'
     """
     count, total = found.count, found.total
     of = "of at least" if found.name == "at_least" else "of"
-    of_points = f"{count} of {count_noun(total, 'point')}"
+    of_points = "the only point" if total == 1 else f"{count:,} of {count_noun(total, 'point')}"
+    have, their = ("has", "its") if count == 1 else ("have", "their")
     metric = label_metric(found.metric) if found.metric else ""
     of_runs = f"{count:,} of {count_noun(total, 'run')}" if total else count_noun(count, "run")
     return {
         "quick": f"quick variant: {of_runs.replace('of', of)}",
         "runs_left": f"{of_runs} are left",
         "failed": f"{of_runs} failed",
-        "no_results": f"{of_points} have no results",
+        "no_results": f"{of_points} {have} no results",
         "disturbed": (
             f"{of_runs} disturbed, by "
             f"{_CAUSES.get(found.name, 'the machine')} up to {brief_percent_of(found.share or 0.0)}"
         ),
         "remark": plain(found.message) + ("" if count == total else f" ({of_points})"),
         "refused": f"experiment {found.name!r} has no runs: {plain(found.message)}",
-        "little": f"{of_points} violate Little's law: do not trust them",
+        "little": f"{of_points} broke Little's law: do not trust what is said of that",
         "imprecise": (
             f"{of_points} did not reach ±{brief_percent_of(found.wanted or 0.0)} in {metric} "
             f"(worst: ±{brief_percent_of(found.share or 0.0)})"
         ),
-        "short_runs": f"{of_points} ran too briefly for their intervals",
-        "no_intervals": f"{of_points} have no interval of {metric}: too few runs",
+        "short_runs": f"{of_points} ran too briefly for {their} intervals",
+        "no_intervals": f"{of_points} {have} no interval of {metric}: too few runs",
         "unpaired": f"compared runs were not interleaved: {count} of {total} pairs",
         "assumed": _assumed(found),
         "fitted": _fitted(found),

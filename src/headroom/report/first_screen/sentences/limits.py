@@ -16,6 +16,7 @@ from headroom.analysis.answer_evidence import (
     Part,
     Saturated,
 )
+from headroom.errors import HINT
 from headroom.report.first_screen.sentences.names import (
     Noun,
     advice,
@@ -64,8 +65,13 @@ def incomplete_words(found: Incomplete) -> str:
 
 def incomplete_reason(found: Incomplete) -> str:
     """Return why there is no answer, on one line; empty if unknown."""
-    reason = warm_up_words(found.warm_up) if found.warm_up else plain(found.reason)
-    return " ".join(reason.split())
+    reason = warm_up_words(found.warm_up) if found.warm_up else found.reason.partition(HINT)[0]
+    return " ".join(plain(reason).split())
+
+
+def incomplete_cure(found: Incomplete) -> str:
+    """Return what its error says is to be done; empty if it says nothing."""
+    return " ".join(plain(found.reason.partition(HINT)[2]).split())
 
 
 def disturbed_words(found: Disturbed) -> str:

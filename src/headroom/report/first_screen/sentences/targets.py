@@ -157,9 +157,20 @@ def _passes(found: Target) -> str:
         low, high = (level_number(end) for end in (found.level.low, found.level.high))
         words, left = f"{start} between {found.level.factor} {low} and {high}", ""
     else:
-        words = f"{start} at {level_words(found.level)}"
+        words = f"{start} at {break_words(found)}"
     ends = (f"{least}{left}{_again(found)}", f"{least}{_again(found)}", _again(found))
-    return first_short(*(f"{words}{end}" for end in ends))
+    last = _undecided(found) if found.is_open else ""
+    return first_short(*(f"{words}{end}{last}" for end in ends))
+
+
+def break_words(found: Target) -> str:
+    """Return the level at which a limit breaks; how far it may be is not known beyond the last."""
+    low = found.level.low
+    if not found.is_open or low is None:
+        return level_words(found.level)
+    number = float(f"{float(found.level.value):.3g}")
+    about = msgspec.structs.replace(found.level, value=number, low=None, high=None)
+    return f"{level_words(about)} ({brief(low)} or more)"
 
 
 _MOST_PLACES = 4
@@ -191,7 +202,7 @@ def _kept_place(found: Target | Undecided) -> str:
         return f"only {range_words(*ends)}"
     if found.is_between and level.low is not None and level.high is not None:
         return f"up to {_at(found, level.low)}, not {level_number(level.high)}"
-    place = f"from {level_words(level)} on" if is_above else f"up to {level_words(level)}"
+    place = f"from {level_words(level)} on" if is_above else f"up to {break_words(found)}"
     return f"{place} at least" if found.state == "holds" and not is_above else place
 
 
