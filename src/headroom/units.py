@@ -143,6 +143,18 @@ def parse_quantity(text: str, unit: str) -> float:
         raise QuantityError(f"`{text}` has {error}", error.hint) from error
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text is a number without a unit.
+
+    Examples
+    --------
+    >>> is_number("200"), is_number("200 ms"), is_number("soon")
+    (True, False, False)
+    """
+    match = _QUANTITY.match(text)
+    return match is not None and not match[2]
+
+
 def _example(unit: str) -> str:
     shown = {"s": "200 ms", "B": "4 GiB", "1/s": "100 /s", "B/s": "200 MB/s", "1": "5%"}
     return f'a number with a unit, such as "{shown.get(unit, f"10 {unit}".strip())}"'

@@ -59,6 +59,7 @@ from headroom.analysis.verdicts.limits import (
     with_overload,
 )
 from headroom.analysis.verdicts.nature import STEADY_STATE, nature_of, whole_runs
+from headroom.analysis.verdicts.outcomes import outcomes_of
 from headroom.analysis.verdicts.saturation import (
     flows_of,
     is_saturated,
@@ -339,6 +340,8 @@ def analyse_point(
     estimates = estimates_of(
         [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
     )
+    classes = summary.windows[0].table("class") if summary.windows else None
+    outcomes = outcomes_of(estimates, () if classes is None else classes.names)
     saturation = _with_unbounded(summary.saturation, metrics, resources, summary)
     samples = {name: one for name, one in summary.samples.items() if name in needed}
     if saturation is not None:
@@ -368,6 +371,7 @@ def analyse_point(
         disk_health=disk_health_of(done),
         estimates=estimates,
         resources=resources,
+        outcomes=outcomes,
         bottleneck=summary.bottleneck,
         saturation=saturation,
         run_length=summary.run_length,

@@ -11,7 +11,7 @@ from headroom.api.results import Result, Sweep, View
 from headroom.api.saved import Compared, compare_saved
 from headroom.api.study import Experiment, ModelLike, Study, model_table, plain
 from headroom.api.voice import ProgramVoice
-from headroom.errors import EnvironmentUnfitError, StudyError
+from headroom.errors import HINT, EnvironmentUnfitError, StudyError
 from headroom.experiment.protocol.asked_metrics import asked_in
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.plan import Plan
@@ -412,7 +412,8 @@ def _swept(
             result = analysed(plan, journal, jobs=how.asked.jobs)
     errors = [error for point in result.experiments[0].points for error in point.errors]
     if not result.done and errors:
-        raise StudyError(f"every replication failed: {errors[0]}", cure="correct the model")
+        said, _, cure = errors[0].partition(HINT)
+        raise StudyError(f"every replication failed: {said}", cure=cure or "correct the model")
     return Sweep(result)
 
 

@@ -4,6 +4,7 @@ A command is loaded only when it is called, so that no command waits for the lib
 """
 
 import errno
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -113,6 +114,9 @@ class HeadroomGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - as above
         """Parse the command line, with several settings after one `--set`."""
+        for argument in args:
+            if not _is_utf8(argument):
+                raise UsageError(f"{_not_utf8(argument).message}: rename it")
         return super().parse_args(ctx, spread_settings(args))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's own signature, whose types are private
@@ -130,11 +134,30 @@ class HeadroomGroup(TyperGroup):
                 raise
             _report(known)
             raise typer.Exit(known.exit_code) from error
+        except UnicodeEncodeError as error:
+            if _is_utf8(error.object):
+                raise
+            _report(_not_utf8(error.object))
+            raise typer.Exit(ExitCode.USAGE) from error
         except KeyboardInterrupt as error:
             has_journal = ctx.invoked_subcommand in _WITH_JOURNAL
             kept = "; finished replications are saved" if has_journal else ""
             error_console().print(f"headroom: interrupted{kept}")
             raise typer.Exit(ExitCode.INTERRUPTED) from error
+
+
+def _is_utf8(text: str) -> bool:
+    """Return whether a text can be written: a name of the file system may be of other bytes."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _not_utf8(text: str) -> StudyError:
+    shown = text if len(text) <= _MOST_SHOWN else f"…{text[-_MOST_SHOWN:]}"
+    name = os.fsencode(shown).decode(errors="backslashreplace")
+    return StudyError(
+        f"the name {name} is not UTF-8, so no result could have it",
+        cure="rename the file or folder",
+    )
 
 
 def _exit_of(error: Exception) -> typer.Exit:
@@ -151,6 +174,7 @@ def _report(error: HeadroomError) -> None:
         console.print(f"  hint: {error.cure}", markup=False)
 
 
+_MOST_SHOWN = 120
 _WITH_JOURNAL = {"run", "what-if", "size"}
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EROFS, errno.EPERM}

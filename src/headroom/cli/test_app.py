@@ -1,6 +1,7 @@
 """Errors become messages with a hint and a documented exit code, in one place."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_a_full_disk_speaks_of_a_journal_where_there_is_one() -> None:
     assert without is not None
     assert "every finished replication is in the journal" in with_journal.message
     assert without.message == "the disk is full; the output is incomplete"
+
+
+def test_a_name_that_is_not_utf8_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = os.fsdecode(b"bad\xff")
+    exit_code, told = invoke(UnicodeEncodeError("utf-8", name, 3, 4, "surrogates"), monkeypatch)
+    assert exit_code == ExitCode.USAGE
+    assert r"the name bad\xff is not UTF-8" in told
+    result = CliRunner().invoke(app, ["init", name])
+    assert (result.exit_code, Path(name).exists()) == (ExitCode.USAGE, False)
+    assert "rename it" in result.stderr
 
 
 def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,11 +45,13 @@ class StationSolution:
     jobs_by_class: Mapping[str, float]
     throughput_by_class: Mapping[str, float]
     wait_s_at: Mapping[int, float] = field(default_factory=dict)
+    availability: float = 1.0
 
     @property
     def utilization(self) -> float:
-        """Busy share of the servers, not-a-number where they are unlimited."""
-        return self.busy / self.servers if math.isfinite(self.servers) else math.nan
+        """Busy share of the servers' time up, not-a-number where they are unlimited."""
+        up = self.servers * self.availability
+        return self.busy / up if math.isfinite(up) else math.nan
 
     @property
     def queue_len(self) -> float:

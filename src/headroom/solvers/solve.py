@@ -294,6 +294,7 @@ def _station(
     return StationSolution(
         name=station.name,
         servers=station.servers,
+        availability=station.availability,
         throughput_per_s=total,
         busy=total * service if total > 0 else 0.0,
         jobs=float(answer.jobs[row].sum()),

@@ -70,6 +70,7 @@ def _stations(network: Network, share: float) -> tuple[StationSolution, ...]:
         StationSolution(
             name=station.name,
             servers=station.servers,
+            availability=station.availability,
             throughput_per_s=float(served[row].sum()),
             # A batch keeps a server busy once for all its jobs; of unequal servers any may serve.
             busy=math.nan

@@ -39,6 +39,7 @@ from headroom.analysis.answer_evidence import (
     Incomplete,
     Level,
     Limit,
+    Losses,
     NoLimit,
     Prediction,
     Record,
@@ -76,6 +77,7 @@ _KINDS: dict[type, AskKind] = {
     Saturated: "capacity",
     Limit: "limit",
     NoLimit: "limit",
+    Losses: "limit",
     Comparison: "effect",
     Equal: "effect",
     TradeOff: "best",
@@ -131,7 +133,17 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     part = (told or parts)[0]
     lacking = without_results(study, part)
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
-        lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
+        metric = metric_asked(part, ask.metric)
+        absent = next((one.absent[metric] for one in part.points if metric in one.absent), None)
+        is_short = absent is not None and absent.code != "saturated"
+        lacking = msgspec.structs.replace(
+            lacking,
+            code="withheld" if is_short else "left_out",
+            reason="",
+            warm_up=None,
+            metric=metric if is_short else "",
+            absent=absent if is_short else None,
+        )
     return Answered(ask, lacking, part, [])
 
 
@@ -343,6 +355,7 @@ _NUMBERS: dict[type, Callable[[Any], Bounded | None]] = {
     Enough: lambda one: _of_level(one.least.level),
     Scale: lambda one: one.power,
     Safe: lambda one: one.counts[0],
+    Losses: lambda one: Bounded(value=one.outcome.goodput, metric="goodput", unit="1/s"),
     SinglePoint: lambda one: next(iter(one.values), None),
     Reproduction: lambda one: Bounded(value=one.holds),
     Findings: lambda one: Bounded(value=one.holds),

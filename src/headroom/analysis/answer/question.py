@@ -11,17 +11,19 @@ from headroom.analysis.answer.compared import compared_of
 from headroom.analysis.answer.curves import best_of
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, has_words
 from headroom.analysis.answer.limits import limit_of, saturated_of
+from headroom.analysis.answer.losses import losses_of
 from headroom.analysis.answer.numbers import bounded, goals_of, has_results, main_metric, ratio_of
 from headroom.analysis.answer.targets import target_of
 from headroom.analysis.answer_evidence import (
     Incomplete,
+    Losses,
     SinglePoint,
     Statement,
     Sweep,
     Target,
     Undecided,
 )
-from headroom.analysis.results import ExperimentResult, StudyResult
+from headroom.analysis.results import ExperimentResult, PointResult, StudyResult
 
 _VALUES = 3
 
@@ -58,8 +60,22 @@ def _by_design(study: StudyResult, experiment: ExperimentResult) -> Statement:
     told = [point for point in experiment.points if point.estimates]
     if len(told) != 1:
         return Undecided(code="ranking", metric=main_metric(experiment), count=len(told))
+    losses = losses_of(experiment)
+    if losses is not None:
+        return losses
+    return _values_at(experiment, told[0])
+
+
+def values_beside(experiment: ExperimentResult, statement: Statement) -> SinglePoint | None:
+    """Return the values of the only point of an experiment whose answer is what it loses."""
+    told = [point for point in experiment.points if point.estimates]
+    is_alone = isinstance(statement, Losses) and len(told) == 1
+    return _values_at(experiment, told[0]) if is_alone else None
+
+
+def _values_at(experiment: ExperimentResult, point: PointResult) -> SinglePoint:
     names = [name for name, _ in goals_of(experiment)][:_VALUES]
-    return SinglePoint(values=[bounded(told[0].estimates[name]) for name in names])
+    return SinglePoint(values=[bounded(point.estimates[name]) for name in names])
 
 
 def _moves(curve: Curve, metric: str) -> Sweep | None:

@@ -12,6 +12,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     Equal,
     Limit,
+    Losses,
     Prediction,
     Reproduction,
     Saturated,
@@ -30,6 +31,7 @@ from tests.support.example_answers import (
     crossing,
     disturbed,
     experiment,
+    losing,
     measured,
     now,
     of_paper,
@@ -95,6 +97,10 @@ KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
     ),
     "a part limits": (lambda: plain(sweep()), "limit"),
     "nothing limits": (lambda: plain(sweep(limits_from=None, knee=False)), "no_limit"),
+    "nothing limits, and work is lost": (
+        lambda: plain(losing(sweep(limits_from=None, knee=False))),
+        "losses",
+    ),
     "a limit of the study breaks": (lambda: _limited("breaks"), "target"),
     "a limit of the study holds": (lambda: _limited("holds"), "target"),
     "a limit of the study is unclear": (lambda: _limited("unclear"), "undecided"),
@@ -117,8 +123,25 @@ KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
 }
 
 
+def programs_of_two() -> ExperimentResult:
+    levels = ({"program": "gzip"}, {"program": "xz"})
+    return measured([point(one, {THROUGHPUT: n}) for n, one in enumerate(levels, start=5)])
+
+
 def _lines() -> ExperimentResult:
     return measured([point({"lines": one}, {WALL: one / 1e6}) for one in (50_000, 400_000)])
+
+
+@pytest.mark.parametrize("build", [sweep, programs_of_two, lambda: sweep(limits_from=None)])
+def test_what_is_lost_is_told_once_beside_any_other_answer(
+    build: Callable[[], ExperimentResult],
+) -> None:
+    """Cause: the verdict of a point knew what it lost, and the first screen dropped it."""
+    answer = answered(plain(losing(build())))
+    told = [one for one in (answer.statement, *answer.follows) if isinstance(one, Losses)]
+    assert len(told) == 1
+    assert [one.share for one in told[0].outcome.lost] == [0.3]
+    assert (told[0].points, told[0].judged) == (1, len(build().points))
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -48,8 +48,11 @@ def started_with_tries() -> Model:
 
 def with_a_way_around() -> Model:
     def fill(model, request, log):
-        with request.attempt() as attempt, attempt.work():
-            request.use(log, exponential(200))
+        with request.attempt() as attempt:
+            with attempt.work():
+                request.use(log, exponential(200))
+            with attempt.failed():
+                pass
     return _shop(0, fill)
 
 

@@ -7,6 +7,7 @@ shuffles them.
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -264,8 +265,22 @@ def _load_system(loaded: LoadedStudy, variant: Variant) -> tuple[System, msgspec
         place = variant.key_path("system", *problem.key_path[len(table_name) :])
         raise loaded.error(place, problem.message, cure=problem.cure)
     setup: msgspec.Struct = msgspec.convert(table, kind.setup_type)
-    with _at(loaded, variant.key_path("system")):
+    try:
         return kind.load(setup, base=loaded.folder), setup
+    except HeadroomError as error:
+        at = variant.key_path("system", *_key_meant(table, error.message))
+        raise loaded.relocated(at, error) from error
+
+
+def _key_meant(table: Mapping[str, object], message: str) -> list[str]:
+    """Return the key of a system that its error is about; none if the message names none.
+
+    A message names a key as it is written, or else the value that it has.
+    """
+    words = set(re.findall(r"\w+", message))
+    named = [key for key in table if key in words]
+    valued = [key for key, own in table.items() if isinstance(own, str) and own and own in message]
+    return [*named, *valued][:1]
 
 
 def _factors(

@@ -25,6 +25,7 @@ from headroom.experiment.protocol.fit_method import (
 )
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Parameter, System, Value
+from headroom.experiment.study.checks.claim_checks import check_metric
 from headroom.experiment.study.file.study_file import LoadedStudy
 from headroom.experiment.study.file.type_errors import find_type_error
 from headroom.experiment.study.plan import ParameterUse, PlannedExperiment, Point
@@ -178,7 +179,29 @@ def check_fits(
         if experiment.fit is not None:
             _check_sources(loaded, variant, experiment.fit, above)
             _check_levels(loaded, variant, experiment, above)
+            _check_metrics(loaded, variant, experiment, experiment.fit, above)
         above[experiment.spec.name] = experiment
+
+
+def _check_metrics(
+    loaded: LoadedStudy,
+    variant: Variant,
+    experiment: PlannedExperiment,
+    fit: PlannedFit,
+    above: Mapping[str, PlannedExperiment],
+) -> None:
+    """Refuse metrics to fit that the model, or all of its sources, do not report."""
+    for number, metric in enumerate(getattr(fit.options, "metrics", ())):
+        place = variant.key_path("fit", "options", "metrics", number)
+        check_metric(loaded, place, metric, experiment.system, experiment.points)
+        sources = [above[name] for name in fit.sources]
+        if not any(_reports(one, metric) for one in sources):
+            check_metric(loaded, place, metric, sources[0].system, sources[0].points)
+
+
+def _reports(experiment: PlannedExperiment, metric: str) -> bool:
+    known = (experiment.system.metrics(point.config) for point in experiment.points)
+    return any(metric in {one.name for one in metrics} for metrics in known)
 
 
 def _check_sources(

@@ -556,7 +556,7 @@ class ValueClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     at_least: Annotated[Quantity | None, Meta(description="Lower bound of the metric.")] = None
     at_most: Annotated[Quantity | None, Meta(description="Upper bound of the metric.")] = None
     tolerance: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
+        Annotated[float, Meta(ge=0, lt=1)] | None,
         Meta(description="Relative: 0.05 is 5% of `value`."),
     ] = None
     tolerance_absolute: Annotated[
@@ -578,7 +578,7 @@ class RatioClaim(_ClaimBase, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     to: Annotated[Where, Meta(description="The point to divide by.")]
     value: Annotated[float | None, Meta(description="Published ratio.")] = None
     tolerance: Annotated[
-        Annotated[float, Meta(ge=0)] | None,
+        Annotated[float, Meta(ge=0, lt=1)] | None,
         Meta(description="Relative: 0.05 is 5% of `value`."),
     ] = None
     within: Annotated[

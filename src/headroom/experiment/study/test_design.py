@@ -369,6 +369,16 @@ WRONG_CLAIMS = {
         "not one of its choices",
         "",
     ),
+    "too wide": (
+        "kind = 'value'\nvalue = 1\nwithin = '500%'",
+        "holds whatever comes",
+        "less than 100%",
+    ),
+    "hopeless": (
+        "kind = 'errors'\nto_experiment = 'other'\nworst_at_most = 1e12",
+        "holds whatever comes",
+        "less than 1000%",
+    ),
     "order short": ("kind = 'ordering'\nfactor='mode'\norder=['faulty']", "two levels", "two"),
     "crossed bounds": (
         "kind = 'ratio'\nat_least = 4\nat_most = 3\nto = { users = 200, mode = 'plain' }",
@@ -426,7 +436,7 @@ def test_claims_that_name_what_does_not_exist_are_refused(plan_of: MakePlan, nam
 def test_claims_are_checked_against_the_full_study_also_in_quick(plan_of: MakePlan) -> None:
     quick = FACTORS + "quick.zipped = [{ users = [1], rate = [1] }]\n"
     text = claim(
-        "kind = 'value'\nvalue = 1\ntolerance = 1\nwhere = { users = 200, mode = 'plain' }"
+        "kind = 'value'\nvalue = 1\ntolerance = 0.5\nwhere = { users = 200, mode = 'plain' }"
     )
     plan = plan_of(text.replace(FACTORS, quick), quick=True)
     assert len(plan.experiments[0].points) == 2

@@ -15,6 +15,8 @@ const PREFETCHED: u64 = 2;
 pub(super) const FLAG_BITS: u32 = 2;
 /// Ways from which on one set is a list with an index, see [`Recency`].
 const MANY_WAYS: u32 = 24;
+/// Lines of a cache, at most: 1 GiB of entries; of 64 B each they hold 8 GiB.
+const MOST_LINES: u64 = 1 << 27;
 
 /// Who is displaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -88,8 +90,13 @@ impl Cache {
             ));
         }
         let is_list = replacement == Replacement::Lru && set_count == 1 && ways >= MANY_WAYS;
-        let entry_count = usize::try_from(set_count * u64::from(ways))
-            .map_err(|_| "the cache is too large".to_owned())?;
+        let entry_count = set_count
+            .checked_mul(u64::from(ways))
+            .filter(|count| *count <= MOST_LINES)
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| {
+                format!("{set_count} sets of {ways} ways are more than {MOST_LINES} lines, the most simulated")
+            })?;
         Ok(Self {
             ways: ways as usize,
             set_count,
@@ -316,6 +323,19 @@ mod tests {
         for (sets, ways, expected) in [(4, 1, 5), (2, 2, 4), (1, 4, 3)] {
             let mut cache = Cache::new(sets, ways, Replacement::Lru).expect("sound");
             assert_eq!(misses(&mut cache, &[0, 8, 0, 6, 8]), expected);
+        }
+    }
+
+    #[test]
+    fn more_lines_than_memory_has_room_for_are_refused() {
+        for (sets, ways) in [(1 << 34, 1), (u64::MAX, 8), (MOST_LINES / 2 + 1, 2)] {
+            let error = Cache::new(sets, ways, Replacement::Lru)
+                .err()
+                .unwrap_or_default();
+            assert!(
+                error.contains("the most simulated"),
+                "{sets} {ways}: {error}"
+            );
         }
     }
 

@@ -267,6 +267,22 @@ def _single(found: said.SinglePoint, experiment: ExperimentResult) -> Iterator[s
             yield f"{value.metric} {value.value:g} at {found.where} is that of no row"
 
 
+def _losses(found: said.Losses, experiment: ExperimentResult) -> Iterator[str]:
+    outcome = found.outcome
+    done = [
+        value
+        for metric in ("goodput", "throughput")
+        for _, value, _ in _rows(experiment, metric, found.where)
+    ]
+    if not any(_is_like(outcome.goodput, one) for one in done):
+        yield f"{outcome.goodput:g} per s are said to be done at {found.where}: that of no row"
+    if outcome.goodput > outcome.offered * (1.0 + _APART):
+        yield f"more is done than offered: {outcome.goodput:g} of {outcome.offered:g} per s"
+    losing = sum(bool(point.outcomes) for point in experiment.points)
+    if losing != found.points:
+        yield f"{found.points} points are said to lose work, not {losing}"
+
+
 def _trade_off(found: said.TradeOff, experiment: ExperimentResult) -> Iterator[str]:
     for goal in found.goals:
         rows = _rows(experiment, goal.metric, found.where)
@@ -304,6 +320,7 @@ _CHECKS: dict[type[said.Statement], Callable[[Any, ExperimentResult], Iterator[s
     said.Scale: _scale,
     said.Safe: _safe,
     said.SinglePoint: _single,
+    said.Losses: _losses,
     said.TradeOff: _trade_off,
     said.Changes: _changes,
 }

@@ -257,7 +257,8 @@ def _columns(point: PointResult) -> Iterator[Column]:
     metrics = dict.fromkeys(
         effect.metric for one in what_ifs for effect in one.effects if effect.better != "none"
     )
-    for metric in list(metrics)[:_METRICS_IN_TERMINAL]:
+    most = _METRICS_IN_TERMINAL + ("lost_ratio" in metrics)
+    for metric in list(metrics)[:most]:
         effects = [next((e for e in one.effects if e.metric == metric), None) for one in what_ifs]
         yield Column(title_metric(metric), [format_effect(e) if e else "" for e in effects])
     savings = [format_saving(one.effects[0]) if one.effects else "" for one in what_ifs]

@@ -193,6 +193,19 @@ def test_a_run_that_never_stops_is_refused() -> None:
         Model("endless").stop()
 
 
+def test_a_run_cannot_ask_for_more_work_than_a_model_holds() -> None:
+    model = Model("benchmark", time_unit="s")
+    program = model.program("transaction")
+    program.use(model.station("disk"), exponential(1))
+    model.closed_class("transactions", program, population=1)
+    model.stop(completions=20, is_all=True)
+    with pytest.raises(SimulationError, match="holds 20 jobs of work, and 21 completions are"):
+        simulate(model, seed=1, completions=21)
+    assert simulate(model, seed=1, completions=20).classes.columns["completion_count"][-1, 0] == 20
+    model.stop(completions=20)
+    assert simulate(model, seed=1, completions=21).classes.columns["completion_count"][-1, 0] == 21
+
+
 def overloaded() -> Model:
     model = Model("overloaded", time_unit="s")
     cpu = model.station("cpu", servers=2)

@@ -171,6 +171,12 @@ def run_ready(
     _check_extras(sample_every, trace, sampling)
     _check_interval_ends(interval_ends)
     model = once.model
+    if model.holds is not None and completions is not None and completions > model.holds:
+        raise SimulationError(
+            f"model {model.name!r} holds {model.holds:,} jobs of work, and {completions:,} "
+            "completions are asked for",
+            cure="give it more work, or leave `completions` out: it then ends with its work",
+        )
     if time is None and (completions is not None or model.stop_time is None):
         refuse_overload(model)
     before_s = clocks.thread_time()

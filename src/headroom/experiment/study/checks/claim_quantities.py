@@ -18,11 +18,13 @@ from headroom.experiment.study.study import (
     RatioClaim,
     ValueClaim,
 )
-from headroom.units import QuantityError, parse_quantity
+from headroom.units import QuantityError, is_number, parse_quantity
 
 _BOUNDS = (
     "value", "at_least", "at_most", "median_at_most", "worst_at_most", "signs_at_least"
 )  # fmt: skip
+MOST_ERROR = 10.0
+"""Share of what was measured: a prediction that may be off by more foresees nothing."""
 _Bounded = TypeVar("_Bounded", bound=Claim | Limit)
 
 
@@ -47,6 +49,11 @@ def with_numbers(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -
         return claim
     is_share = isinstance(claim, RatioClaim | ErrorsClaim)
     whole = bounds_as_numbers(loaded, place, claim, "1" if is_share else unit)
+    if isinstance(whole, ErrorsClaim):
+        for name in ("median_at_most", "worst_at_most"):
+            bound = getattr(whole, name)
+            if bound is not None:
+                _check_share(loaded, (*place, name), f"{bound:g}", bound, most=MOST_ERROR)
     if isinstance(whole, ErrorsClaim) or not whole.within:
         return whole
     _check_only(loaded, place, whole)
@@ -65,6 +72,12 @@ def bounds_as_numbers(loaded: LoadedStudy, place: KeyPath, item: _Bounded, unit:
 
 
 def _number(loaded: LoadedStudy, place: KeyPath, text: str, unit: str) -> float:
+    if unit not in {"", "1"} and is_number(text):
+        raise loaded.error(
+            place,
+            f'"{text}" has no unit',
+            cure=f'write the unit, or {text.strip()} without quotes if that is in "{unit}"',
+        )
     try:
         return parse_quantity(text, unit)
     except QuantityError as error:
@@ -90,6 +103,7 @@ def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> 
     if text.rstrip().endswith("%"):
         share = _number(loaded, here, text, "1")
         _check_positive(loaded, here, text, share)
+        _check_share(loaded, here, text, share, most=1.0)
         target = {"value": 1.0} if isinstance(claim, RatioClaim) and claim.value is None else {}
         return {"tolerance": share, **target}
     if not isinstance(claim, ValueClaim):
@@ -97,6 +111,18 @@ def _tolerance(loaded: LoadedStudy, place: KeyPath, claim: Claim, unit: str) -> 
     margin = _number(loaded, here, text, unit)
     _check_positive(loaded, here, text, margin)
     return {"tolerance_absolute": margin}
+
+
+def _check_share(
+    loaded: LoadedStudy, place: KeyPath, text: str, share: float, *, most: float
+) -> None:
+    """Refuse a distance so large that the claim could hardly differ."""
+    if share >= most:
+        raise loaded.error(
+            place,
+            f"a claim within `{text}` holds whatever comes",
+            cure=f"give less than {most:.0%}",
+        )
 
 
 def _check_positive(loaded: LoadedStudy, place: KeyPath, text: str, number: float) -> None:

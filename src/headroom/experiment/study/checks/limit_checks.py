@@ -7,8 +7,9 @@ from headroom.experiment.study.checks.claim_checks import check_quantity, unit_o
 from headroom.experiment.study.checks.claim_quantities import bounds_as_numbers
 from headroom.experiment.study.file.study_file import KeyPath, LoadedStudy
 from headroom.experiment.study.plan import FactorSpec, PlannedExperiment
-from headroom.experiment.study.study import Limit
+from headroom.experiment.study.study import Limit, in_base_units
 from headroom.experiment.study.variants import Variant
+from headroom.quantities import is_share
 
 
 def load_factor(limit: Limit, factors: Sequence[FactorSpec]) -> FactorSpec | None:
@@ -52,8 +53,56 @@ def check_limits(
                 else "vary the load: add a factor with several levels",
             )
         unit = unit_of(limit.metric, experiment)
-        checked.append(bounds_as_numbers(loaded, place, limit, unit))
+        whole = bounds_as_numbers(loaded, place, limit, unit)
+        if not experiment.derived_named(limit.metric):
+            _check_binds(loaded, place, whole, unit)
+        _check_current(loaded, place, whole, factor)
+        checked.append(whole)
     return checked
+
+
+def never_binds(metric: str, unit: str, *, at_most: float | None, at_least: float | None) -> str:
+    """Return why a limit is always kept, or never; empty if it depends on what happens.
+
+    Examples
+    --------
+    >>> never_binds("station.desk.utilization", "1", at_most=80.0, at_least=None)
+    'a share is never above 1'
+    >>> never_binds("response_s_mean", "s", at_most=-0.2, at_least=None)
+    'a time is never below 0'
+    >>> never_binds("lost_count", "1", at_most=0.0, at_least=None)
+    ''
+    """
+    share = is_share(metric)
+    if share and max(at_most or 0.0, at_least or 0.0) > 1.0:
+        return "a share is never above 1"
+    kind = "share" if share else {"s": "time", "1/s": "rate", "B": "size"}.get(unit, "")
+    if kind and (at_most is not None and at_most < 0.0):
+        return f"a {kind} is never below 0"
+    return f"a {kind} is never below 0" if kind and at_least is not None and at_least <= 0 else ""
+
+
+def _check_binds(loaded: LoadedStudy, place: KeyPath, limit: Limit, unit: str) -> None:
+    at_most, at_least = in_base_units(limit.at_most), in_base_units(limit.at_least)
+    why = never_binds(limit.metric, unit, at_most=at_most, at_least=at_least)
+    if why:
+        key, bound = ("at_least", at_least) if at_most is None else ("at_most", at_most)
+        raise loaded.error(
+            (*place, key),
+            f"{bound:g} decides nothing about {limit.metric!r}: {why}",
+            cure='write a share as "80%" or 0.8' if "share" in why else "correct the bound",
+        )
+
+
+def _check_current(loaded: LoadedStudy, place: KeyPath, limit: Limit, factor: FactorSpec) -> None:
+    top = max(map(float, factor.levels))
+    if limit.current is not None and limit.current > top:
+        raise loaded.error(
+            (*place, "current"),
+            f"{limit.current:g} is beyond the levels of {factor.name!r}, which end at {top:g}: "
+            "nothing would be known of it",
+            cure="add a level there, or correct `current`",
+        )
 
 
 def _check_refine(

@@ -165,6 +165,7 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     said.Saturated: limits.saturated_words,
     said.Limit: limits.limit_words,
     said.NoLimit: limits.no_limit_words,
+    said.Losses: limits.losses_words,
     said.Target: targets.target_words,
     said.OtherCurves: targets.other_curves_words,
     said.Comparison: settings.comparison_words,

@@ -32,7 +32,7 @@ use crate::simulation::kernel::run::plain::Pause;
 use crate::simulation::kernel::run::recorder::{Kind, Recorder};
 use crate::simulation::kernel::run::result::{self, Outcome, row};
 use crate::simulation::kernel::run::service::Leaving;
-use crate::simulation::kernel::statistics::classes::ClassState;
+use crate::simulation::kernel::statistics::classes::{ClassState, Loss};
 use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
 use crate::simulation::kernel::statistics::waits::Waits;
@@ -54,6 +54,9 @@ const STEPS_OF_EACH_JOB: u64 = 100;
 
 /// Events without any completion after which a run without a time limit is assumed to be endless.
 const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
+
+/// Lost jobs without any completion after which all are assumed to be lost.
+const LOST_WITHOUT_COMPLETION: u64 = 1 << 20;
 
 /// Jobs that wait for the next completion.
 #[derive(Clone, Copy, Debug)]
@@ -306,7 +309,11 @@ impl<'plan> Engine<'plan> {
                 stations,
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
-                classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                classes: plan
+                    .classes
+                    .iter()
+                    .map(|class| ClassState::new(class.late_after))
+                    .collect(),
                 waits: wishes.waits,
             },
             agenda: Agenda {
@@ -568,7 +575,9 @@ impl<'plan> Engine<'plan> {
             self.state.progress.event_count,
             self.state.progress.completion_count,
         );
-        if self.patience.is_over(events, completions) && is_endless {
+        let lost = self.state.classes.iter().map(ClassState::lost_count);
+        let are_all_lost = completions == 0 && lost.sum::<u64>() >= LOST_WITHOUT_COMPLETION;
+        if is_endless && (are_all_lost || self.patience.is_over(events, completions)) {
             return Err(Failure::NoCompletion);
         }
         Ok(())
@@ -605,7 +614,7 @@ impl<'plan> Engine<'plan> {
             }
             Wait::Delay { .. } => self.end_delay(job),
             Wait::Arrive { .. } | Wait::Await { .. } => {}
-            Wait::Acquire { .. } => return self.fail_visit(job),
+            Wait::Acquire { .. } => return self.fail_visit(job, Loss::Abandoned),
             Wait::Attempt { .. } => return self.time_out(job),
             Wait::Clock { station } => return self.end_shared_services(station),
         }
@@ -627,7 +636,7 @@ impl<'plan> Engine<'plan> {
     /// The service of `job` at the special `station` is over, or its patience there.
     fn resume_special(&mut self, job: u32, station: u32, at: u32) -> Result<(), Failure> {
         if self.state.jobs[job].phase != Phase::Serving {
-            return self.fail_visit(job);
+            return self.fail_visit(job, Loss::Abandoned);
         }
         self.state.progress.visit_count += 1;
         self.end_special_service(job, station, at)
@@ -849,7 +858,7 @@ impl<'plan> Engine<'plan> {
                     .expect("events end only where all jobs wait for each other"),
             ),
             Failure::NoCompletion => SimulationError::NoCompletion {
-                events: EVENTS_WITHOUT_COMPLETION,
+                events: EVENTS_WITHOUT_COMPLETION.min(self.state.progress.event_count),
                 at_s,
             },
             Failure::Starved => SimulationError::Starved {

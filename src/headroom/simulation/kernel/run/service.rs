@@ -13,6 +13,7 @@ use crate::simulation::kernel::plan::instruction::{Instruction, Wait};
 use crate::simulation::kernel::plan::program::Order;
 use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::recorder::Kind;
+use crate::simulation::kernel::statistics::classes::Loss;
 use crate::simulation::kernel::time::{BEYOND, SimTime, whole_ticks};
 
 /// A visit whose service is over, and whose server is kept until the job has a place further on.
@@ -50,7 +51,7 @@ impl Engine<'_> {
             let special = self.station(station).special();
             if special.is_rejecting {
                 special.reject_count += 1;
-                return self.fail_visit(job);
+                return self.fail_visit(job, Loss::Rejected);
             }
             self.block(job, station);
             return self.limit_wait(job, patience);

@@ -136,7 +136,7 @@ class _Builder:
             with what.otherwise():
                 self._until(walk, one_each[1], at["extra"] == 1)
         model.closed_class("transactions", walk, population=1, start="ready")
-        model.stop(completions=self._asked.postmark_transactions + _OWN_WALKS)
+        model.stop(completions=self._asked.postmark_transactions + _OWN_WALKS, is_all=True)
         model.counted_by_hand(
             highest_throughput=math.inf,
             why="operations come in the order of the benchmark, which formulas do not know",

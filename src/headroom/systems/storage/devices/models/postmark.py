@@ -114,7 +114,7 @@ class PostmarkModel:
         values = checked(self.name, self.parameters, config)
         model = Model(f"PostMark: {self.name}", time_unit="ms")
         _Benchmark(model, values, self.device_kind).add()
-        model.stop(completions=Postmark.of(values).postmark_transactions)
+        model.stop(completions=Postmark.of(values).postmark_transactions, is_all=True)
         model.counted_by_hand(
             highest_throughput=math.inf,
             why="the wait of an operation depends on the contents of the caches, which formulas "
