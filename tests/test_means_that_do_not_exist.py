@@ -48,6 +48,8 @@ def test_formulas_say_so_without_a_warning_of_a_library() -> None:
         warnings.simplefilter("error")
         found = hr.solve(heavy)
     assert found["throughput"] == pytest.approx(1000 / 6)
-    assert "response_s_mean" not in found.forecast.values
+    assert "response_s_mean" not in {row["metric"] for row in found.to_rows()}
+    simulated = found.points[0].simulated["response_s_p50"]
+    assert 0.001 < simulated.low < simulated.value < simulated.high < 0.05
     assert "mean response does not exist" in " ".join(found.summary().split())
     assert "station.desk.queue_len_mean" not in found.forecast.values

@@ -1,16 +1,17 @@
 """A short simulation in place of an estimate: bounded by events, so the same on every machine.
 
-A few runs with seeds 1, 2, ... are cut at a quarter of their time; values are their means, with the
-interval of Student's t over the runs.
+A few runs with seeds 1, 2, ... are cut at a quarter of their time. Values are their means with the
+interval of Student's t over the runs, of percentiles the median with the range of the runs.
 """
 
 import numpy as np
 
+from headroom.analysis.run.distributions import Bins, percentiles
 from headroom.analysis.run.meanless import has_no_mean
 from headroom.analysis.statistics.intervals import mean_interval
 from headroom.experiment.protocol.run import FloatArray, Run
 from headroom.report.terminal.solved import SIMULATED_RUNS, Simulated
-from headroom.simulation import Model, SimulationResult
+from headroom.simulation import Model
 from headroom.simulation.checks.existence import endless, meanless_rows
 from headroom.simulation.runs.run import ReadyModel, ready, run_ready
 
@@ -18,19 +19,20 @@ EVENTS = 6_000_000
 """Events of all runs together: a few seconds."""
 PILOT = 100
 """Completions from which the events of one are known."""
+_PERCENTS = (50, 95)
 LEAST, MOST = 100, 100_000
 """Completions of a run."""
 
 
 def short_run(model: Model) -> tuple[dict[str, Simulated], int]:
-    """Return throughputs and mean response times of a model, and the completions of a run.
+    """Return throughputs and response times of a model, and the completions of a run.
 
     Examples
     --------
     >>> from headroom.systems.model import library
     >>> found, completions = short_run(library.mm1(utilization=0.5))
     >>> completions, sorted(found)
-    (100000, ['response_s_mean', 'throughput'])
+    (100000, ['response_s_mean', 'response_s_p50', 'response_s_p95', 'throughput'])
     >>> found["throughput"].low < 50.0 < found["throughput"].high
     True
     """
@@ -40,35 +42,43 @@ def short_run(model: Model) -> tuple[dict[str, Simulated], int]:
     completions = int(min(max(EVENTS / SIMULATED_RUNS / max(each, 1.0), LEAST), MOST))
     values = [_values(once, seed, completions) for seed in range(1, SIMULATED_RUNS + 1)]
     rows = Run(meanless=meanless_rows(model, endless(model)))
-    found = {}
-    for name in values[0]:
-        samples = np.array([one[name] for one in values])
-        if not has_no_mean(name, rows) and np.isfinite(samples).all():
-            one = mean_interval(samples)
-            low, high = (one.value if bound is None else bound for bound in (one.low, one.high))
-            found[name] = Simulated(value=one.value, low=low, high=high)
-    return found, completions
+    return {
+        name: _together(name, np.array([one.get(name, np.nan) for one in values]))
+        for name in values[0]
+        if not has_no_mean(name, rows) and all(name in one for one in values)
+    }, completions
+
+
+def _together(name: str, values: FloatArray) -> Simulated:
+    if name.rpartition(".")[2].startswith("response_s_p"):
+        low, middle, high = map(float, np.quantile(values, [0.0, 0.5, 1.0]))
+        return Simulated(value=middle, low=low, high=high)  # of 8 runs, at 99%
+    one = mean_interval(values)
+    low, high = (one.value if bound is None else bound for bound in (one.low, one.high))
+    return Simulated(value=one.value, low=low, high=high)
 
 
 def _values(once: ReadyModel, seed: int, completions: int) -> dict[str, float]:
     result = run_ready(once, seed=seed, completions=completions)
-    times = result.snapshot_times_s
+    times, classes = result.snapshot_times_s, result.classes
     start = int(np.searchsorted(times, times[-1] / 4.0))
-    length = float(times[-1] - times[start])
-    done, spent = (_kept(result, name, start) for name in ("completion_count", "response_s_sum"))
-    names = result.classes.names
-    found = {
-        "throughput": float(done.sum()) / length,
-        "response_s_mean": float(spent.sum() / done.sum()),
-    }
-    for place, name in enumerate(names if len(names) > 1 else ()):
-        found[f"class.{name}.throughput"] = float(done[place]) / length
-        if done[place] > 0:
-            found[f"class.{name}.response_s_mean"] = float(spent[place] / done[place])
+    length_s = float(times[-1] - times[start])
+    done, spent = (
+        np.asarray(classes.columns[name][-1] - classes.columns[name][start], dtype=np.float64)
+        for name in ("completion_count", "response_s_sum")
+    )
+    found = _rates("", float(done.sum()), float(spent.sum()), length_s)
+    for place, name in enumerate(classes.names if len(classes.names) > 1 else ()):
+        found |= _rates(f"class.{name}.", float(done[place]), float(spent[place]), length_s)
+    for one in result.histograms:
+        owner = f"class.{one.name}." if len(classes.names) > 1 else ""
+        counts = one.counts[one.segment_end_times_s > times[start]].sum(axis=0)
+        bins = Bins(one.bin_low, one.bin_high, np.asarray(counts, dtype=np.float64))
+        shown = percentiles(bins, _PERCENTS) if bins.total else []
+        found |= {f"{owner}response_s_p{p}": v for p, v in zip(_PERCENTS, shown, strict=False)}
     return found
 
 
-def _kept(result: SimulationResult, name: str, start: int) -> FloatArray:
-    column = result.classes.columns[name]
-    kept: FloatArray = np.asarray(column[-1] - column[start], dtype=np.float64)
-    return kept
+def _rates(owner: str, done: float, spent_s: float, length_s: float) -> dict[str, float]:
+    found = {f"{owner}throughput": done / length_s}
+    return found | ({f"{owner}response_s_mean": spent_s / done} if done else {})

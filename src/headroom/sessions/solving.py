@@ -62,7 +62,7 @@ def _simulated(
 ) -> SolvedPoint | None:
     """Return a point with a short simulation where formulas give no mean response; else None."""
     forecast = point.forecast
-    is_told = "response_s_mean" in forecast.values or forecast.is_exact or forecast.overload
+    is_told = "response_s_mean" in forecast.values or forecast.overload
     is_counted = forecast.highest and not forecast.limits  # by hand: events without number
     if is_told or is_counted or not isinstance(system, Modelled):
         return None

@@ -28,6 +28,6 @@ def test_it_is_bounded_by_events_not_by_completions() -> None:
 def test_it_is_the_same_each_time_and_has_no_mean_where_there_is_none() -> None:
     model = network(pareto(0.5, 1.9), 1)
     found, _ = short_run(model)
-    assert set(found) == {"throughput"}
+    assert set(found) == {"throughput", "response_s_p50", "response_s_p95"}
     assert short_run(model)[0] == found
     assert found["throughput"].value == pytest.approx(0.5, rel=0.02)

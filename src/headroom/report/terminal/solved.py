@@ -151,7 +151,8 @@ def _render_one(point: SolvedPoint, screen: Screen) -> None:
 
 
 def _simulated_words(point: SolvedPoint) -> str:
-    why = point.forecast.method.partition(": ")[2] or "no formula applies"
+    nothing = "the mean does not exist" if point.forecast.is_exact else "no formula applies"
+    why = point.forecast.method.partition(": ")[2] or nothing
     return (
         f"short simulation, {SIMULATED_RUNS} runs of {point.simulated_completions:,} completions "
         f"with 95% intervals: {why}"

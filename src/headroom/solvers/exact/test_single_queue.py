@@ -320,3 +320,24 @@ def test_a_delay_before_the_queue_and_arrivals_of_unknown_kind_make_no_exact_ans
     assert not solve(model).is_exact
     day = changing_rate(times=[0, 50], rates=[0.2, 0.9], period=100)
     assert solve(queue(exponential(1), day)[0]).refused
+
+
+def test_a_queue_that_is_down_half_of_the_time_takes_18000_s() -> None:
+    """Cause: 500 s were said, those of a server that is always up. 24 jobs by Little's law."""
+    model, station = queue(exponential(300), exponential(750))
+    model.breakdowns(station, time_to_failure=exponential(6000), repair=exponential(6000))
+    found = exactly(model)
+    assert found.response_s == pytest.approx(18_000, rel=1e-9)
+    assert found.metrics()["jobs_mean"] == pytest.approx(24, rel=1e-9)
+
+
+def test_arrivals_of_c2_25_wait_by_the_root_of_their_two_branches() -> None:
+    """Cause: 51.4 s were said by Kingman's formula. x = sum p_i r_i / (r_i + (1 - x) / 5)."""
+    share = (1 + math.sqrt(24 / 26)) / 2
+    branches = [(part, 2 * part / 12) for part in (share, 1 - share)]
+    root = 0.0
+    for _ in range(20_000):
+        root = sum(part * rate / (rate + (1 - root) / 5) for part, rate in branches)
+    found = exactly(queue(exponential(5), hyperexponential(12, c2=25))[0])
+    assert found.response_s == pytest.approx(5 / (1 - root), rel=1e-9)
+    assert found.response_s == pytest.approx(20.54, abs=0.005)
