@@ -15,7 +15,7 @@ import numpy as np
 
 from headroom.solvers.approximate.levels import Factor
 from headroom.solvers.exact.closed import FloatArray
-from headroom.solvers.exact.formulas import ggc_wait_s, mmc_wait_s, mmck, priority_waits_s
+from headroom.solvers.exact.formulas import ggc_wait_s, mmc_wait_s, priority_waits_s
 from headroom.solvers.exact.single_queue import Single
 from headroom.solvers.network import PRIORITY, SHARED, Network
 from headroom.solvers.walk import OUTSIDE
@@ -46,8 +46,6 @@ def open_waits(network: Network, singles: Mapping[int, Single] = NONE) -> OpenAn
             continue
         if row in singles:
             waits[row], lost[row] = singles[row].wait_s, singles[row].lost
-        elif station.rejects and math.isfinite(station.places):
-            waits[row], lost[row] = _with_loss(network, row, rates[row])
         elif station.discipline in PRIORITY:
             waits[row] = _by_priority(network, row, rates[row], variability[row])
         else:
@@ -103,14 +101,6 @@ def _by_priority(network: Network, row: int, rates: FloatArray, arrivals: float)
     for group, wait in zip(groups, waits, strict=True):
         result[group] = wait * factor
     return result
-
-
-def _with_loss(network: Network, row: int, rates: FloatArray) -> tuple[FloatArray, float]:
-    station = network.stations[row]
-    mean, _ = _mixture(network, row, rates)
-    lost, jobs = mmck(int(station.servers), int(station.places), float(rates.sum()), mean)
-    wait = jobs / (float(rates.sum()) * (1 - lost)) - mean
-    return np.full(len(rates), max(wait, 0.0)), lost
 
 
 def arrival_c2(network: Network, rates: FloatArray) -> FloatArray:

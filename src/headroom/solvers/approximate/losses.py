@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headroom.solvers.exact.closed import FloatArray
-from headroom.solvers.exact.formulas import mmck
 from headroom.solvers.exact.product_form import structure_reasons
 from headroom.solvers.exact.single_queue import single_queue
 from headroom.solvers.network import Network
@@ -69,7 +68,10 @@ def thinned(network: Network) -> Thinned | None:
         found = replace(network, visits=np.array(visits).T)
         following = lost.copy()
         for row in full:
-            following[row] = _lost(found, row)
+            single = single_queue(found, row)
+            if single is None:
+                return None
+            following[row] = single.lost
         change = float(np.abs(following - lost).max())
         lost = following
         if change < SETTLED:
@@ -113,12 +115,3 @@ def _routes(network: Network, column: int) -> _Routes:
             else:
                 onward[rows[origin], rows[target]] += share
     return _Routes(enter, onward, leave, straight)
-
-
-def _lost(network: Network, row: int) -> float:
-    found = single_queue(network, row)
-    if found is not None:
-        return found.lost
-    rates, station = network.visits[row] * network.rate_per_s, network.stations[row]
-    mean = float(rates @ network.service_s[row]) / float(rates.sum())
-    return mmck(int(station.servers), int(station.places), float(rates.sum()), mean)[0]

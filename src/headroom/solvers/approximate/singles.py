@@ -60,7 +60,8 @@ def _needs_chain(network: Network, row: int, c2: float) -> bool:
     has_patience = any(
         use.patience for one in network.classes for use in one.uses if use.station == station.name
     )
-    is_plain = station.breakdown is None and not has_patience
+    is_roomy = np.isinf(station.places) or not station.rejects
+    is_plain = station.breakdown is None and not has_patience and is_roomy
     return not (is_plain and (is_shared or (is_markov and not is_mgc)))
 
 

@@ -3,11 +3,9 @@
 An open network stays exact if its only violations are single queues at the very end of the routes.
 Such a queue is fed by Poisson flows (from outside, or out of the product-form part: Burke 1956,
 Kelly 1979), and jobs leave the network after it. For them the formulas of `open_network` are
-theorems: Pollaczek and Khinchine, Cobham, and M/M/c/K. A queue by itself may have other arrivals,
+theorems: Pollaczek and Khinchine, and Cobham. A queue by itself may have other arrivals,
 breakdowns or impatient jobs (`headroom.solvers.exact.single_queue`).
 """
-
-import math
 
 from headroom.solvers.approximate.unequal import are_told_apart
 from headroom.solvers.exact.product_form import feeders, law_reasons, structure_reasons
@@ -42,18 +40,9 @@ def exact_formula(network: Network) -> str:
 def _formula(network: Network, row: int, structure: list[Reason], laws: list[Reason]) -> str:
     station = network.stations[row]
     if structure:
-        is_loss = station.rejects and math.isfinite(station.places) and len(structure) == 1
-        is_once = bool((network.visits[row] == 1).all())
-        has_one_law = not laws and len(network.queues) == 1 and is_once
-        if (
-            station.work_rates
-            and are_told_apart(station.speeds)
-            and not laws
-            and len(structure) == 1
-        ):
+        is_unequal = station.work_rates and are_told_apart(station.speeds)
+        if is_unequal and not laws and len(structure) == 1:
             return "M/M/c with servers of different speed"
-        if is_loss and has_one_law and station.discipline in INDIFFERENT:
-            return "M/M/c/K"
         return "" if station.rejects else _alone(network, row)
     only_priority = all(law.kind == "priority" for law in laws)
     if station.discipline in PRIORITY and station.servers == 1:

@@ -224,25 +224,6 @@ def priority_waits_s(
     return waits
 
 
-def mmck(servers: int, places: int, rate_per_s: float, service_s: float) -> tuple[float, float]:
-    """Return the loss share and the mean number of jobs of M/M/c/K, K = `places` with those served.
-
-    Examples
-    --------
-    >>> [round(x, 6) for x in mmck(1, 5, 0.8, 1.0)]
-    [0.088819, 1.868332]
-    """
-    offered = rate_per_s * service_s
-    logs = [0.0]
-    for n in range(1, places + 1):
-        logs.append(logs[-1] + math.log(offered / min(n, servers)))
-    top = max(logs)
-    weights = [math.exp(value - top) for value in logs]
-    total = math.fsum(weights)
-    mean = math.fsum(n * weight for n, weight in enumerate(weights)) / total
-    return weights[-1] / total, mean
-
-
 def fork_join_response_s(arms: int, rate_per_s: float, service_s: float) -> float:
     """Return the mean response of a fork over equal M/M/1 queues that waits for all of them.
 
