@@ -16,6 +16,7 @@ import headroom as hr
 from headroom.analysis.results import StudyResult
 from headroom.report.first_screen.sentences.answer import answer_words
 from headroom.simulation import Model, SimulationError, exponential, simulate
+from headroom.systems.model.source import with_late
 
 COLUMNS = ("reject_count", "abandon_count", "fail_count", "late_count")
 
@@ -255,3 +256,39 @@ def test_a_system_that_loses_nothing_says_nothing_of_losses(tmp_path: Path) -> N
     said, result = screen(tmp_path, lambda: queue(rate=0.5, late_after=1e6))
     assert "offered" not in said
     assert result.experiments[0].points[0].outcomes == []
+
+
+@pytest.mark.parametrize("late_after", ['"1 s"', '{ jobs = "1000 ms" }', "1"])
+def test_a_study_states_when_jobs_are_late(late_after: str, tmp_path: Path) -> None:
+    """M/M/1 of rate 0.2 and service of mean 1: its response is longer than 1 for exp(-0.8)."""
+    (tmp_path / "study.toml").write_text(f"""
+schema = 1
+name = "late"
+title = "late"
+seed = 4
+[[experiment]]
+name = "load"
+responses = ["throughput", "goodput", "late_ratio"]
+replications = {{ count = 6 }}
+factors = {{ utilization = [0.2] }}
+fixed = {{ service_s = {{ value = 1, source = "made up" }} }}
+[experiment.system]
+name = "model"
+model = "mm1"
+completions = 8000
+late_after = {late_after}
+""")
+    point = hr.run(tmp_path)["load"].at()
+    late, good = point["late_ratio"], point["goodput"]
+    assert late.low is not None
+    assert late.high is not None
+    assert late.low <= math.exp(-0.8) <= late.high
+    assert good.value == pytest.approx(0.2 * (1 - math.exp(-0.8)), rel=0.05)
+
+
+def test_a_class_that_is_not_there_cannot_be_late() -> None:
+    with pytest.raises(hr.HeadroomError, match="late_after: the model has no class 'guest'"):
+        with_late(queue(rate=0.5), {"guest": 1.0})
+    kept = queue(rate=0.5)
+    assert with_late(kept, "2 s").late_limits == {"guests": 2.0}
+    assert kept.late_limits == {}

@@ -50,6 +50,7 @@ from headroom.systems.model.source import (
     model_as_data,
     model_names,
     registered_function,
+    with_late,
 )
 from headroom.systems.model.user_code import UserCode
 
@@ -67,6 +68,9 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Completions after which a run ends, instead of the model's rule."""
     time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) after which a run ends, instead of the model's rule."""
+    late_after: dict[str, float | str] | float | str | None = None
+    """Response time (s, or "200 ms") of all classes, or by class, beyond which a completed job is
+    late: it counts for the throughput and not for the `goodput`."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) between values of the time series that the first replication of each point
     keeps for the report; a multiple if they are too many."""
@@ -331,7 +335,7 @@ class ModelSystem:
 
     def _built(self, config: Mapping[str, Value]) -> BuiltModel:
         def build() -> BuiltModel:
-            model = built_model(self.function, config, self.code)
+            model = with_late(built_model(self.function, config, self.code), self.setup.late_after)
             return BuiltModel(model, model_as_data(self.function, model))
 
         return self.built.of(config, (), build)
