@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 /// Compiled core of Headroom.
 #[pymodule]
 mod _core {
-    use headroom::python::{floats, integers};
+    use headroom::python::{bins_dict, floats, integers};
     use headroom::simulation::kernel::plan::mechanism::{Made, Parameters, Unit};
     use headroom::simulation::kernel::random::stream::Stream;
     use headroom::simulation::kernel::run::result::{
-        HistogramTable, IntervalTables, Outcome, TableSet, Trace,
+        HistogramTable, IntervalTables, OccupancyTable, Outcome, TableSet, Trace,
     };
     use headroom::simulation::kernel::statistics::waits::WaitsOf;
     use headroom::simulation::kernel::{self, RunOptions, Stop};
@@ -197,7 +197,11 @@ mod _core {
         let series = outcome.series.iter().map(|series| series_dict(py, series));
         dict.set_item("series", series.collect::<PyResult<Vec<_>>>()?)?;
         dict.set_item("histograms", histograms(py, &outcome.histograms)?)?;
-        dict.set_item("occupancies", histograms(py, &outcome.occupancies)?)?;
+        let occupancies = outcome
+            .occupancies
+            .iter()
+            .map(|one| occupancy_dict(py, one));
+        dict.set_item("occupancies", occupancies.collect::<PyResult<Vec<_>>>()?)?;
         dict.set_item("event_count", outcome.event_count)?;
         dict.set_item("visit_count", outcome.visit_count)?;
         dict.set_item("simulated_s", outcome.simulated_s)?;
@@ -247,6 +251,19 @@ mod _core {
         dict.set_item("resource", integers(py, &trace.resource)?)?;
         dict.set_item("is_truncated", trace.is_truncated)?;
         Ok(dict)
+    }
+
+    fn occupancy_dict<'py>(
+        py: Python<'py>,
+        occupancy: &OccupancyTable,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        bins_dict(
+            py,
+            &occupancy.bin_low,
+            &occupancy.bin_high,
+            &occupancy.counts,
+            &occupancy.segment_end_times_s,
+        )
     }
 
     fn histograms<'py>(

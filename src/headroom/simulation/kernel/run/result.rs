@@ -335,14 +335,27 @@ pub struct SeriesTable {
     pub end_times_s: Vec<f64>,
 }
 
-/// Response times (s) of one class by size, or time by the number of jobs present at one station.
+/// Response times of one class by size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramTable {
-    /// Lowest value of each bin in use.
+    /// Lowest value (s) of each bin in use.
     pub bin_low: Vec<f64>,
-    /// First value beyond each bin.
+    /// Upper bound (s) of each bin in use.
     pub bin_high: Vec<f64>,
-    /// Observations, or ticks: segments, then bins.
+    /// Observations: segments, then bins.
+    pub counts: Vec<u64>,
+    /// When (s) each segment ended.
+    pub segment_end_times_s: Vec<f64>,
+}
+
+/// Time (s) by the number of jobs present at one station.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OccupancyTable {
+    /// Lowest number of each bin in use.
+    pub bin_low: Vec<f64>,
+    /// First number beyond each bin.
+    pub bin_high: Vec<f64>,
+    /// Ticks: segments, then bins.
     pub counts: Vec<u64>,
     /// When (s) each segment ended.
     pub segment_end_times_s: Vec<f64>,
@@ -409,7 +422,7 @@ pub struct Outcome {
     /// Response times by size, one for each class; after them the waits that were asked for.
     pub histograms: Vec<HistogramTable>,
     /// Jobs present, one for each station.
-    pub occupancies: Vec<HistogramTable>,
+    pub occupancies: Vec<OccupancyTable>,
     /// First events, if requested.
     pub trace: Option<Trace>,
     /// Events taken.
@@ -568,9 +581,9 @@ fn interval_histogram(unit: TimeUnit, closed: &[Interval], class: usize) -> Hist
     histogram_table(unit, histogram::bins(&counts))
 }
 
-fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> HistogramTable {
+fn occupancy(unit: TimeUnit, segments: &Segments, row: usize) -> OccupancyTable {
     let bins = segments.bins(row);
-    HistogramTable {
+    OccupancyTable {
         bin_low: bins.low.into_iter().map(f64::from).collect(),
         bin_high: bins.high.into_iter().map(f64::from).collect(),
         counts: bins.ticks.into_iter().flatten().collect(),
