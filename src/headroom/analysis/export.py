@@ -4,13 +4,20 @@ Every row names its experiment, its point and the level of each factor, so that 
 or filtered without the study file.
 """
 
+import csv
 import re
-from collections.abc import Iterator, Sequence
-from math import isfinite
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isfinite, isnan, nan
+from typing import Any, TextIO, TypeAlias
 
 from headroom.analysis.point import summarise
-from headroom.analysis.results import Effect, PointResult, StudyResult, WhatIfResult
+from headroom.analysis.results import (
+    Effect,
+    ExperimentResult,
+    PointResult,
+    StudyResult,
+    WhatIfResult,
+)
 from headroom.analysis.run.time_series import part_series
 from headroom.experiment.journal.journal import Journal, ReplicationRow
 from headroom.experiment.protocol.artefact import Artefact
@@ -18,32 +25,92 @@ from headroom.experiment.runner.selection import Selection
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 
 Row: TypeAlias = dict[str, Any]
+Why: TypeAlias = Callable[[PointResult, str], str]
+"""Says why a point has no estimate of a metric, for the column `missing`."""
 _LONGEST = 100
 """Letters of a folder that is named after levels."""
+_ESTIMATED = (
+    "metric", "unit", "count", "centre", "value", "low", "high", "method", "mean", "median",
+    "stdev", "minimum", "maximum", "mean_deviation",
+)  # fmt: skip
+_NUMBERS = {
+    *("value", "low", "high", "mean", "median", "stdev", "minimum", "maximum", "mean_deviation"),
+    *("before", "after", "ratio", "pairs", "variance_reduction", "base_value", "p_value"),
+    *("shift", "shift_low", "shift_high", "end_time_s"),
+}
+"""Columns of numbers: what is missing there is NaN in a table."""
 
 
-def point_rows(result: StudyResult) -> Iterator[Row]:
-    """Yield one row per point and metric: the estimate with its interval."""
+def with_nan(row: Mapping[str, Any]) -> Row:
+    """Return a row of a table in which numbers that are missing are NaN, not None.
+
+    Examples
+    --------
+    >>> with_nan({"metric": None, "low": None, "high": 2.0})
+    {'metric': None, 'low': nan, 'high': 2.0}
+    """
+    return {
+        name: nan if value is None and name in _NUMBERS else value for name, value in row.items()
+    }
+
+
+def write_csv(rows: Iterable[Row], stream: TextIO, factors: Sequence[str] = ()) -> None:
+    """Write rows as they come, so that a long export needs no memory.
+
+    Columns are those of the first row; `factors` follow its first two, as a row has its own alone.
+    """
+    writer: csv.DictWriter[str] | None = None
+    for row in map(with_nan, rows):
+        if writer is None:
+            own = [name for name in row if name not in factors]
+            columns = [*own[:2], *factors, *own[2:]]
+            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer.writeheader()
+        writer.writerow({name: "NaN" if _is_nan(value) else value for name, value in row.items()})
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and isnan(value)
+
+
+def point_rows(result: StudyResult, why: Why) -> Iterator[Row]:
+    """Yield one row per point and metric: the estimate with its interval.
+
+    Of a response without an estimate there is a row too, whose `missing` says why.
+    """
     for experiment in result.experiments:
         for point in experiment.points:
             head = _head(experiment.name, point.key, point)
             for estimate in point.estimates.values():
-                yield head | {
-                    "metric": estimate.metric,
-                    "unit": estimate.unit,
-                    "count": estimate.count,
-                    "centre": estimate.centre,
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "method": estimate.method,
-                    "mean": estimate.mean,
-                    "median": estimate.median,
-                    "stdev": estimate.stdev,
-                    "minimum": estimate.minimum,
-                    "maximum": estimate.maximum,
-                    "mean_deviation": estimate.mean_deviation,
+                found = {name: getattr(estimate, name) for name in _ESTIMATED}
+                yield head | found | {"missing": ""}
+            for metric in _without(experiment, point):
+                nothing: Row = dict.fromkeys(_ESTIMATED)
+                yield head | nothing | {"metric": metric, "count": 0, "missing": why(point, metric)}
+
+
+def wide_rows(result: StudyResult, why: Why) -> Iterator[Row]:
+    """Yield one row per point: its levels, and of each metric the value, low and high end."""
+    asked = [metric for experiment in result.experiments for metric in experiment.responses]
+    points = [point for experiment in result.experiments for point in experiment.points]
+    metrics = dict.fromkeys([*asked, *(metric for point in points for metric in point.estimates)])
+    for experiment in result.experiments:
+        for point in experiment.points:
+            row = _head(experiment.name, point.key, point) | {"count": point.done}
+            for metric in metrics:
+                found = point.estimates.get(metric)
+                ends = (None, None, None) if found is None else (found.value, found.low, found.high)
+                names = (metric, f"{metric}_low", f"{metric}_high")
+                row |= {
+                    name: nan if end is None else end for name, end in zip(names, ends, strict=True)
                 }
+            reasons = dict.fromkeys(why(point, metric) for metric in _without(experiment, point))
+            yield row | {"missing": "; ".join(filter(None, reasons))}
+
+
+def _without(experiment: ExperimentResult, point: PointResult) -> list[str]:
+    """Return the responses that a point has no estimate of."""
+    return [metric for metric in experiment.responses if metric not in point.estimates]
 
 
 def replication_rows(plan: Plan, journal: Journal) -> Iterator[Row]:

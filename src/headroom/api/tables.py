@@ -1,10 +1,13 @@
-"""Tidy tables: rows as dictionaries, as a frame of pandas, as Arrow for every other library."""
+"""Tidy tables: rows as dictionaries, a CSV file, a frame of pandas, Arrow for other libraries."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headroom.analysis.export import with_nan, write_csv
 from headroom.errors import EnvironmentUnfitError
+from headroom.output_file import output_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,14 +20,14 @@ def tidy(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return exported rows with short names: a factor by its own name, the count as ``n``.
 
     A factor that is called like another column keeps its long name. All rows have the same
-    columns, in the same order.
+    columns, in the same order; a number that is missing is NaN.
 
     Examples
     --------
     >>> tidy([{"factor.users": 5, "metric": "throughput", "count": 3, "factor.metric": "x"}])
     [{'users': 5, 'metric': 'throughput', 'n': 3, 'factor.metric': 'x'}]
     """
-    found = list(rows)
+    found = [with_nan(row) for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     taken = {_RENAMED.get(name, name) for name in columns if not name.startswith(_FACTOR)}
     names = {name: _short(name, taken) for name in columns}
@@ -55,9 +58,21 @@ class Tabular:
         """
         return frame_of(self.to_rows())
 
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the rows as a CSV file, missing numbers as NaN, and return its path."""
+        return csv_of(self.to_rows(), path)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows by Arrow's PyCapsule interface; pyarrow makes it."""
         return _arrow_table(self.to_rows()).__arrow_c_stream__(requested_schema)
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
+    """Write rows as a CSV file; returns its path."""
+    file = Path(path)
+    with output_file(file) as stream:
+        write_csv((dict(row) for row in rows), stream)
+    return file
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]]) -> "pd.DataFrame":

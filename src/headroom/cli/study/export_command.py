@@ -1,10 +1,10 @@
 """`headroom export` and `headroom schema`: results and schemas for other programs."""
 
-import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -22,6 +22,7 @@ from headroom.analysis.export import (
     replication_rows,
     series_rows,
     what_if_rows,
+    write_csv,
 )
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy
@@ -31,6 +32,7 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.file.study_schema import study_schema
 from headroom.experiment.study.plan import Plan
 from headroom.output_file import output_file, write_output
+from headroom.report.sentences.missing import missing_words
 
 
 class What(StrEnum):
@@ -117,7 +119,7 @@ def export(
         noun = what.value.removesuffix("s")
         typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
         return
-    write = _write_jsonl if form is Format.JSONL else _write_csv
+    write = _write_jsonl if form is Format.JSONL else write_csv
     with session.existing_journal(plan) as journal, _stream_to(output) as stream:
         write(_rows(what, plan, journal), stream, _factor_columns(plan))
 
@@ -182,7 +184,7 @@ def _stream_to(output: Path | None) -> AbstractContextManager[TextIO]:
 
 
 _OF_RESULTS: Mapping[What, Callable[[StudyResult], Iterator[Row]]] = {
-    What.POINTS: point_rows,
+    What.POINTS: partial(point_rows, why=missing_words),
     What.INTERVALS: interval_rows,
     What.WHAT_IFS: what_if_rows,
     What.COMPARISONS: comparison_rows,
@@ -205,17 +207,6 @@ def _factor_columns(plan: Plan) -> list[str]:
     """Return the columns of the factors of all experiments; a row has those of its own."""
     names = (factor.name for experiment in plan.experiments for factor in experiment.factors)
     return [f"factor.{name}" for name in dict.fromkeys(names)]
-
-
-def _write_csv(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
-    """Write rows as they come, so that a long export needs no memory."""
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            own = [name for name in row if not name.startswith("factor.")]
-            writer = csv.DictWriter(stream, [*own[:2], *factors, *own[2:]], lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
 
 
 def _write_jsonl(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
