@@ -41,17 +41,41 @@ from headroom.experiment.study.study import MonotoneClaim as MonotoneClaim
 from headroom.experiment.study.study import OrderingClaim as OrderingClaim
 from headroom.experiment.study.study import RatioClaim as RatioClaim
 from headroom.experiment.study.study import ValueClaim as ValueClaim
+from headroom.simulation import bounded_pareto as bounded_pareto
+from headroom.simulation import bursty as bursty
+from headroom.simulation import changing_rate as changing_rate
+from headroom.simulation import computed_arrivals as computed_arrivals
+from headroom.simulation import computed_draw as computed_draw
 from headroom.simulation import constant as constant
+from headroom.simulation import coxian as coxian
+from headroom.simulation import discrete as discrete
 from headroom.simulation import draw as draw
 from headroom.simulation import empirical as empirical
 from headroom.simulation import erlang as erlang
 from headroom.simulation import exponential as exponential
+from headroom.simulation import floor as floor
 from headroom.simulation import from_moments as from_moments
 from headroom.simulation import from_samples as from_samples
+from headroom.simulation import gamma as gamma
+from headroom.simulation import geometric as geometric
 from headroom.simulation import hyperexponential as hyperexponential
+from headroom.simulation import hypoexponential as hypoexponential
 from headroom.simulation import lognormal as lognormal
+from headroom.simulation import maximum as maximum
+from headroom.simulation import minimum as minimum
+from headroom.simulation import mixture as mixture
+from headroom.simulation import mmpp as mmpp
+from headroom.simulation import normal as normal
+from headroom.simulation import nurand as nurand
+from headroom.simulation import on_off as on_off
+from headroom.simulation import pareto as pareto
+from headroom.simulation import replay as replay
 from headroom.simulation import schedule as schedule
+from headroom.simulation import trace as trace
+from headroom.simulation import triangular as triangular
 from headroom.simulation import uniform as uniform
+from headroom.simulation import weibull as weibull
+from headroom.simulation import zipf as zipf
 
 __version__: str
 __all__: list[str]
