@@ -15,12 +15,13 @@ import numpy as np
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol import registry
+from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import TakesFunctions, Value
 from headroom.experiment.study.asks import Ask, Direction
+from headroom.experiment.study.file.short_keys import model_setup
 from headroom.experiment.study.file.study_file import LoadedStudy, study_of
 from headroom.experiment.study.file.toml_text import toml_text
 from headroom.experiment.study.study import Claim
-from headroom.sessions.subjects import model_setup
 from headroom.simulation import Model
 
 ModelLike: TypeAlias = Model | Callable[..., Model] | str
@@ -46,7 +47,8 @@ class Experiment:
     completions, time_s
         End of each run: completions, or simulated time (s); one of them.
     keys
-        Any other key of `[[experiment]]`, such as ``responses``, ``compare`` or ``limit``.
+        Any other key of `[[experiment]]`, such as ``responses``, ``compare`` or ``limit``; tables
+        are dictionaries, arrays of tables lists of these.
 
     Examples
     --------
@@ -168,7 +170,10 @@ class Study:
         claims: Sequence[Claim | Mapping[str, Any]] = (),
         seed: int = 1,
         folder: str | Path | None = None,
+        **others: object,
     ) -> None:
+        for key in others:
+            raise StudyError(f"hr.Study takes no {key!r}", cure=_written(key))
         self.name = name
         self.experiments = tuple(experiments)
         self.folder = Path(name if folder is None else folder)
@@ -210,6 +215,18 @@ class Study:
         asks = {"ask": self._asks} if self._asks else {}
         claims = {"claim": self._claims} if self._claims else {}
         return {**self._head, **asks, "experiment": experiments, **claims}
+
+
+_HERE = {"ask": "asks=[...]", "claim": "claims=[...]", "experiment": "[hr.Experiment(...), ...]"}
+"""Tables of a study file as arguments of `Study`."""
+
+
+def _written(key: str) -> str:
+    """Return how a key of a study file is written in Python."""
+    if key == "schema":
+        return "leave it out: it is the format of a file"
+    own = list(inspect.signature(Study).parameters)
+    return f"write {_HERE[key]}" if key in _HERE else suggestion(key, own[:-1])
 
 
 def model_table(model: ModelLike, *, here: Path | None = None) -> dict[str, Any]:

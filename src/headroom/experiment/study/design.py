@@ -255,7 +255,8 @@ def _load_system(loaded: LoadedStudy, variant: Variant) -> tuple[System, msgspec
         raise loaded.error(
             variant.key_path("system"),
             "the system has no name",
-            cure=f"add name = ...; {suggestion('', registry.system_names())}",
+            cure='add name = ..., or for a simulation model = "model.py:build" instead of the '
+            f"table; {suggestion('', registry.system_names())}",
         )
     with _at(loaded, variant.key_path("system", "name")):
         kind = registry.find_system(name)
