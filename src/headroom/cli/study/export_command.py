@@ -1,7 +1,7 @@
 """`headroom export` and `headroom schema`: results and schemas for other programs."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import partial
@@ -24,13 +24,15 @@ from headroom.analysis.export import (
     what_if_rows,
     write_csv,
 )
-from headroom.analysis.results import StudyResult
+from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stored_form import StoredStudy
 from headroom.cli import options, session
+from headroom.cli.study.show_command import is_saved
+from headroom.cli.study.shown import saved
 from headroom.errors import StudyError
 from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.file.study_schema import study_schema
-from headroom.experiment.study.plan import Plan
+from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.output_file import output_file, write_output
 from headroom.report.sentences.missing import missing_words
 
@@ -111,17 +113,42 @@ def export(
 ) -> None:
     """Write results as tidy rows for pandas, R, DuckDB or a spreadsheet."""
     _check_format(what, form)
+    if is_saved(study, quick=quick):
+        result = saved(study, quick=quick, others={"seed": seed, "set": settings}).result
+        _export_saved(what, result, study, output, form)
+        return
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if what in _FILES:
         folder = _folder_of(what, output)
         with session.existing_journal(plan) as journal:
             count = _FILES[what](plan, journal, folder, form)
-        noun = what.value.removesuffix("s")
-        typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
+        _say_count(count, what, folder)
         return
-    write = _write_jsonl if form is Format.JSONL else write_csv
     with session.existing_journal(plan) as journal, _stream_to(output) as stream:
-        write(_rows(what, plan, journal), stream, _factor_columns(plan))
+        _write(form)(_rows(what, plan, journal), stream, _factor_columns(plan.experiments))
+
+
+def _export_saved(
+    what: What, result: StudyResult, study: Path, output: Path | None, form: Format | None
+) -> None:
+    """Write what is in results without their study file, as Python programs leave them."""
+    if what is What.FIGURES:
+        folder = _folder_of(what, output)
+        _say_count(_write_pictures(result, folder, form), what, folder)
+        return
+    if what not in _OF_RESULTS:
+        raise StudyError(
+            f"{study}: {what} need the study file, but here are only its results",
+            cure="in the program that built the study, take result.replications() or "
+            'result.to_csv(path, "replications")',
+        )
+    with _stream_to(output) as stream:
+        _write(form)(_OF_RESULTS[what](result), stream, _factor_columns(result.experiments))
+
+
+def _say_count(count: int, what: What, folder: Path) -> None:
+    noun = what.value.removesuffix("s")
+    typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
 
 
 def _check_format(what: What, form: Format | None) -> None:
@@ -143,12 +170,16 @@ def _folder_of(what: What, output: Path | None) -> Path:
 
 
 def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
+    return _write_pictures(session.analysed(plan, journal), folder, form)
+
+
+def _write_pictures(result: StudyResult, folder: Path, form: Format | None) -> int:
     """Write the figures of the first screen; return how many."""
     from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
     from headroom.report.first_screen.drafts import pictures_of  # noqa: PLC0415 - as above
 
     is_png = form is Format.PNG
-    pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)
+    pictures = pictures_of(result, has_dark=not is_png)
     if not pictures:
         raise StudyError("the study has no results to draw yet", cure="run it: headroom run STUDY")
     folder.mkdir(parents=True, exist_ok=True)
@@ -203,10 +234,16 @@ def _rows(what: What, plan: Plan, journal: Journal) -> Iterator[Row]:
     return _OF_JOURNAL[what](plan, journal)
 
 
-def _factor_columns(plan: Plan) -> list[str]:
+def _factor_columns(
+    experiments: Sequence[PlannedExperiment] | Sequence[ExperimentResult],
+) -> list[str]:
     """Return the columns of the factors of all experiments; a row has those of its own."""
-    names = (factor.name for experiment in plan.experiments for factor in experiment.factors)
+    names = (factor.name for experiment in experiments for factor in experiment.factors)
     return [f"factor.{name}" for name in dict.fromkeys(names)]
+
+
+def _write(form: Format | None) -> Callable[[Iterable[Row], TextIO, list[str]], None]:
+    return _write_jsonl if form is Format.JSONL else write_csv
 
 
 def _write_jsonl(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:

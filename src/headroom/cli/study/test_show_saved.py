@@ -1,5 +1,7 @@
-"""`headroom show` of results without a study file."""
+"""`headroom show`, `export`, `report` and `history` of results without a study file."""
 
+import csv
+import io
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -8,9 +10,22 @@ import headroom as hr
 from headroom.cli.app import app
 
 
-def show(*words: str) -> str:
-    answer = CliRunner().invoke(app, ["show", *words], env={"NO_COLOR": "1"})
+def command(*words: str) -> str:
+    answer = CliRunner().invoke(app, words, env={"NO_COLOR": "1"})
     return answer.output if answer.exit_code == 0 else f"{answer.exit_code} {answer.output}"
+
+
+def show(*words: str) -> str:
+    return command("show", *words)
+
+
+def queue(rate: float = 1.0) -> hr.Model:
+    """Return a model of this program alone: no command can build it again."""
+    model = hr.Model("queue", time_unit="s")
+    job = model.program("job")
+    job.use(model.station("desk"), hr.exponential(0.5))
+    model.open_class("jobs", job, interarrival=hr.exponential(1 / rate))
+    return model
 
 
 def test_the_results_of_a_study_that_python_built_are_shown(tmp_path: Path) -> None:
@@ -23,3 +38,27 @@ def test_the_results_of_a_study_that_python_built_are_shown(tmp_path: Path) -> N
     assert "utilization = 0.3" in show(str(tmp_path), "--point", "utilization=0.3")
     assert "`--limit` needs the study file" in show(str(tmp_path), "--limit", "throughput<=1")
     assert show(str(tmp_path.parent)).startswith("2 ")
+
+
+def test_a_folder_that_python_left_is_exported_reported_and_followed(tmp_path: Path) -> None:
+    runs = hr.Experiment(
+        "runs", queue, factors={"rate": [0.5, 1.0, 1.5]}, replications=3, completions=2000
+    )
+    result = hr.run(hr.Study("queue", [runs], folder=tmp_path), progress=False)
+    folder = str(tmp_path)
+    for name in ("", "results/results.json"):
+        rows = list(csv.DictReader(io.StringIO(command("export", str(tmp_path / name)))))
+        found = [(float(row["factor.rate"]), row["metric"], float(row["value"])) for row in rows]
+        own = result.to_rows()
+        assert found == [(row["rate"], row["metric"], row["value"]) for row in own]
+    page = tmp_path / "results" / "report.html"
+    page.unlink()
+    assert str(page) in command("report", folder).replace("\n", "")
+    assert "<html" in page.read_text()
+    assert "Throughput" in command("history", folder)
+    pictures = tmp_path / "pictures"
+    written = command("export", folder, "--what", "figures", "-o", str(pictures))
+    assert written.startswith(f"{len(list(pictures.glob('*.svg')))} figure")
+    refused = command("export", folder, "--what", "replications")
+    assert "result.replications()" in " ".join(refused.split())
+    assert "`--seed` needs the study file" in command("export", folder, "--seed", "4")
