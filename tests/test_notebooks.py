@@ -109,7 +109,9 @@ def test_a_notebook_runs_from_top_to_bottom_and_answers(
     assert any("text/html" in output.get("data", {}) for output in outputs)
     for cell in notebook.cells[1:]:
         # Cause: in a notebook rich displayed each line of a summary, with a page that nobody wrote.
-        assert sum("data" in output for output in cell.get("outputs", [])) <= 1, cell.source
+        # Progress that has gone away is empty.
+        shown = [any(output.get("data", {}).values()) for output in cell.get("outputs", [])]
+        assert sum(shown) <= 1, cell.source
     said = [text for cell in notebook.cells[1:] for text in texts(cell)]
     assert not [text for text in said if SAYS_NOTHING.search(text)]
     whole = "\n".join(said)
@@ -117,6 +119,25 @@ def test_a_notebook_runs_from_top_to_bottom_and_answers(
     assert wanted
     for _, low, high, pattern in wanted:
         assert float(low) <= number(pattern, whole) <= float(high), pattern
+
+
+@pytest.mark.deep
+def test_progress_is_a_line_that_leaves_nothing_in_its_cell(kernel: NotebookClient) -> None:
+    source = """
+from headroom.api.voice import CellLine, in_notebook
+line = CellLine()
+line.show("headroom: 1/2 replications")
+LAST
+in_notebook()
+"""
+    for last, left in (("", "headroom: 1/2 replications"), ('line.show("")', "")):
+        cell = nbformat.v4.new_code_cell(source.replace("LAST", last))
+        kernel.nb = nbformat.v4.new_notebook(cells=[cell])
+        kernel.execute(cleanup_kc=False)
+        line, answer = kernel.nb.cells[0].outputs
+        assert answer["data"]["text/plain"] == "True"
+        assert line["data"]["text/plain"] == left
+        assert bool(line["data"]["text/html"]) == bool(left)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
