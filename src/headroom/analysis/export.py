@@ -4,11 +4,10 @@ Every row names its experiment, its point and the level of each factor, so that 
 or filtered without the study file.
 """
 
-import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import isfinite, isnan, nan
-from typing import Any, TextIO, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite, nan
+from typing import Any, TypeAlias
 
 from headroom.analysis.point import summarise
 from headroom.analysis.results import (
@@ -33,44 +32,6 @@ _ESTIMATED = (
     "metric", "unit", "count", "centre", "value", "low", "high", "method", "mean", "median",
     "stdev", "minimum", "maximum", "mean_deviation",
 )  # fmt: skip
-_NUMBERS = {
-    *("value", "low", "high", "mean", "median", "stdev", "minimum", "maximum", "mean_deviation"),
-    *("before", "after", "ratio", "pairs", "variance_reduction", "base_value", "p_value"),
-    *("shift", "shift_low", "shift_high", "end_time_s"),
-}
-"""Columns of numbers: what is missing there is NaN in a table."""
-
-
-def with_nan(row: Mapping[str, Any]) -> Row:
-    """Return a row of a table in which numbers that are missing are NaN, not None.
-
-    Examples
-    --------
-    >>> with_nan({"metric": None, "low": None, "high": 2.0})
-    {'metric': None, 'low': nan, 'high': 2.0}
-    """
-    return {
-        name: nan if value is None and name in _NUMBERS else value for name, value in row.items()
-    }
-
-
-def write_csv(rows: Iterable[Row], stream: TextIO, factors: Sequence[str] = ()) -> None:
-    """Write rows as they come, so that a long export needs no memory.
-
-    Columns are those of the first row; `factors` follow its first two, as a row has its own alone.
-    """
-    writer: csv.DictWriter[str] | None = None
-    for row in map(with_nan, rows):
-        if writer is None:
-            own = [name for name in row if name not in factors]
-            columns = [*own[:2], *factors, *own[2:]]
-            writer = csv.DictWriter(stream, columns, lineterminator="\n")
-            writer.writeheader()
-        writer.writerow({name: "NaN" if _is_nan(value) else value for name, value in row.items()})
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and isnan(value)
 
 
 def point_rows(result: StudyResult, why: Why) -> Iterator[Row]:
@@ -91,21 +52,16 @@ def point_rows(result: StudyResult, why: Why) -> Iterator[Row]:
 
 def wide_rows(result: StudyResult, why: Why) -> Iterator[Row]:
     """Yield one row per point: its levels, and of each metric the value, low and high end."""
-    asked = [metric for experiment in result.experiments for metric in experiment.responses]
-    points = [point for experiment in result.experiments for point in experiment.points]
-    metrics = dict.fromkeys([*asked, *(metric for point in points for metric in point.estimates)])
-    for experiment in result.experiments:
-        for point in experiment.points:
-            row = _head(experiment.name, point.key, point) | {"count": point.done}
-            for metric in metrics:
-                found = point.estimates.get(metric)
-                ends = (None, None, None) if found is None else (found.value, found.low, found.high)
-                names = (metric, f"{metric}_low", f"{metric}_high")
-                row |= {
-                    name: nan if end is None else end for name, end in zip(names, ends, strict=True)
-                }
-            reasons = dict.fromkeys(why(point, metric) for metric in _without(experiment, point))
-            yield row | {"missing": "; ".join(filter(None, reasons))}
+    known = [(one, point) for one in result.experiments for point in one.points]
+    metrics = dict.fromkeys(name for one, at in known for name in [*one.responses, *at.estimates])
+    for experiment, point in known:
+        row = _head(experiment.name, point.key, point) | {"count": point.done}
+        for metric in metrics:
+            for end, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
+                found = getattr(point.estimates.get(metric), end, None)
+                row[metric + suffix] = nan if found is None else found
+        reasons = dict.fromkeys(why(point, metric) for metric in _without(experiment, point))
+        yield row | {"missing": "; ".join(filter(None, reasons))}
 
 
 def _without(experiment: ExperimentResult, point: PointResult) -> list[str]:

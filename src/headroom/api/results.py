@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -69,6 +69,8 @@ class View(Tabular):
     """Its `results.json`, if it comes from one or from a study; the journal is next to it."""
     plan: "Plan | None" = None
     """The plan, if it is known: it leads to the journal."""
+    kind: ClassVar[What] = "points"
+    """Its rows if no others are asked for."""
 
     def __init__(self, data: StudyResult) -> None:
         self.data = data
@@ -121,7 +123,7 @@ class View(Tabular):
         lines = text.splitlines(keepends=True)
         return "".join(line for line in lines if self.folder or not _PAGE.match(line))
 
-    def to_rows(self, what: What = "points") -> list[dict[str, Any]]:
+    def to_rows(self, what: What | None = None) -> list[dict[str, Any]]:
         """Return tidy rows, one for each point and metric: value, low, high, n, unit.
 
         A response without an estimate has a row as well, which says why in the column `missing`.
@@ -135,14 +137,14 @@ class View(Tabular):
             one row for each effect of a what-if, comparison with a base, derived quantity, or
             interval of terminating runs.
         """
-        if what == "replications":
+        kind = what or self.kind
+        if kind == "replications":
             return self.replications()
-        if what not in _ROWS:
-            kinds = (*_ROWS, "replications")
-            raise StudyError(f"there are no rows of kind {what!r}", cure=suggestion(what, kinds))
-        return tidy(_ROWS[what](self.data))
+        if kind not in _ROWS:
+            raise StudyError(f"there are no rows of kind {kind!r}", cure=suggestion(kind, _ROWS))
+        return tidy(_ROWS[kind](self.data))
 
-    def to_csv(self, path: str | Path, what: What = "points") -> Path:
+    def to_csv(self, path: str | Path, what: What | None = None) -> Path:
         """Write the rows of `to_rows` as a CSV file, missing numbers as NaN; returns its path."""
         return csv_of(self.to_rows(what), path)
 
@@ -164,7 +166,7 @@ class View(Tabular):
             found = export.replication_rows(self.plan, journal)
             return tidy(row for row in found if row["experiment"] in names)
 
-    def to_frame(self, what: What = "points") -> "pd.DataFrame":
+    def to_frame(self, what: What | None = None) -> "pd.DataFrame":
         """Return the rows of `to_rows` as a pandas DataFrame, without pandas as a pyarrow Table.
 
         polars, DuckDB and pyarrow take the result itself (``polars.DataFrame(result)``), with the

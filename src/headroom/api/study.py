@@ -76,8 +76,6 @@ class Experiment:
                 f"experiment {name!r} needs either a model or a system",
                 cure='give one of the two: model=shop, or system={"name": "command", ...}',
             )
-        count = {"count": replications} if isinstance(replications, int) else replications
-        end = {"completions": completions, "time_s": time_s}
         self._model = model
         self._content = plain(
             {
@@ -86,11 +84,12 @@ class Experiment:
                 "system": {} if system is None else system,
                 "fixed": fixed or {},
                 "factors": factors or {},
-                "replications": count or {},
+                "completions": completions,
+                "time_s": time_s,
+                "replications": replications or {},
                 **keys,
             }
         )
-        self._end = {key: value for key, value in end.items() if value is not None}
         self.name = name
 
     def content(self) -> dict[str, Any]:
@@ -109,8 +108,7 @@ class Experiment:
         return self._with_system(table)
 
     def _with_system(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        system = {**self._content["system"], **table, **self._end}
-        content = {**self._content, "system": system}
+        content = {**self._content, "system": {**self._content["system"], **table}}
         return {key: value for key, value in content.items() if value not in ({}, None)}
 
 
@@ -153,7 +151,7 @@ class Study:
     name = "load"
     system = { name = "model", model = "mm1" }
     factors = { utilization = [0.5, 0.9] }
-    replications = { count = 5 }
+    replications = 5
     <BLANKLINE>
     """
 
@@ -173,7 +171,8 @@ class Study:
         **others: object,
     ) -> None:
         for key in others:
-            raise StudyError(f"hr.Study takes no {key!r}", cure=_written(key))
+            known = list(inspect.signature(Study).parameters)[:-1]
+            raise StudyError(f"hr.Study takes no {key!r}", cure=suggestion(key, known))
         self.name = name
         self.experiments = tuple(experiments)
         self.folder = Path(name if folder is None else folder)
@@ -215,18 +214,6 @@ class Study:
         asks = {"ask": self._asks} if self._asks else {}
         claims = {"claim": self._claims} if self._claims else {}
         return {**self._head, **asks, "experiment": experiments, **claims}
-
-
-_HERE = {"ask": "asks=[...]", "claim": "claims=[...]", "experiment": "[hr.Experiment(...), ...]"}
-"""Tables of a study file as arguments of `Study`."""
-
-
-def _written(key: str) -> str:
-    """Return how a key of a study file is written in Python."""
-    if key == "schema":
-        return "leave it out: it is the format of a file"
-    own = list(inspect.signature(Study).parameters)
-    return f"write {_HERE[key]}" if key in _HERE else suggestion(key, own[:-1])
 
 
 def model_table(model: ModelLike, *, here: Path | None = None) -> dict[str, Any]:
@@ -273,6 +260,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any value that a study file can 
     """
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
+    if isinstance(value, float):
+        return float(value)  # an estimate is one
     if isinstance(value, msgspec.Struct):
         return _of_struct(value)
     if isinstance(value, Mapping):

@@ -1,11 +1,12 @@
 """Tidy tables: rows as dictionaries, a CSV file, a frame of pandas, Arrow for other libraries."""
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headroom.analysis.export import with_nan, write_csv
 from headroom.errors import EnvironmentUnfitError
 from headroom.output_file import output_file
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 _FACTOR = "factor."
 _RENAMED = {"count": "n"}
+_NUMBERS = {
+    *("value", "low", "high", "mean", "median", "stdev", "minimum", "maximum", "mean_deviation"),
+    *("before", "after", "ratio", "pairs", "variance_reduction", "base_value", "p_value"),
+    *("shift", "shift_low", "shift_high"),
+}
 
 
 def tidy(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -27,11 +33,17 @@ def tidy(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     >>> tidy([{"factor.users": 5, "metric": "throughput", "count": 3, "factor.metric": "x"}])
     [{'users': 5, 'metric': 'throughput', 'n': 3, 'factor.metric': 'x'}]
     """
-    found = [with_nan(row) for row in rows]
+    found = list(rows)
     columns = list(dict.fromkeys(name for row in found for name in row))
     taken = {_RENAMED.get(name, name) for name in columns if not name.startswith(_FACTOR)}
     names = {name: _short(name, taken) for name in columns}
-    return [{short: row.get(name) for name, short in names.items()} for row in found]
+    return [
+        {
+            short: nan if row.get(name) is None and name in _NUMBERS else row.get(name)
+            for name, short in names.items()
+        }
+        for row in found
+    ]
 
 
 def _short(name: str, taken: set[str]) -> str:
@@ -71,7 +83,9 @@ def csv_of(rows: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
     """Write rows as a CSV file; returns its path."""
     file = Path(path)
     with output_file(file) as stream:
-        write_csv((dict(row) for row in rows), stream)
+        writer = csv.DictWriter(stream, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
     return file
 
 

@@ -1,5 +1,6 @@
 """`headroom export` and `headroom schema`: results and schemas for other programs."""
 
+import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -22,7 +23,6 @@ from headroom.analysis.export import (
     replication_rows,
     series_rows,
     what_if_rows,
-    write_csv,
 )
 from headroom.analysis.results import ExperimentResult, StudyResult
 from headroom.analysis.stored_form import StoredStudy
@@ -115,40 +115,30 @@ def export(
     _check_format(what, form)
     if is_saved(study, quick=quick):
         result = saved(study, quick=quick, others={"seed": seed, "set": settings}).result
-        _export_saved(what, result, study, output, form)
+        rows = _rows_of_saved(what, result, study)
+        with _stream_to(output) as stream:
+            _write(form)(rows, stream, _factor_columns(result.experiments))
         return
     plan = session.open_plan(study, quick=quick, seed=seed, settings=settings)
     if what in _FILES:
         folder = _folder_of(what, output)
         with session.existing_journal(plan) as journal:
             count = _FILES[what](plan, journal, folder, form)
-        _say_count(count, what, folder)
+        noun = what.value.removesuffix("s")
+        typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
         return
     with session.existing_journal(plan) as journal, _stream_to(output) as stream:
         _write(form)(_rows(what, plan, journal), stream, _factor_columns(plan.experiments))
 
 
-def _export_saved(
-    what: What, result: StudyResult, study: Path, output: Path | None, form: Format | None
-) -> None:
-    """Write what is in results without their study file, as Python programs leave them."""
-    if what is What.FIGURES:
-        folder = _folder_of(what, output)
-        _say_count(_write_pictures(result, folder, form), what, folder)
-        return
+def _rows_of_saved(what: What, result: StudyResult, study: Path) -> Iterator[Row]:
+    """Return what is in results without their study file, as Python programs leave them."""
     if what not in _OF_RESULTS:
         raise StudyError(
             f"{study}: {what} need the study file, but here are only its results",
-            cure="in the program that built the study, take result.replications() or "
-            'result.to_csv(path, "replications")',
+            cure="in the program that built the study, take result.replications()",
         )
-    with _stream_to(output) as stream:
-        _write(form)(_OF_RESULTS[what](result), stream, _factor_columns(result.experiments))
-
-
-def _say_count(count: int, what: What, folder: Path) -> None:
-    noun = what.value.removesuffix("s")
-    typer.echo(f"{count} {noun}{'s' * (count != 1)} in {folder}", err=True)
+    return _OF_RESULTS[what](result)
 
 
 def _check_format(what: What, form: Format | None) -> None:
@@ -170,16 +160,11 @@ def _folder_of(what: What, output: Path | None) -> Path:
 
 
 def _write_figures(plan: Plan, journal: Journal, folder: Path, form: Format | None) -> int:
-    return _write_pictures(session.analysed(plan, journal), folder, form)
-
-
-def _write_pictures(result: StudyResult, folder: Path, form: Format | None) -> int:
-    """Write the figures of the first screen; return how many."""
     from headroom.report.figures.files import write_pngs  # noqa: PLC0415 - few commands draw
     from headroom.report.first_screen.drafts import pictures_of  # noqa: PLC0415 - as above
 
     is_png = form is Format.PNG
-    pictures = pictures_of(result, has_dark=not is_png)
+    pictures = pictures_of(session.analysed(plan, journal), has_dark=not is_png)
     if not pictures:
         raise StudyError("the study has no results to draw yet", cure="run it: headroom run STUDY")
     folder.mkdir(parents=True, exist_ok=True)
@@ -243,7 +228,18 @@ def _factor_columns(
 
 
 def _write(form: Format | None) -> Callable[[Iterable[Row], TextIO, list[str]], None]:
-    return _write_jsonl if form is Format.JSONL else write_csv
+    return _write_jsonl if form is Format.JSONL else _write_csv
+
+
+def _write_csv(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:
+    """Write rows as they come, so that a long export needs no memory."""
+    writer: csv.DictWriter[str] | None = None
+    for row in rows:
+        if writer is None:
+            own = [name for name in row if not name.startswith("factor.")]
+            writer = csv.DictWriter(stream, [*own[:2], *factors, *own[2:]], lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
 
 
 def _write_jsonl(rows: Iterable[Row], stream: TextIO, factors: list[str]) -> None:

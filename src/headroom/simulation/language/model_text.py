@@ -1,11 +1,11 @@
-"""A model and a program as text: what stands where, in a few lines, also of a large model."""
+"""A model and a program as text: parts and steps, in few lines also of a large model."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headroom.simulation.language.amounts import Amount
 from headroom.simulation.language.classes import JobClass
-from headroom.simulation.language.stations import Pool, Station
+from headroom.simulation.language.stations import Station
 from headroom.simulation.language.step import Step
 from headroom.simulation.laws.distribution import Distribution
 
@@ -14,61 +14,54 @@ if TYPE_CHECKING:
     from headroom.simulation.language.program import Program
 
 MOST_PARTS, MOST_STEPS, MOST_LETTERS = 8, 16, 96
-"""Lines of stations, pools, classes and programs each; of the steps of a program; their width."""
-_NAMES = ("station", "pool", "program", "attribute", "name")
-_MAIN = ("service", "time", "count", "value")
-"""Amounts of a step that need no name."""
+"""Stations, pools, classes and programs each; steps of a program; letters of a line."""
+_BLOCKS = "loop branch case network node fork arm attempt work failed"
+_NAMES = ("station", "pool", "program", "attribute", "name", "of", "choice")
+_NUMBERS = ("tokens", "tries", "quorum", "probability")
 
 
 def model_text(model: "Model") -> str:
-    """Return a model as text; see `headroom.simulation.Model`."""
-    lines = [f"Model {model.name} (times in {model.time_unit})"]
-    lines += _few("station", "stations", map(_station, model.stations.values()))
-    lines += _few("pool", "pools", map(_pool, model.pools.values()))
-    lines += _few("class", "classes", (_class(model, one) for one in model.classes.values()))
-    programs = list(model.programs.values())
-    for program in programs[:MOST_PARTS]:
-        lines += [f"  {line}" for line in program_text(program).split("\n")]
-    lines += _rest(len(programs) - MOST_PARTS, "program", "programs")
-    return "\n".join(map(_short, lines))
+    """Return a model as text: a line for each part, then the programs."""
+    stations = map(_station, model.stations.values())
+    pools = (f"  pool {pool.name}: {pool.tokens} tokens" for pool in model.pools.values())
+    classes = (_class(model, one) for one in model.classes.values())
+    programs = (program_text(one).replace("\n", "\n  ") for one in model.programs.values())
+    parts = (stations, pools, classes, (f"  {text}" for text in programs))
+    lines = [line for part in parts for line in _first(part, MOST_PARTS)]
+    return "\n".join([f"Model {model.name} (times in {model.time_unit})", *lines])
 
 
 def program_text(program: "Program") -> str:
     """Return the name of a program and its steps as text, blocks indented."""
-    lines = list(_steps(program.steps))
-    more = [_more(len(lines) - MOST_STEPS, "step", "steps")] if len(lines) > MOST_STEPS else []
-    return "\n".join(map(_short, [f"program {program.name}", *lines[:MOST_STEPS], *more]))
+    return "\n".join([f"program {program.name}", *_first(_steps(program.steps), MOST_STEPS)])
+
+
+def _first(texts: Iterable[str], most: int) -> list[str]:
+    """Return the lines of the first texts, none too long, and how many more there are."""
+    found = list(texts)
+    lines = [line for text in found[:most] for line in text.split("\n")]
+    short = [line if len(line) < MOST_LETTERS else f"{line[:MOST_LETTERS]}…" for line in lines]
+    return short + ([f"  … and {len(found) - most} more"] if len(found) > most else [])
 
 
 def _steps(steps: Sequence[Step]) -> Iterator[str]:
     depth = 1
     for step in steps:
-        if step.op == "end":
-            depth -= 1
-            continue
-        yield "  " * depth + _step(step)
-        depth += step.op in _BLOCKS
-
-
-_BLOCKS = {
-    *("loop", "branch", "case", "network", "node", "fork", "arm", "attempt", "work", "failed")
-}
+        depth -= step.op == "end"
+        if step.op != "end":
+            yield "  " * depth + _step(step)
+        depth += step.op in _BLOCKS.split()
 
 
 def _step(step: Step) -> str:
-    """Return a step as words: its name, its parts, how much."""
-    words = [step.op, *(str(step.data[key]) for key in _NAMES if key in step.data)]
-    for key in ("of", "choice"):
-        if isinstance(found := step.data.get(key), Mapping):
-            words += [str(value) for value in found.values() if isinstance(value, str)]
-    if step.data.get("tokens", 1) != 1:
-        words.append(f"({step.data['tokens']} tokens)")
-    details = [_amount(step.amounts[key]) for key in _MAIN if key in step.amounts]
-    details += ["by condition"] if "condition" in step.data else []
-    details += [f"{key} {step.data[key]}" for key in ("probability", "quorum") if key in step.data]
-    details += [f"{step.data['tries']} tries"] if step.data.get("tries", 1) != 1 else []
-    details += [f"{key} {_amount(one)}" for key, one in step.amounts.items() if key not in _MAIN]
-    details += [_routes(routes)] if isinstance(routes := step.data.get("to"), list) else []
+    """Return the name of a step and its parts, then its amounts."""
+    words = [step.op]
+    for part in (step.data[key] for key in _NAMES if key in step.data):
+        words += map(str, part.values() if isinstance(part, dict) else [part])
+    details = [f"{key} {step.data[key]}" for key in _NUMBERS if step.data.get(key, 1) != 1]
+    details += [f"{key} {_amount(amount)}" for key, amount in step.amounts.items()]
+    if isinstance(ways := step.data.get("to"), list):
+        details.append("to " + " or ".join(way["node"] or "leave" for way in ways))
     return " ".join(words) + (f": {', '.join(details)}" if details else "")
 
 
@@ -78,60 +71,17 @@ def _amount(amount: Amount) -> str:
     return str(amount)
 
 
-def _routes(routes: Iterable[Mapping[str, object]]) -> str:
-    """Return where a node leads to, with the probabilities that it has."""
-    ways = ((one["node"] or "leave", one.get("probability")) for one in routes)
-    return "to " + ", ".join(
-        f"{node}" if share in {None, 1.0} else f"{node} ({share})" for node, share in ways
-    )
-
-
 def _station(station: Station) -> str:
-    if station.discipline == "infinite":
-        return f"{station.name}: a server for each job"
-    details = [_count(station.servers, "server", "servers")]
-    details += [station.discipline] if station.discipline != "fcfs" else []
-    details += [f"{what} by schedule" for what in station.schedules]
-    details += [f"{station.buffer} more places"] if station.buffer is not None else []
-    details += [f"at most {station.limit} served"] if station.limit is not None else []
-    return f"{station.name}: {', '.join(details)}"
-
-
-def _pool(pool: Pool) -> str:
-    return f"{pool.name}: {_count(pool.tokens, 'token', 'tokens')}"
+    servers = f"{station.servers} server{'s' * (station.servers != 1)}"
+    how = {"fcfs": servers, "infinite": "a server for each job"}
+    return f"  station {station.name}: " + how.get(
+        station.discipline, f"{servers}, {station.discipline}"
+    )
 
 
 def _class(model: "Model", one: JobClass) -> str:
-    mix = model.mixes.get(one.mix)
-    law = one.law if mix is None else mix.law
-    if one.population is None and mix is None:
-        how = f"arrivals {one.process or f'every {law}'}"
-    else:
-        population = one.population if mix is None else mix.population
-        how = _count(population or 0, "job", "jobs") + (f", think {law}" if law else "")
-        how += f", of mix {mix.name}" if mix is not None else ""
-    return f"{one.name}: {how}, program {one.program}"
-
-
-def _few(one: str, many: str, lines: Iterable[str]) -> list[str]:
-    """Return the first lines of a kind of part, and how many more there are."""
-    found = list(lines)
-    return [f"  {one} {line}" for line in found[:MOST_PARTS]] + _rest(
-        len(found) - MOST_PARTS, one, many
-    )
-
-
-def _rest(count: int, one: str, many: str) -> list[str]:
-    return [_more(count, one, many)] if count > 0 else []
-
-
-def _more(count: int, one: str, many: str) -> str:
-    return f"  … and {count} more {one if count == 1 else many}"
-
-
-def _count(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+    jobs = model.mixes.get(one.mix, one)
+    how = f"arrivals {one.process or f'every {one.law}'}"
+    if jobs.population is not None:
+        how = f"{jobs.population} jobs" + (f", think {jobs.law}" if jobs.law else "")
+    return f"  class {one.name}: {how}, program {one.program}"

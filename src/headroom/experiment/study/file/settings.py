@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 
 from headroom.errors import StudyError
 from headroom.experiment.protocol.suggestions import suggestion
-from headroom.experiment.study.file.short_keys import ENDS
 
 _Table: TypeAlias = dict[str, Any]
 ALL = "experiment"
@@ -63,7 +62,6 @@ def _set(content: _Table, text: str) -> None:
             f"--set {text!r} does not have the form KEY=VALUE",
             cure="name a key and a value, for example experiment.fixed.seconds=5",
         )
-    keys = ["system", *keys] if len(keys) == 1 and keys[0] in ENDS else keys
     places = _places_of_one(tables, name, keys) if name != ALL else _places_of_all(tables, keys)
     if not places:
         raise _homeless(text, name, keys, tables)

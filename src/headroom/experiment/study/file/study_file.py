@@ -15,7 +15,7 @@ import msgspec
 
 from headroom.errors import EnvironmentUnfitError, HeadroomError, StudyError
 from headroom.experiment.study.file.settings import with_settings
-from headroom.experiment.study.file.short_keys import spelled_out, twice_given, with_moved
+from headroom.experiment.study.file.short_keys import spelled_out
 from headroom.experiment.study.file.text_file import read_text_file
 from headroom.experiment.study.file.toml_lines import key_lines
 from headroom.experiment.study.file.type_errors import find_type_error
@@ -133,11 +133,9 @@ def _checked(
     lines: Mapping[tuple[str | int, ...], int],
     settings: Sequence[str],
 ) -> LoadedStudy:
-    twice = twice_given(content)
-    content = spelled_out(with_settings(spelled_out(content), settings))
-    lines = with_moved(lines)
+    content = spelled_out(with_settings(content, settings))
     names = _names(content)
-    problem = twice or find_type_error(content, Study)
+    problem = find_type_error(content, Study)
     if problem is not None:
         line = nearest_line(lines, problem.key_path)
         message = _located(path, line, _place_text(problem.key_path, names), problem.message)
