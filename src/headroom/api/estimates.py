@@ -17,7 +17,7 @@ from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.report.cards import estimate_card
 from headroom.report.numbers import format_estimate
-from headroom.report.sentences.missing import missing_words
+from headroom.report.sentences.runs import missing_words
 from headroom.report.words import label_metric
 
 

@@ -25,7 +25,7 @@ from headroom.output_file import write_output
 from headroom.report.cards import result_card
 from headroom.report.first_screen.terminal import render_first_screen
 from headroom.report.fold.terminal import render_study
-from headroom.report.sentences.missing import missing_words
+from headroom.report.sentences.runs import missing_words
 from headroom.report.terminal.screen import printed
 from headroom.sessions.study_session import existing_journal, page_text
 
@@ -210,15 +210,6 @@ class Sweep(View):
 
     With a single point, a metric in brackets is its estimate. Otherwise choose the point first:
     ``sweep.at(users=250)["throughput"]``.
-
-    Parameters
-    ----------
-    data
-        The analysed study.
-    name
-        The experiment; empty: the first.
-    plan
-        The plan, if it is known: it leads to the journal.
     """
 
     def __init__(self, data: StudyResult, name: str = "", *, plan: "Plan | None" = None) -> None:

@@ -34,7 +34,7 @@ from headroom.experiment.journal.journal import Journal
 from headroom.experiment.study.file.study_schema import study_schema
 from headroom.experiment.study.plan import Plan, PlannedExperiment
 from headroom.output_file import output_file, write_output
-from headroom.report.sentences.missing import missing_words
+from headroom.report.sentences.runs import missing_words
 
 
 class What(StrEnum):

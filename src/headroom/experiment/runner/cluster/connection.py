@@ -219,13 +219,7 @@ class Cluster:
         return self._simulating
 
     def leave_out(self, address: str, difference: str) -> None:
-        """Send nothing more to a worker with another program, and name it once.
-
-        Raises
-        ------
-        EnvironmentUnfitError
-            No other worker is there.
-        """
+        """Send nothing more to a worker with another program, named once; raise without others."""
         if address not in self.left_out:
             self.left_out.add(address)
             self.say(f"{address} is left out: it has another program: {difference}")
@@ -283,13 +277,7 @@ class Cluster:
             raise no_workers(self)
 
     def check_workers(self) -> bool:
-        """Leave out the workers with another program; returns whether there were new ones.
-
-        Raises
-        ------
-        EnvironmentUnfitError
-            All have another program.
-        """
+        """Leave out workers with another program; returns whether some are new; raises of all."""
         try:
             answers: Mapping[str, Any] = self._ask(self.client, on_worker.describe_code)
         except (OSError, TimeoutError) as error:

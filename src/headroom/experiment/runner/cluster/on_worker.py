@@ -67,17 +67,13 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
             there, here = getattr(other, field), getattr(self, field)
             if there != here:
                 return f"{name} {there}, here {here}"
-        if self.python and _minor(other.python) != _minor(self.python):
+        # Bytecode is that of 3.12, not of 3.12.1.
+        if self.python and self.python.rpartition(".")[0] != other.python.rpartition(".")[0]:
             versions = f"Python {other.python or 'unknown'}, here {self.python}"
             return f"{versions}, and functions travel between equal versions only"
         packages = sorted({*self.digests, *other.digests})
         differing = [n for n in packages if self.digests.get(n) != other.digests.get(n)]
         return f"another code of {', '.join(differing)}" if differing else ""
-
-
-def _minor(version: str) -> str:
-    """Return a version without its last part: bytecode is that of 3.12, not of 3.12.1."""
-    return version.rpartition(".")[0]
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
