@@ -31,7 +31,10 @@ _SCALED_UNITS = {
 }
 """Units that take prefixes, with the smallest and largest power of ten in use for them."""
 
-_SHARES = ("utilization", "share", "blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio")
+_SHARES = (
+    "utilization", "share", "blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio",
+    "abandon_ratio", "fail_ratio", "late_ratio",
+)  # fmt: skip
 """Endings of metrics that are parts of a whole."""
 _KIB = 1024
 _BINARY = ("B", "KiB", "MiB", "GiB")

@@ -12,6 +12,8 @@ from headroom.analysis.evidence import (
     AppliedChange,
     CrossingEvidence,
     IntervalEvidence,
+    LostShare,
+    Outcome,
 )
 from headroom.analysis.results import (
     Bottleneck,
@@ -129,6 +131,16 @@ def sweep(*, limits_from: int | None = 250, knee: bool = True, **fields: Any) ->
         level_high=232.0,
     )  # fmt: skip
     return experiment(points, knees=[found] if knee else [], **fields)
+
+
+def losing(result: ExperimentResult, *, share: float = 0.3) -> ExperimentResult:
+    """Return an experiment whose last point loses a share of its jobs with their last try."""
+    last = result.points[-1]
+    done = last.estimates["throughput"].value
+    lost = [LostShare(cause="failed", share=share)]
+    outcome = Outcome(offered=done / (1.0 - share), goodput=done, lost=lost)
+    points = [*result.points[:-1], msgspec.structs.replace(last, outcomes=[outcome])]
+    return msgspec.structs.replace(result, points=points)
 
 
 def what_if(ratio: float, *, name: str = "database", spread: float = 0.01) -> WhatIfResult:

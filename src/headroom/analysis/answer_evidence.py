@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from headroom.analysis.evidence import AppliedChange, WarmUpEvidence
+from headroom.analysis.evidence import Absent, AppliedChange, Outcome, WarmUpEvidence
 from headroom.experiment.protocol.system import Value
 from headroom.experiment.study.asks import AskKind
 
@@ -21,6 +21,7 @@ Kind: TypeAlias = Literal[
     "saturated",
     "limit",
     "no_limit",
+    "losses",
     "target",
     "comparison",
     "equal",
@@ -79,6 +80,13 @@ class Part(_Data, frozen=True, kw_only=True):
     utilization: Bounded | None = None
 
 
+class Down(_Data, frozen=True, kw_only=True):
+    """For which share of the time a station is down, and what share of the response it holds."""
+
+    share: float
+    held: float
+
+
 class TriedChange(_Data, frozen=True, kw_only=True):
     """A change that was run, and how many times better a metric is for it."""
 
@@ -107,9 +115,12 @@ class TriedChange(_Data, frozen=True, kw_only=True):
     """Whether the metric surely keeps the limit that the study sets, after the change."""
 
 
-IncompleteCode: TypeAlias = Literal["runs_left", "failed", "no_results", "not_fitted", "left_out"]
+IncompleteCode: TypeAlias = Literal[
+    "runs_left", "failed", "no_results", "not_fitted", "left_out", "withheld"
+]
 """Runs are left; runs failed, so that points have no results; points have none although their runs
-finished; parameters could not be fitted; no point has what is asked for, as in a quick variant."""
+finished; parameters could not be fitted; no point has what is asked for, as in a quick variant;
+runs are too short for the percentile that is asked for."""
 
 
 class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
@@ -127,6 +138,9 @@ class Incomplete(_Statement, frozen=True, kw_only=True, tag="incomplete"):
     """Words of an error or of a system."""
     warm_up: WarmUpEvidence | None = None
     """Of ``no_results``: why a point has no steady state."""
+    metric: str = ""
+    absent: Absent | None = None
+    """Of ``withheld``: the percentile, and what it needs."""
 
 
 class Disturbed(_Statement, frozen=True, kw_only=True, tag="disturbed"):
@@ -182,6 +196,8 @@ class Limit(_Statement, frozen=True, kw_only=True, tag="limit"):
     points: int
     """At which the part limits."""
     judged: int
+    down: Down | None = None
+    """Of a part that limits because it is down."""
     best: TriedChange | None = None
     where: Setting = {}
 
@@ -193,7 +209,24 @@ class NoLimit(_Statement, frozen=True, kw_only=True, tag="no_limit"):
     """Highest level that was tried."""
     part: Part | None
     """The busiest one at any point; None if no shares are known."""
+    down: Down | None = None
+    """A station that makes jobs wait because it is down; then `part` is that station."""
     where: Setting = {}
+
+
+class Losses(_Statement, frozen=True, kw_only=True, tag="losses"):
+    """Some of the work is lost, or done too late: how much is offered, and what becomes of it.
+
+    It is the answer where no part limits, and follows from every other one.
+    """
+
+    outcome: Outcome
+    """Of all work at the point that loses most."""
+    where: Setting = {}
+    """Its levels, if there are several points."""
+    points: int = 1
+    """At which work is lost, of `judged`."""
+    judged: int = 1
 
 
 class Target(_Statement, frozen=True, kw_only=True, tag="target"):
@@ -560,6 +593,7 @@ Statement: TypeAlias = (
     | Saturated
     | Limit
     | NoLimit
+    | Losses
     | Target
     | OtherCurves
     | Comparison

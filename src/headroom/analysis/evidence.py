@@ -61,9 +61,9 @@ class NoInterval(_Evidence, frozen=True, kw_only=True, omit_defaults=True):
 class Absent(_Evidence, frozen=True, kw_only=True):
     """Why a point with results lacks a metric."""
 
-    code: Literal["few_observations", "few_bursts", "saturated"]
+    code: Literal["few_observations", "few_bursts", "saturated", "no_mean"]
     """The shortest run has too few observations for a percentile; the runs show too few bursts
-    beyond it; the point is saturated."""
+    beyond it; the point is saturated; the mean does not exist."""
     percent: float | None = None
     needed: float | None = None
     """Observations in each run, or bursts in all."""
@@ -385,7 +385,7 @@ class UsedResource(_Evidence, frozen=True, kw_only=True):
     kind: Literal["station", "pool"]
     name: str
     utilization: float
-    """Share of the time in which servers work, or tokens are held, with its 95% interval."""
+    """Share of the time up in which servers work, or tokens are held, with its 95% interval."""
     low: float | None
     high: float | None
     waiting: float | None
@@ -441,6 +441,37 @@ class ClassLoss(_Evidence, frozen=True, kw_only=True):
     """Empty if there is only one class."""
     lost: float = 0.0
     failed_tries: float = 0.0
+
+
+LossCause: TypeAlias = Literal["rejected", "abandoned", "failed", "lost", "late"]
+"""What became of work that was not done in time: no room; no patience; the last try, or the
+request, failed; lost, it is not recorded why; completed, but too late."""
+
+
+class LostShare(_Evidence, frozen=True, kw_only=True):
+    """Which share of the work that ended came to one bad end."""
+
+    cause: LossCause
+    share: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Outcome(_Evidence, frozen=True, kw_only=True):
+    """What became of the work of a point, or of one of its classes, where some was not done."""
+
+    name: str = ""
+    """The class; empty for all together."""
+    offered: float
+    """Jobs, requests or operations a second that came."""
+    goodput: float
+    """Those of them a second that were done in time."""
+    is_late: bool = False
+    """Whether some were done, but too late."""
+    lost: list[LostShare]
+    """By cause, the most first; empty if only their number is known."""
+    count: float | None = None
+    """How many failed in a run, where that was measured."""
 
 
 class SaturatedSpan(_Evidence, frozen=True, kw_only=True):
@@ -676,9 +707,9 @@ class AppliedChange(_Evidence, frozen=True, kw_only=True):
 
     kind: Literal["station", "pool", "parameter"]
     name: str
-    aspect: Literal["servers", "tokens", "speed", "value"]
+    aspect: Literal["servers", "tokens", "speed", "repair", "value"]
     before: Value | None = None
-    """None if not known, and of a speed."""
+    """None if not known, and of a speed or a repair."""
     after: Value | None = None
     """None if only the factor is known."""
     factor: float | None = None

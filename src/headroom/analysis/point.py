@@ -36,6 +36,7 @@ from headroom.analysis.run.distributions import (
 )
 from headroom.analysis.run.estimates import estimates_of, resource_metrics, resources_of, samples_of
 from headroom.analysis.run.latency_map import latency_map
+from headroom.analysis.run.meanless import without_meanless
 from headroom.analysis.run.operational_laws import LawReport, check_laws
 from headroom.analysis.run.over_time import Course, course_of, pictured_course, worst_samples
 from headroom.analysis.run.rare import too_rare
@@ -59,6 +60,7 @@ from headroom.analysis.verdicts.limits import (
     with_overload,
 )
 from headroom.analysis.verdicts.nature import STEADY_STATE, nature_of, whole_runs
+from headroom.analysis.verdicts.outcomes import outcomes_of
 from headroom.analysis.verdicts.saturation import (
     flows_of,
     is_saturated,
@@ -142,6 +144,9 @@ def summarise(
         values = _without(values, absent)
     samples = samples_of(values, merged, experiment.system.column, spreads, asked)
     samples = without_classes(samples, left_out)
+    existing = without_meanless(samples, sound)
+    absent |= {name: Absent(code="no_mean") for name in samples.keys() - existing.keys()}
+    samples, values = existing, [without_meanless(one, sound) for one in values]
     verdict = bottleneck_of(windows, values, samples, useless)
     values, in_windows = _with_windows(experiment, windows, values)
     return PointSummary(
@@ -339,6 +344,8 @@ def analyse_point(
     estimates = estimates_of(
         [*metrics, *resource_metrics(resources), *state_metrics(summary.samples)], summary.samples
     )
+    classes = summary.windows[0].table("class") if summary.windows else None
+    outcomes = outcomes_of(estimates, () if classes is None else classes.names)
     saturation = _with_unbounded(summary.saturation, metrics, resources, summary)
     samples = {name: one for name, one in summary.samples.items() if name in needed}
     if saturation is not None:
@@ -368,6 +375,7 @@ def analyse_point(
         disk_health=disk_health_of(done),
         estimates=estimates,
         resources=resources,
+        outcomes=outcomes,
         bottleneck=summary.bottleneck,
         saturation=saturation,
         run_length=summary.run_length,

@@ -24,6 +24,7 @@ from headroom.analysis.evidence import (
     NoInterval,
     NoKnee,
     NoValue,
+    Outcome,
     PredictionKind,
     RunOrder,
     WarmUpEvidence,
@@ -497,6 +498,9 @@ class PointResult(_Result, frozen=True, kw_only=True):
     estimates: dict[str, Estimate] = {}
     """Keyed by metric: what the system declares, then what else is known about its resources."""
     resources: list[Resource] = []
+    outcomes: list[Outcome] = []
+    """What became of the work, all together and of each of several classes; empty if all was done
+    in time."""
     bottleneck: Bottleneck | None = None
     what_ifs: list[WhatIfResult] = []
     """Effects of changes of stations and pools here, the most useful first."""

@@ -60,7 +60,7 @@ def test_a_study_keeps_the_metrics_that_it_names_and_those_that_it_needs(journal
             values={"throughput": 1.0 + number, other.name: 2.0, STATION.name: 0.5}
         ),
     )
-    claims = [claim(kind="value", metric="throughput", where={"users": 1}, value=2, tolerance=9.0)]
+    claims = [claim(kind="value", metric="throughput", where={"users": 1}, value=2, tolerance=0.9)]
     # Without responses of its own, a study shows the first three metrics, and so needs them.
     shown = {THROUGHPUT.name, other.name, STATION.name}
     assert set(analysed(study, journal).experiments[0].points[0].estimates) == shown

@@ -26,6 +26,10 @@ _NAMED_LEVEL = re.compile(r"(?:^|[, -])([A-Za-z][A-Za-z0-9_]*)=([^, =-]+)")
 _METRICS = {
     "throughput": ("1/s", "high", "Completions per second"),
     "response_s_mean": ("s", "low", "Mean response time"),
+    "offered": ("1/s", "none", "Requests per second, failed ones included"),
+    "goodput": ("1/s", "high", "Requests per second that did not fail"),
+    "fail_ratio": ("1", "low", "Share of the requests that failed"),
+    "error_count": ("1", "low", "Requests that failed"),
     "wall_s": ("s", "low", "Time from start to end"),
     "response_s_stdev": ("s", "low", "Standard deviation of the response time"),
     "response_s_min": ("s", "low", "Smallest response time"),
@@ -161,7 +165,20 @@ def _values(result: Result) -> Iterator[dict[str, float]]:
         **{_percentile(share): one for share, one in sorted(result.percentiles.items())},
     }  # fmt: skip
     if values := {name: one.value for name, one in stated.items() if one is not None}:
-        yield values
+        yield values | _failures(result)
+
+
+def _failures(result: Result) -> dict[str, float]:
+    """Return what became of the requests, if some failed: their throughput counts these too."""
+    if not result.failed or not result.count or result.throughput is None:
+        return {}
+    share, all_of_them = result.failed / result.count, result.throughput.value
+    return {
+        "offered": all_of_them,
+        "goodput": all_of_them * (1.0 - share),
+        "fail_ratio": share,
+        "error_count": result.failed,
+    }
 
 
 def _percentile(share: float) -> str:

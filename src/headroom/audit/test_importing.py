@@ -71,3 +71,22 @@ def test_levels_that_are_not_there_or_do_not_fit_the_files_are_refused() -> None
     for text, why in (("server=a,b", "2 levels for 3 files"), ("9=a", "not NAME=VALUE")):
         with pytest.raises(StudyError, match=why):
             given_factors([text], 3)
+
+
+def test_failed_requests_are_told_apart_from_those_that_were_served(tmp_path: Path) -> None:
+    """Its throughput counts them too: a quarter of all requests got another answer than 2xx."""
+    text = (SOUND / "wrk2.txt").read_text(encoding="utf-8")
+    ((_, (clean,)),) = [read_results(SOUND / "wrk2.txt")]
+    path = tmp_path / "wrk2.txt"
+    failed = (clean.count or 0) // 4
+    line = f"  Non-2xx or 3xx responses: {failed}\nRequests/sec:"
+    path.write_text(text.replace("Requests/sec:", line), encoding="utf-8")
+    kind, results = read_results(path)
+    source = Source(path=path, kind=kind, results=results, levels={})
+    (run,) = imported([source], name="mine").files["recorded/wrk.json"]["runs"]
+    values = run["values"]
+    assert (values["error_count"], values["offered"]) == (failed, values["throughput"])
+    assert values["fail_ratio"] == pytest.approx(0.25, rel=0.01)
+    assert values["goodput"] == pytest.approx(0.75 * values["throughput"], rel=0.01)
+    (untouched,) = made("wrk2.txt").files["recorded/wrk.json"]["runs"]
+    assert "fail_ratio" not in untouched["values"]

@@ -27,6 +27,7 @@ _WORDS = {
     "len": "length",
     "stdout": "output size",
 }
+_LOST = {"lost_ratio": "share lost", "fail_ratio": "share failed", "late_ratio": "share late"}
 SETTINGS_SHOWN = 12
 """Parameters that are all told."""
 _UNIT_WORDS = {"s", "bytes", "b", "ms", "us", "ns", "1"}
@@ -53,8 +54,8 @@ def label_metric(metric: str) -> str:
     'db utilization in peak'
     >>> label_metric("window.worst.response_s_p95")
     'response time p95 in the worst interval'
-    >>> label_metric("station.desk.wait_share_within_1_5s")
-    'desk wait share within 1.5 s'
+    >>> label_metric("station.desk.wait_share_within_1_5s"), label_metric("class.web.lost_ratio")
+    ('desk wait share within 1.5 s', 'web share lost')
     """
     if title := title_of(metric):
         return title
@@ -79,6 +80,8 @@ _WITHIN = re.compile(r"(response|wait)_share_within_([\d_]+)([a-z]+)")
 
 
 def _words_of(name: str) -> str:
+    if name in _LOST:
+        return _LOST[name]
     if match := _WITHIN.fullmatch(name):
         stem, number, unit = match.groups()
         return f"{_WORDS.get(stem, stem)} share within {number.replace('_', '.')} {unit}"

@@ -45,16 +45,20 @@ class StationSolution:
     jobs_by_class: Mapping[str, float]
     throughput_by_class: Mapping[str, float]
     wait_s_at: Mapping[int, float] = field(default_factory=dict)
+    availability: float = 1.0
 
     @property
     def utilization(self) -> float:
-        """Busy share of the servers, not-a-number where they are unlimited."""
-        return self.busy / self.servers if math.isfinite(self.servers) else math.nan
+        """Busy share of the servers' time up, not-a-number where they are unlimited."""
+        up = self.servers * self.availability
+        return self.busy / up if math.isfinite(up) else math.nan
 
     @property
     def queue_len(self) -> float:
         """Mean jobs that wait; a remainder of rounding counts as none."""
         waiting = self.jobs - self.busy
+        if math.isinf(waiting):
+            return math.inf
         return 0.0 if waiting <= ROUNDING * self.jobs else waiting
 
 
@@ -86,12 +90,14 @@ class Solution:
         empty for an exact one.
     refused
         Those of the reasons for which figures are withheld (not-a-number): an estimate could be
-        off by more than `headroom.solvers.reasons.FACTOR`. Values that follow from flow
+        off by more than `headroom.solvers.reasons.MOST_ERROR`. Values that follow from flow
         conservation are kept.
     classes, stations, pools
         The figures.
     bounds
         Asymptotic or balanced-job bounds of each class.
+    error_key
+        The kind of error that it has, as `headroom.solvers.known_errors` knows it.
     """
 
     model: str
@@ -103,6 +109,7 @@ class Solution:
     pools: tuple[PoolSolution, ...]
     bounds: tuple[Bounds, ...]
     refused: tuple[str, ...] = ()
+    error_key: str = ""
 
     @property
     def throughput_per_s(self) -> float:

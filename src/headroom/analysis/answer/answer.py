@@ -30,8 +30,9 @@ from headroom.analysis.answer.claims import (
 )
 from headroom.analysis.answer.figures import figure_asked, figure_of, questions_of
 from headroom.analysis.answer.limits import saturated_of
+from headroom.analysis.answer.losses import losses_of
 from headroom.analysis.answer.numbers import has_results
-from headroom.analysis.answer.question import of_other_curves, statement_of, without_results
+from headroom.analysis.answer.question import statement_of, values_beside, without_results
 from headroom.analysis.answer.settings import values_of_best
 from headroom.analysis.answer.sureness import sureness_of
 from headroom.analysis.answer.targets import other_curves
@@ -44,6 +45,7 @@ from headroom.analysis.answer_evidence import (
     Findings,
     Incomplete,
     Limit,
+    Losses,
     NoLimit,
     Saturated,
     Statement,
@@ -61,7 +63,7 @@ _MAX_FOLLOWS = 2
 _MAX_STATED = 3
 """What follows where the study states what it asks: its further answers come first."""
 _ASKED = (Target, Saturated, Comparison, Equal, TradeOff, Limit)
-_CHANGED = (Target, Saturated, Limit, NoLimit)
+_CHANGED = (Target, Saturated, Limit, NoLimit, Losses)
 """Statements that tried changes follow from; beside others they are a figure."""
 
 
@@ -104,6 +106,10 @@ def answer_of(study: StudyResult) -> Answer:
         of_claims = [one for one in stated if isinstance(one, OF_CLAIMS)][:1]
         others = [one for one in stated if not isinstance(one, OF_CLAIMS)]
         follows = [*others[: most - len(of_claims)], *of_claims, *follows]
+        losses = losses_of(experiment) if experiment else None
+        told = any(isinstance(one, Losses) for one in (statement, *follows[:most]))
+        if losses is not None and not told:
+            follows, most = [losses, *follows], most + 1
     records = [one.as_record() for one in asked]
     if not records and question is not None:
         records = [inferred(question, about)]
@@ -245,9 +251,9 @@ def _follows(
         chosen = of_derived(experiment, statement.goals[0].metric)
         found.append(values_of_best(chosen, statement))
     else:
+        found.append(values_beside(experiment, statement))
         found.append(other_curves(experiment, statement))
         found.append(changes if isinstance(statement, _CHANGED) else None)
         if isinstance(statement, Target):
             found.append(saturated_of(experiment, statement.where))
-        found += of_other_curves(study, experiment, statement)
     return [one for one in found if one is not None]

@@ -24,10 +24,10 @@ from headroom.analysis.answer.asks.enough import enough_of
 from headroom.analysis.answer.asks.safe import safe_of
 from headroom.analysis.answer.asks.scale import scale_of
 from headroom.analysis.answer.claims import findings_of, prediction_of, reproduction_of
+from headroom.analysis.answer.curves import best_of
 from headroom.analysis.answer.limits import limit_of, saturated_of
 from headroom.analysis.answer.numbers import has_results
 from headroom.analysis.answer.question import without_results
-from headroom.analysis.answer.settings import best_for, best_setting
 from headroom.analysis.answer.targets import target_of
 from headroom.analysis.answer_evidence import (
     Bounded,
@@ -39,6 +39,7 @@ from headroom.analysis.answer_evidence import (
     Incomplete,
     Level,
     Limit,
+    Losses,
     NoLimit,
     Prediction,
     Record,
@@ -76,6 +77,7 @@ _KINDS: dict[type, AskKind] = {
     Saturated: "capacity",
     Limit: "limit",
     NoLimit: "limit",
+    Losses: "limit",
     Comparison: "effect",
     Equal: "effect",
     TradeOff: "best",
@@ -131,7 +133,17 @@ def answered(study: StudyResult, ask: Ask) -> Answered:
     part = (told or parts)[0]
     lacking = without_results(study, part)
     if any(map(has_results, part.points)):  # They have results, but not those that are asked for.
-        lacking = msgspec.structs.replace(lacking, code="left_out", reason="", warm_up=None)
+        metric = metric_asked(part, ask.metric)
+        absent = next((one.absent[metric] for one in part.points if metric in one.absent), None)
+        is_short = absent is not None and absent.code != "saturated"
+        lacking = msgspec.structs.replace(
+            lacking,
+            code="withheld" if is_short else "left_out",
+            reason="",
+            warm_up=None,
+            metric=metric if is_short else "",
+            absent=absent if is_short else None,
+        )
     return Answered(ask, lacking, part, [])
 
 
@@ -177,9 +189,7 @@ def _statement(
     if builder is not None:
         return builder(part, ask)
     if isinstance(ask, BestAsk):
-        chosen = of_derived(part, ask.metric)
-        best = best_for(chosen, ask.metric) if ask.metric else best_setting(part)
-        return _alone(best, part, ask)
+        return _alone(best_of(of_derived(part, ask.metric), ask.metric), part, ask)
     if isinstance(ask, LimitAsk):
         limit = saturated_of(part) if _is_full(part) else limit_of(study, part)
         return _alone(limit, part, ask)
@@ -345,6 +355,7 @@ _NUMBERS: dict[type, Callable[[Any], Bounded | None]] = {
     Enough: lambda one: _of_level(one.least.level),
     Scale: lambda one: one.power,
     Safe: lambda one: one.counts[0],
+    Losses: lambda one: Bounded(value=one.outcome.goodput, metric="goodput", unit="1/s"),
     SinglePoint: lambda one: next(iter(one.values), None),
     Reproduction: lambda one: Bounded(value=one.holds),
     Findings: lambda one: Bounded(value=one.holds),

@@ -235,7 +235,7 @@ def _best(changes: Iterable[TriedChange]) -> TriedChange | None:
 
 
 def _is_of_speed(change: TriedChange) -> bool:
-    """Return whether a change is one of speed, which comes after one of counts that is as good."""
+    """Return whether a change is one of speed, which comes after another one that is as good."""
     return any(one.aspect == "speed" for one in change.applied)
 
 

@@ -10,12 +10,15 @@ import msgspec
 
 from headroom.analysis.answer.changes import changes_at, part_of
 from headroom.analysis.answer.design import Curve, axis_of, curves_of, setting_of
+from headroom.analysis.answer.losses import losses_of
 from headroom.analysis.answer.numbers import bounded, has_results, main_metric
 from headroom.analysis.answer_evidence import (
     Bounded,
     Busiest,
+    Down,
     Level,
     Limit,
+    Losses,
     NoLimit,
     Part,
     Saturated,
@@ -30,6 +33,7 @@ from headroom.analysis.results import (
     StudyResult,
 )
 from headroom.analysis.verdicts.directions import is_resource
+from headroom.analysis.verdicts.downtime import downtime_of
 from headroom.experiment.protocol.system import Value
 
 _AS_BUSY = 0.99
@@ -119,13 +123,16 @@ def _steadied_by(points: Sequence[PointResult]) -> list[AppliedChange]:
     return []
 
 
-def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimit | None:
-    """Return which part limits, from which level on; None if unknown."""
+def limit_of(study: StudyResult, experiment: ExperimentResult) -> Limit | NoLimit | Losses | None:
+    """Return which part limits, from which level on; None if unknown.
+
+    Where none does and work is lost, that is the limit.
+    """
     judged = [point for point in experiment.points if point.bottleneck is not None]
     if not judged:
         return None
     if not any(map(_is_limited, judged)):
-        return _no_limit(experiment, judged)
+        return losses_of(experiment) or _no_limit(experiment, judged)
     axis = axis_of(experiment)
     if axis is None:
         return _limit_without_axis(study, experiment, judged)
@@ -197,6 +204,7 @@ def limit_on(study: StudyResult, experiment: ExperimentResult, curve: Curve) -> 
         metric=knee.metric if knee else main_metric(experiment),
         points=len(own),
         judged=len(judged),
+        down=_down_at(last),
         best=changes.best if changes and not is_part_of(curve.axis.name, last) else None,
         where=curve.where,
     )
@@ -210,6 +218,16 @@ def _ties(point: PointResult) -> list[Part]:
     if not isinstance(evidence, Limiting):
         return []
     return [Part(kind=one.kind, name=one.name) for one in evidence.ties]
+
+
+def _down_at(point: PointResult) -> Down | None:
+    """Return for how long the part that limits a point is down, if it limits because of that."""
+    verdict = point.bottleneck
+    if verdict is None or not isinstance(verdict.evidence, Limiting):
+        return None
+    if verdict.evidence.why != "down":
+        return None
+    return Down(share=verdict.evidence.cause.down, held=min(verdict.wait_share or 0.0, 1.0))
 
 
 def is_part_of(factor: str, point: PointResult) -> bool:
@@ -279,19 +297,37 @@ def _limit_without_axis(
         metric=main_metric(experiment),
         points=len(own),
         judged=len(judged),
+        down=_down_at(last),
         best=changes.best if changes else None,
         where={} if is_everywhere else setting_of(experiment, last),
     )
 
 
 def _no_limit(experiment: ExperimentResult, judged: Sequence[PointResult]) -> NoLimit:
-    parts = [part for point in judged if (part := busiest_at(point)) is not None]
     axis = axis_of(experiment)
     level = None
     if axis is not None:
         top = max(float(point.levels[axis.name]) for point in judged)
         level = Level(factor=axis.name, unit=axis.unit, value=top)
+    down = _down_most(judged)
+    if down is not None:
+        return NoLimit(level=level, part=down[0], down=down[1])
+    parts = [part for point in judged if (part := busiest_at(point)) is not None]
     return NoLimit(level=level, part=max(parts, key=_share, default=None))
+
+
+def _down_most(judged: Sequence[PointResult]) -> tuple[Part, Down] | None:
+    """Return the station whose downtime hinders most at any point; None if none does."""
+    found = []
+    for point in judged:
+        values = {name: one.value for name, one in point.estimates.items()}
+        down = downtime_of(values)
+        if down is not None:
+            name = f"station.{down.name}.utilization"
+            busy = bounded(point.estimates[name]) if name in point.estimates else None
+            part = Part(kind="station", name=down.name, utilization=busy)
+            found.append((part, Down(share=down.down, held=min(down.held, 1.0))))
+    return max(found, key=lambda one: one[1].share * one[1].held, default=None)
 
 
 def busiest_at(point: PointResult) -> Part | None:

@@ -72,10 +72,18 @@ def is_no_gain(ratio: Bounded) -> bool:
     return ratio.high is not None and ratio.high <= 1.0 + NEAR_ONE
 
 
+_GOODPUT = {"throughput": "goodput"}
+
+
 def goals_of(experiment: ExperimentResult) -> list[tuple[str, Better]]:
-    """Return the responses that some point has, with their directions, in the order to show."""
+    """Return the responses that some point has, with their directions, in the order to show.
+
+    Where jobs are late, the throughput that is meant is the goodput.
+    """
     found: dict[str, Better] = {}
-    for metric in experiment.responses:
+    is_late = any(one.is_late for point in experiment.points for one in point.outcomes)
+    for response in experiment.responses:
+        metric = _GOODPUT.get(response, response) if is_late else response
         for point in experiment.points:
             if metric in point.estimates:
                 found[metric] = point.estimates[metric].better

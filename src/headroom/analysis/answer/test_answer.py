@@ -12,6 +12,7 @@ from headroom.analysis.answer_evidence import (
     Comparison,
     Equal,
     Limit,
+    Losses,
     Prediction,
     Reproduction,
     Saturated,
@@ -21,6 +22,7 @@ from headroom.analysis.answer_evidence import (
     Undecided,
 )
 from headroom.analysis.results import ExperimentResult, Resource, StudyResult
+from headroom.experiment.study.asks import BestAsk
 from tests.support.example_answers import (
     THROUGHPUT,
     WALL,
@@ -29,6 +31,7 @@ from tests.support.example_answers import (
     crossing,
     disturbed,
     experiment,
+    losing,
     measured,
     now,
     of_paper,
@@ -94,6 +97,10 @@ KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
     ),
     "a part limits": (lambda: plain(sweep()), "limit"),
     "nothing limits": (lambda: plain(sweep(limits_from=None, knee=False)), "no_limit"),
+    "nothing limits, and work is lost": (
+        lambda: plain(losing(sweep(limits_from=None, knee=False))),
+        "losses",
+    ),
     "a limit of the study breaks": (lambda: _limited("breaks"), "target"),
     "a limit of the study holds": (lambda: _limited("holds"), "target"),
     "a limit of the study is unclear": (lambda: _limited("unclear"), "undecided"),
@@ -116,8 +123,25 @@ KINDS: dict[str, tuple[Callable[[], StudyResult], str]] = {
 }
 
 
+def programs_of_two() -> ExperimentResult:
+    levels = ({"program": "gzip"}, {"program": "xz"})
+    return measured([point(one, {THROUGHPUT: n}) for n, one in enumerate(levels, start=5)])
+
+
 def _lines() -> ExperimentResult:
     return measured([point({"lines": one}, {WALL: one / 1e6}) for one in (50_000, 400_000)])
+
+
+@pytest.mark.parametrize("build", [sweep, programs_of_two, lambda: sweep(limits_from=None)])
+def test_what_is_lost_is_told_once_beside_any_other_answer(
+    build: Callable[[], ExperimentResult],
+) -> None:
+    """Cause: the verdict of a point knew what it lost, and the first screen dropped it."""
+    answer = answered(plain(losing(build())))
+    told = [one for one in (answer.statement, *answer.follows) if isinstance(one, Losses)]
+    assert len(told) == 1
+    assert [one.share for one in told[0].outcome.lost] == [0.3]
+    assert (told[0].points, told[0].judged) == (1, len(build().points))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -215,8 +239,8 @@ def test_the_size_of_a_part_as_factor_is_the_advice_itself() -> None:
     assert limit_of(plain(experiment(points))).best is None
 
 
-def _scripts(question: str) -> StudyResult:
-    """Return clients who read or write: both level off, reading ten times as high."""
+def test_settings_are_compared_at_equal_loads_whether_that_is_asked_or_not() -> None:
+    """Clients who read or write: both level off, reading ten times as high."""
     points = [
         point(
             {"script": script, "clients": clients},
@@ -226,24 +250,12 @@ def _scripts(question: str) -> StudyResult:
         for script, rate in (("read", 100.0), ("write", 10.0))
         for clients in (1, 4, 16)
     ]
-    return plain(experiment(points, metrics=(THROUGHPUT,)), title="A database", question=question)
-
-
-def test_a_study_that_asks_about_a_number_is_answered_over_it() -> None:
-    """Cause: "how many with 1 to 16 clients?" was answered with which script is best."""
-    answer = answered(_scripts("How much does it carry with 1 to 16 clients?"))
-    assert isinstance(answer.statement, Limit)
-    assert answer.statement.level is not None
-    assert (answer.statement.where, answer.statement.level.value) == ({"script": "read"}, 16)
-    other, ahead = answer.follows
-    assert isinstance(other, Limit)
-    assert other.where == {"script": "write"}
-    assert isinstance(ahead, Comparison)
-    assert (ahead.first, ahead.better_count) == ({"script": "read"}, 3)
-    assert ahead.ratio.value == pytest.approx(10.0)
-    best = answered(_scripts("Which script is best?")).statement
-    assert isinstance(best, Comparison)
-    assert (best.first, best.better_count, best.worse_count) == ({"script": "read"}, 3, 0)
+    study = plain(experiment(points, metrics=(THROUGHPUT,)))
+    for asks in ([], [BestAsk()], [BestAsk(metric="throughput")]):
+        best = answered(replace(study, asks=asks)).statement
+        assert isinstance(best, Comparison)
+        assert (best.first, best.better_count, best.worse_count) == ({"script": "read"}, 3, 0)
+        assert best.ratio.value == pytest.approx(10.0)
 
 
 def test_cautions_count_what_a_quick_run_leaves_out_and_numbers_without_a_source() -> None:

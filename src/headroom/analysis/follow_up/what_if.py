@@ -25,9 +25,10 @@ from headroom.analysis.run.estimates import estimates_of
 from headroom.analysis.statistics.comparison import paired_ratio, variance_quantile
 from headroom.analysis.statistics.intervals import CONFIDENCE, Sample
 from headroom.analysis.verdicts.culprits import SATURATED
+from headroom.analysis.verdicts.downtime import downtime_of
 from headroom.errors import HeadroomError, StudyError
 from headroom.experiment.journal.journal import Journal, ReplicationRow
-from headroom.experiment.protocol.changes import Change, changes_in, doubled
+from headroom.experiment.protocol.changes import Change, changes_in, doubled, repaired_sooner
 from headroom.experiment.protocol.system import Column, Metric, Modelled, Value
 from headroom.experiment.runner.selection import Selection
 from headroom.experiment.runner.what_if import (
@@ -40,7 +41,7 @@ from headroom.experiment.study.changed_parameters import check_changes
 from headroom.experiment.study.plan import Plan, PlannedExperiment, Point
 from headroom.experiment.study.study import WarmUp, WhatIf
 
-ALWAYS_SHOWN = ("throughput", "response_s_mean", "response_s_p95")
+ALWAYS_SHOWN = ("throughput", "response_s_mean", "lost_ratio", "response_s_p95")
 """Metrics whose change is shown in addition to the responses of the study."""
 FEWEST_PAIRS = 2
 _MOST_JOINT = 4
@@ -132,10 +133,20 @@ def _changes_at(
     possible = (
         change
         for kind, name in _used_up(summary, rule)
-        for change in doubled(kind, name)
+        for change in _doubled(summary, kind, name)
         if _is_possible(experiment, point, [change])
     )
     return list(islice(possible, None if rule.parts == "all" else rule.changes))
+
+
+def _doubled(
+    summary: PointSummary, kind: Literal["station", "pool"], name: str
+) -> Iterator[Change]:
+    """Yield the ways to double a resource; one that is down may be repaired sooner, too."""
+    down = summary.samples.get(f"{kind}.{name}.down_ratio")
+    if down is not None and down.value > 0.0:
+        yield repaired_sooner(name)
+    yield from doubled(kind, name)
 
 
 def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
@@ -155,7 +166,9 @@ def _used_up(summary: PointSummary, rule: WhatIf) -> list[_Resource]:
         (bottleneck.kind, bottleneck.name) if bottleneck is not None and bottleneck.limits else None
     )
     shares = _utilizations(summary)
-    used = [key for key, share in shares.items() if share >= least or key == limiting]
+    down = downtime_of({name: one.value for name, one in summary.samples.items()})
+    hindering = {limiting, None if down is None else ("station", down.name)}
+    used = [key for key, share in shares.items() if share >= least or key in hindering]
     return sorted(used, key=lambda key: (key != limiting, -shares[key]))
 
 
@@ -352,12 +365,12 @@ def _reached(
 
 
 def compared_metrics(responses: Sequence[str]) -> list[str]:
-    """Return the metrics whose change is shown.
+    """Return the metrics whose change is shown, where a point has them.
 
     Examples
     --------
     >>> compared_metrics(["response_s_p99"])
-    ['response_s_p99', 'throughput', 'response_s_mean', 'response_s_p95']
+    ['response_s_p99', 'throughput', 'response_s_mean', 'lost_ratio', 'response_s_p95']
     """
     return list(dict.fromkeys([*responses, *ALWAYS_SHOWN]))
 
@@ -511,7 +524,7 @@ def applied(
         after = _value_in(change.word, before) if change.word else None
         if change.is_factor and isinstance(before, (int, float)):
             after = before * change.value
-    elif change.aspect != "speed":
+    elif change.aspect not in {"speed", "repair"}:
         capacities = {(one.kind, one.name): one.capacity for one in resources}
         before = capacities.get((change.kind, change.name))
         if before is not None:

@@ -31,10 +31,15 @@ from headroom.analysis.run.summaries import (
     CAPACITY,
     CLASS_RATIOS,
     LEFT_METRICS,
+    OUTCOME_RATIOS,
     POOL_RATIOS,
     STATION_RATIOS,
     TIME,
+    UP,
+    column_of,
+    has_columns,
     more_ratios,
+    outcome_ratios,
 )
 from headroom.analysis.run.windows import Window
 from headroom.analysis.statistics.spread import LEAST_ROOT, Residuals, Spread, spreads
@@ -49,11 +54,7 @@ _RATIOS: dict[ResourceKind, Mapping[str, tuple[str, str]]] = {
         "reject_ratio": ("reject_count", "arrival_count+reject_count"),
     },
     "pool": POOL_RATIOS,
-    "class": {
-        **CLASS_RATIOS,
-        "lost_ratio": ("lost_count", "completion_count+lost_count"),
-        "failed_tries_mean": ("failed_try_count", "completion_count+lost_count"),
-    },
+    "class": CLASS_RATIOS,
 }
 FEWEST_BURSTS = 4.0
 """Independent bursts beyond a percentile below which its interval is not bounded above."""
@@ -71,8 +72,7 @@ TAIL_BURSTS = 20.0
 LARGEST_SHARE = 0.99
 """Largest share beyond a value that a percentile is read at."""
 _MAY_BE_NONE = frozenset(
-    {"blocked_ratio", "down_ratio", "reject_ratio", "lost_ratio", "failed_tries_mean"}
-    | set(LEFT_METRICS)
+    {"blocked_ratio", "down_ratio", "reject_ratio", *LEFT_METRICS, *OUTCOME_RATIOS}
 )
 """What most models never have: left out where it never happened."""
 _Parts = list[tuple[FloatArray, dict[str, FloatArray]]]
@@ -165,14 +165,15 @@ def _of_tables(
     names, capacity = tables[0].names, tables[0].capacity
     parts = [_gains(window, table) for window, table in zip(windows, tables, strict=True)]
     ratios = {**_RATIOS[kind], **more_ratios(kind, tables[0].columns)}
+    if kind == "class":
+        ratios |= outcome_ratios(tables[0].columns)
     yield from _ratios_of(ratios, parts, capacity, [f"{kind}.{name}." for name in names])
     if kind == "class":
         whole = [
             (lengths, {name: rows.sum(axis=1, keepdims=True) for name, rows in gained.items()})
             for lengths, gained in parts
         ]
-        of_all = {name: _RATIOS[kind][name] for name in CLASS_RATIOS}
-        yield from _ratios_of(of_all, whole, np.ones(1), [""])
+        yield from _ratios_of(ratios, whole, np.ones(1), [""])
 
 
 def _intervals(window: Window) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -201,20 +202,21 @@ def _ratios_of(
             continue
         over = [_denominator(below, part, capacity) for part in parts]
         sums = np.sum([rows.sum(axis=0) for rows in over], axis=0)
-        totals = np.sum([gained[above].sum(axis=0) for _, gained in parts], axis=0)
+        counted = [column_of(gained, above) for _, gained in parts]
+        totals = np.sum([rows.sum(axis=0) for rows in counted], axis=0)
         known = np.isfinite(sums) & (sums > 0.0)
         ratio = totals / np.where(known, sums, 1.0)
         residuals = [
-            gained[above] - ratio * np.where(known, rows, 0.0)
-            for (_, gained), rows in zip(parts, over, strict=True)
+            rows - ratio * np.where(known, one, 0.0)
+            for rows, one in zip(counted, over, strict=True)
         ]
         names = [f"{prefix}{metric}" for prefix in prefixes]
         yield _Ratio(names, residuals, np.where(known, sums, np.nan))
 
 
 def _happened(column: str, parts: _Parts) -> bool:
-    is_recorded = all(column in gained for _, gained in parts)
-    return is_recorded and any(gained[column].any() for _, gained in parts)
+    is_recorded = all(has_columns(gained, column) for _, gained in parts)
+    return is_recorded and any(column_of(gained, column).any() for _, gained in parts)
 
 
 def _denominator(
@@ -223,10 +225,10 @@ def _denominator(
     lengths_s, gained = part
     if below == TIME:
         return np.broadcast_to(lengths_s[:, None], (lengths_s.size, capacity.size))
-    if below == CAPACITY:
-        return lengths_s[:, None] * capacity
-    total: FloatArray = np.sum([gained[column] for column in below.split("+")], axis=0)
-    return total
+    if below in {CAPACITY, UP}:
+        down_s = gained.get("down_s", 0.0) if below == UP else 0.0
+        return lengths_s[:, None] * capacity - down_s
+    return column_of(gained, below)
 
 
 def _of_distribution(

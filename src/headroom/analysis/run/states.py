@@ -29,10 +29,21 @@ from headroom.experiment.protocol.system import Direction, Metric
 MOST_PLACES = 400
 """Pairs of class and place of a run up to which each pair has results of its own."""
 _CLASS_STATES = {"delay_s": "delay_share", "join_s": "join_share", "outside_s": "outside_share"}
-_CLASS_COUNTS = {"lost_ratio": "lost_count", "failed_tries_mean": "failed_try_count"}
+_OUTCOMES: dict[str, tuple[str, Direction]] = {
+    "offered": ("1/s", "none"),
+    "goodput": ("1/s", "high"),
+    "lost_ratio": ("1", "low"),
+    "reject_ratio": ("1", "low"),
+    "abandon_ratio": ("1", "low"),
+    "fail_ratio": ("1", "low"),
+    "late_ratio": ("1", "low"),
+    "failed_tries_mean": ("1", "low"),
+}
 _STATE = re.compile(
-    r"class\..+\.(?:delay|join|outside|lost|(?:station|pool)\..+\.(?:wait|service|blocked))"
-    r"_(?:share|ratio)|(?:station|pool)\..+\.abandon_(?:ratio|rate|wait_s_mean)|station\..+\.(?:blocked|down|reject)_ratio|class\..+\.failed_tries_mean"
+    r"class\..+\.(?:delay|join|outside|(?:station|pool)\..+\.(?:wait|service|blocked))_share"
+    r"|(?:station|pool)\..+\.abandon_(?:ratio|rate|wait_s_mean)"
+    r"|station\..+\.(?:blocked|down|reject)_ratio"
+    rf"|(?:class\..+\.)?(?:{'|'.join(_OUTCOMES)})"
     r"|(?:station|pool)\..+\.class\..+\.(?:throughput|queue_len_mean|wait_s_mean"
     r"|response_s_mean|jobs_mean)"
 )
@@ -42,10 +53,7 @@ _UNITS: dict[str, tuple[str, Direction]] = {
     "wait_s_mean": ("s", "low"),
     "response_s_mean": ("s", "low"),
     "jobs_mean": ("1", "none"),
-    "lost_ratio": ("1", "low"),
-    "reject_ratio": ("1", "low"),
-    "failed_tries_mean": ("1", "low"),
-    "abandon_ratio": ("1", "low"),
+    **_OUTCOMES,
     "abandon_rate": ("1/s", "low"),
     "abandon_wait_s_mean": ("s", "low"),
 }
@@ -57,7 +65,6 @@ def state_values(window: Window) -> dict[str, float]:
     """Return the figures of one run by state, class and place; not-a-number where undefined."""
     return {
         **_station_ratios(window),
-        **_class_ratios(window),
         **_visit_means(window),
         **_time_shares(window),
     }
@@ -98,22 +105,6 @@ def _station_ratios(window: Window) -> dict[str, float]:
         if column in gained
         for place, name in enumerate(table.names)
     }
-
-
-def _class_ratios(window: Window) -> dict[str, float]:
-    """Return the share of jobs that were lost, and the failed tries of a job."""
-    table = window.table("class")
-    if table is None:
-        return {}
-    gained = window.increments(table)
-    done = gained["completion_count"]
-    class_ratios = {}
-    for place, name in enumerate(table.names):
-        ended = float(done[place]) + _at(gained, "lost_count", place)
-        for metric, column in _CLASS_COUNTS.items():
-            if column in gained:
-                class_ratios[f"class.{name}.{metric}"] = _over(float(gained[column][place]), ended)
-    return class_ratios
 
 
 def _visit_means(window: Window) -> dict[str, float]:

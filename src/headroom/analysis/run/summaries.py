@@ -8,6 +8,7 @@ Invariant: a metric that a run cannot give (the mean wait at a station that nobo
 absent, never zero or not-a-number.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
@@ -73,11 +74,12 @@ def without_classes(found: Mapping[str, T], classes: Sequence[str]) -> dict[str,
     return {name: value for name, value in found.items() if not name.startswith(prefixes)}
 
 
-TIME, CAPACITY = "time", "capacity"
-"""Denominators that are no column: the length of the window (s), and that times the capacity."""
+TIME, CAPACITY, UP = "time", "capacity", "up"
+"""Denominators that are no column: the length of the window (s), that times the capacity, and the
+part of it in which servers are not broken."""
 
 STATION_RATIOS = {
-    "utilization": ("busy_s", CAPACITY),
+    "utilization": ("busy_s", UP),
     "queue_len_mean": ("queue_s", TIME),
     "jobs_mean": ("jobs_s", TIME),
     "wait_s_mean": ("wait_s_sum", "completion_count"),
@@ -90,9 +92,8 @@ POOL_RATIOS = {
     "wait_s_mean": ("wait_s_sum", "grant_count"),
     "throughput": ("grant_count", TIME),
 }
-_LEFT_RATIOS: Mapping[ResourceKind, Mapping[str, tuple[str, str]]] = {
+_LEFT_RATIOS: Mapping[ResourceKind, dict[str, tuple[str, str]]] = {
     "station": {
-        "utilization": ("busy_s", "capacity_s"),
         "servers_mean": ("capacity_s", TIME),
         "wait_s_mean": ("served_wait_s_sum", "completion_count"),
         "abandon_ratio": ("left_count", "arrival_count"),
@@ -123,7 +124,61 @@ def more_ratios(
     >>> more_ratios("station", {"busy_s": np.zeros((1, 1))})
     {}
     """
-    return _LEFT_RATIOS.get(kind, {}) if "served_wait_s_sum" in columns else {}
+    if "served_wait_s_sum" not in columns:
+        return {}
+    up_s = "capacity_s-down_s" if "down_s" in columns else "capacity_s"
+    return _LEFT_RATIOS[kind] | ({"utilization": ("busy_s", up_s)} if kind == "station" else {})
+
+
+ENDED = "completion_count+lost_count"
+OUTCOME_RATIOS = {
+    "offered": ("arrival_count", TIME),
+    "goodput": ("completion_count-late_count", TIME),
+    "lost_ratio": ("lost_count", ENDED),
+    "reject_ratio": ("reject_count", ENDED),
+    "abandon_ratio": ("abandon_count", ENDED),
+    "fail_ratio": ("fail_count", ENDED),
+    "late_ratio": ("late_count", ENDED),
+    "failed_tries_mean": ("failed_try_count", ENDED),
+}
+"""What became of the jobs of a class, and of all: the shares are those of the jobs that ended."""
+
+
+def outcome_ratios(columns: Collection[str]) -> Mapping[str, tuple[str, str]]:
+    """Return those of `OUTCOME_RATIOS` that a table of classes can give.
+
+    Examples
+    --------
+    >>> list(outcome_ratios(["arrival_count", "completion_count", "lost_count"]))
+    ['lost_ratio']
+    """
+    names = OUTCOME_RATIOS if "fail_count" in columns else ("lost_ratio", "failed_tries_mean")
+    return {
+        name: OUTCOME_RATIOS[name]
+        for name in names
+        if "lost_count" in columns and OUTCOME_RATIOS[name][0].partition("-")[0] in columns
+    }
+
+
+def has_columns(gained: Collection[str], columns: str) -> bool:
+    """Return whether all columns are there that an expression names."""
+    return all(name in gained for name in re.split(r"[+-]", columns))
+
+
+def column_of(gained: Mapping[str, FloatArray], columns: str) -> FloatArray:
+    """Return the sum, or difference, of columns that an expression names.
+
+    Examples
+    --------
+    >>> gained = {"completion_count": np.array([7.0]), "late_count": np.array([2.0])}
+    >>> column_of(gained, "completion_count-late_count")
+    array([5.])
+    """
+    first, *others = re.split(r"([+-])", columns)
+    total = gained[first]
+    for sign, name in zip(others[::2], others[1::2], strict=True):
+        total = total + gained[name] if sign == "+" else total - gained[name]
+    return total
 
 
 CLASS_RATIOS = {
@@ -178,11 +233,12 @@ def quotients(
     found = {}
     for metric, (above, below) in ratios.items():
         if below == TIME:
-            found[metric] = gained[above] / length_s
-        elif below == CAPACITY:
-            found[metric] = _share(gained[above], capacity, length_s)
+            found[metric] = column_of(gained, above) / length_s
+        elif below in {CAPACITY, UP}:
+            down_s = gained.get("down_s", 0.0) if below == UP else 0.0
+            found[metric] = _share(gained[above], capacity * length_s - down_s)
         else:
-            found[metric] = _quotient(gained[above], gained[below])
+            found[metric] = _quotient(gained[above], column_of(gained, below))
     return found
 
 
@@ -191,6 +247,7 @@ def _class_values(table: ResourceTable, window: Window) -> dict[str, float]:
     total = {name: column.sum(keepdims=True) for name, column in gained.items()}
     length_s = window.length_s
     ratios = {**CLASS_RATIOS, **(MOVED_RATIOS if "bytes" in gained else {})}
+    ratios |= outcome_ratios(gained)
     flow = quotients(ratios, gained, capacity=table.capacity, length_s=length_s)
     of_all = quotients(ratios, total, capacity=table.capacity, length_s=length_s)
     whole = {name: float(column[0]) for name, column in of_all.items()}
@@ -235,11 +292,11 @@ def _named(
     }
 
 
-def _share(busy_s: FloatArray, capacity: FloatArray, length_s: float) -> FloatArray:
-    """Return the busy share of a finite capacity; not-a-number for an unlimited one."""
-    with np.errstate(invalid="ignore"):
-        share = busy_s / (capacity * length_s)
-    return np.where(np.isfinite(capacity), share, np.nan)
+def _share(busy_s: FloatArray, capacity_s: FloatArray) -> FloatArray:
+    """Return the busy share of a finite capacity; not-a-number for an unlimited one, or none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = busy_s / capacity_s
+    return np.where(np.isfinite(capacity_s) & (capacity_s > 0.0), share, np.nan)
 
 
 def _quotient(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ import pytest
 from headroom.analysis.run.distributions import kept_bins, kept_occupancies
 from headroom.analysis.run.estimates import resources_of, samples_of
 from headroom.analysis.run.states import MOST_PLACES, state_metrics, state_values
+from headroom.analysis.run.summaries import run_values
 from headroom.analysis.run.windows import Window, open_window
 from headroom.experiment.protocol.run import Histogram, ResourceKind, ResourceTable, Run
 from headroom.experiment.protocol.system import Column
@@ -89,8 +90,42 @@ def test_classes_are_told_apart_at_each_station_and_pool() -> None:
     assert "pool.locks.class.batch.wait_s_mean" not in values
 
 
+def ended(names: list[str], **columns: list[float]) -> dict[str, float]:
+    """Return the metrics of a run of 100 s from what became of its jobs."""
+    times = {"response_s_sum": [1.0] * len(names)}
+    return run_values(window_of(table("class", names, **times, **columns)), {})
+
+
+def test_what_became_of_the_jobs_is_told_of_each_class_and_of_all() -> None:
+    """100 jobs of a class come: 70 complete, 7 of them late, and 20, 6 and 2 are lost."""
+    lost = {"reject_count": [20.0], "abandon_count": [6.0], "fail_count": [2.0]}
+    values = ended(
+        ["web"],
+        **lost,
+        arrival_count=[100.0],
+        completion_count=[70.0],
+        jobs_s=[5.0],
+        lost_count=[28.0],
+        late_count=[7.0],
+        failed_try_count=[49.0],
+    )
+    expected = {
+        "throughput": 0.7,
+        "offered": 1.0,
+        "goodput": 0.63,
+        "lost_ratio": 28 / 98,
+        "reject_ratio": 20 / 98,
+        "abandon_ratio": 6 / 98,
+        "fail_ratio": 2 / 98,
+        "late_ratio": 7 / 98,
+        "failed_tries_mean": 0.5,
+    }
+    for owner in ("", "class.web."):
+        assert {name: values[owner + name] for name in expected} == pytest.approx(expected)
+
+
 def test_losses_and_failed_tries_are_per_job() -> None:
-    values = state_values(window_of(table("class", ["web", "batch"], **CLASSES)))
+    values = ended(["web", "batch"], **CLASSES)
     assert values["class.web.lost_ratio"] == pytest.approx(0.1)
     assert values["class.web.failed_tries_mean"] == pytest.approx(0.5)
     assert values["class.batch.lost_ratio"] == 0.0
@@ -99,13 +134,11 @@ def test_losses_and_failed_tries_are_per_job() -> None:
 def test_a_replication_without_losses_counts_as_none_lost() -> None:
     """Cause: it was left out, so the mean was that of the replications with losses alone."""
     counts = {"completion_count": [90.0], "jobs_s": [5.0], "failed_try_count": [0.0]}
-    runs = [table("class", ["web"], **counts, lost_count=[lost]) for lost in (10.0, 0.0)]
-    values = [state_values(window_of(run)) for run in runs]
+    values = [ended(["web"], **counts, lost_count=[lost]) for lost in (10.0, 0.0)]
     samples = samples_of(values, {}, Column.MODEL)
     assert samples["class.web.lost_ratio"].value == pytest.approx(0.05)
-    assert [state_metric.name for state_metric in state_metrics(samples)] == [
-        "class.web.lost_ratio"
-    ]
+    names = [state_metric.name for state_metric in state_metrics(samples)]
+    assert names == ["lost_ratio", "class.web.lost_ratio"]
 
 
 def test_rejected_arrivals_count_beside_those_that_came_in() -> None:

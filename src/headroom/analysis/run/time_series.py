@@ -21,6 +21,8 @@ from headroom.analysis.run.summaries import (
     POOL_RATIOS,
     STATION_RATIOS,
     TIME,
+    UP,
+    has_columns,
     more_ratios,
     quotients,
 )
@@ -107,7 +109,8 @@ def _columns(table: ResourceTable, length_s: float) -> dict[str, FloatArray]:
     given = {
         metric: ratio
         for metric, ratio in {**_RATIOS[table.kind], **more}.items()
-        if ratio[0] in gained and (ratio[1] in gained or ratio[1] in {TIME, CAPACITY})
+        if ratio[0] in gained
+        and (ratio[1] in {TIME, CAPACITY, UP} or has_columns(gained, ratio[1]))
     }
     return quotients(given, gained, capacity=table.capacity, length_s=length_s)
 

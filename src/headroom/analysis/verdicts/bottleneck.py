@@ -241,7 +241,7 @@ def _code(cause: Part) -> LimitingCode:
         return "held"
     if cause.is_uneven:
         return "uneven"
-    if cause.utilization.value >= SATURATED:
+    if cause.utilization.value * (1.0 - cause.down) >= SATURATED:
         return "busy"
     return "down" if cause.is_saturated and cause.down > 0.0 else "full_places"
 

@@ -48,7 +48,7 @@ class Part:
 
     @property
     def utilization(self) -> Estimate:
-        """Share of the time in which servers work, or tokens are held."""
+        """Share of the time up in which servers work, or of all time that tokens are held."""
         return self.estimates["utilization"]
 
     @property
@@ -88,7 +88,12 @@ class Part:
         Of a group it is that of the busiest: jobs routed to it wait, however free the
         others are.
         """
-        return self.busiest + self.blocked + self.down
+        return self.working + self.blocked + self.down
+
+    @property
+    def working(self) -> float:
+        """Share of all time in which servers work, those of the busiest of a group."""
+        return max(self.utilization.value * (1.0 - self.down), self._value("utilization_max"))
 
     @property
     def is_saturated(self) -> bool:

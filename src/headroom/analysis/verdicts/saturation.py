@@ -48,7 +48,10 @@ FEWEST_RUNS = 2
 _TIE = 0.999
 """Share of the highest load from which another one is called the same."""
 _THIRDS = 3
-_FLOWS = ("throughput", "utilization", "utilization_max", "bytes_per_s", "reject_ratio")
+_FLOWS = (
+    "throughput", "utilization", "utilization_max", "bytes_per_s", "offered", "goodput",
+    "lost_ratio", "reject_ratio", "abandon_ratio", "fail_ratio", "late_ratio",
+)  # fmt: skip
 _GROWING = (
     "response_s_", "wait_s_", "lag_s_", "queue_len_", "jobs_mean",
     "response_share_within_", "wait_share_within_",

@@ -270,12 +270,21 @@ def test_a_station_that_works_all_the_time_limits_although_it_is_held_up_at_time
 
 
 def test_where_a_station_is_broken_the_time_that_it_is_down_limits() -> None:
-    verdict = find_bottleneck([resource("station", "web", 0.66, down=0.33)], Behind(), CLOSED)
+    """Of the time up it is busy for 98.5%: the other 0.66 of all time are hardly any more."""
+    verdict = find_bottleneck([resource("station", "web", 0.985, down=0.33)], Behind(), CLOSED)
     assert verdict is not None
     assert verdict.limits
     limit = limiting(verdict)
     assert (limit.why, limit.cause.name, limit.cause.down) == ("down", "web", 0.33)
-    assert limit.cause.utilization == pytest.approx(0.66)
+    assert limit.cause.utilization == pytest.approx(0.985)
+
+
+def test_what_is_busy_while_it_is_up_does_not_limit_if_it_is_up_for_most_of_the_time() -> None:
+    """Busy for 80% of the 90% that it is up, and down for 10%, 18% of its time are left."""
+    verdict = find_bottleneck([resource("station", "web", 0.8, down=0.1)], Behind(), CLOSED)
+    assert verdict is not None
+    assert not verdict.limits
+    assert not_limited(verdict).fullest.down == pytest.approx(0.1)
 
 
 def test_load_that_is_turned_away_is_told_beside_any_verdict() -> None:

@@ -1,8 +1,9 @@
 """Changes of a system: more servers, more tokens, faster service, other parameters, as text.
 
 ``station.cpu.servers=8`` sets a number, ``station.cpu.servers=x2`` multiplies the current one;
-``station.cpu.speed=x2`` halves every service time at the station, ``pool.connections.tokens=40``
-sizes a pool; ``hit_ratio=0.9`` and ``rate=x2`` change a parameter.
+``station.cpu.speed=x2`` halves every service time at the station, ``station.disk.repair=x0.5``
+every repair of it, ``pool.connections.tokens=40`` sizes a pool; ``hit_ratio=0.9`` and ``rate=x2``
+change a parameter.
 
 Invariant: the text of a change is its identity; texts with the same meaning become the same text.
 """
@@ -11,21 +12,24 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from headroom.errors import StudyError
 from headroom.quantities import format_level
 
-Aspect: TypeAlias = Literal["servers", "tokens", "speed", "value"]
+Aspect: TypeAlias = Literal["servers", "tokens", "speed", "repair", "value"]
 
-_FORM = re.compile(r"^(station|pool)\.(.+)\.(servers|tokens|speed)\s*=\s*(?:([x*])\s*)?([^\sx*]+)$")
+_FORM = re.compile(
+    r"^(station|pool)\.(.+)\.(servers|tokens|speed|repair)\s*=\s*(?:([x*])\s*)?([^\sx*]+)$"
+)
 _PARAMETER = re.compile(r"^(?!station\.|pool\.)([A-Za-z_][\w.\-]*)\s*=\s*(\S.*)$")
 _FACTOR = re.compile(r"^[x*]\s*([\d.].*)$")
 _SEPARATOR = "; "
-_ASPECTS = {"station": ("servers", "speed"), "pool": ("tokens",)}
+_ASPECTS = {"station": ("servers", "speed", "repair"), "pool": ("tokens",)}
 _CURE = (
     "write station.NAME.servers=8 or =x2 (twice as many), station.NAME.speed=x2 (twice as fast), "
-    "pool.NAME.tokens=40 or =x2, or PARAMETER=VALUE or =x2"
+    "station.NAME.repair=x0.5 (down half as long), pool.NAME.tokens=40 or =x2, or PARAMETER=VALUE "
+    "or =x2"
 )
 LARGEST_CAPACITY = 2**24 - 1
 """Servers or tokens that a resource can have."""
@@ -40,13 +44,13 @@ class Change:
     kind, name
         The changed element.
     aspect
-        The changed quantity: the number of servers or tokens, the speed of a station, or the value
-        of a parameter.
+        The changed quantity: the number of servers or tokens, the speed of a station, the time of
+        its repairs, or the value of a parameter.
     value
         The new number, or what the old one is multiplied by; above 0. Not used for a parameter
         with a new value.
     is_factor
-        True if `value` multiplies; always so for a speed.
+        True if `value` multiplies; always so for a speed, and for a repair.
     word
         New value of a parameter as written, empty if it is multiplied.
     """
@@ -126,7 +130,7 @@ def parse_change(text: str) -> Change:
         name=name,
         aspect=_aspect(aspect),
         value=_number(text, number),
-        is_factor=sign is not None or aspect == "speed",
+        is_factor=sign is not None or aspect in {"speed", "repair"},
     )
 
 
@@ -142,6 +146,17 @@ def doubled(kind: Literal["station", "pool"], name: str) -> tuple[Change, ...]:
     return tuple(
         Change(kind=kind, name=name, aspect=aspect, value=2.0, is_factor=True) for aspect in aspects
     )
+
+
+def repaired_sooner(name: str) -> Change:
+    """Return the change that halves the repairs of a station.
+
+    Examples
+    --------
+    >>> repaired_sooner("disk").text
+    'station.disk.repair=x0.5'
+    """
+    return Change(kind="station", name=name, aspect="repair", value=0.5, is_factor=True)
 
 
 def _of_parameter(text: str, name: str, wanted: str) -> Change:
@@ -183,8 +198,7 @@ def split_changes(
 
 
 def _aspect(word: str) -> Aspect:
-    aspects: dict[str, Aspect] = {"servers": "servers", "tokens": "tokens", "speed": "speed"}
-    return aspects[word]
+    return next(one for one in get_args(Aspect) if one == word)
 
 
 def _number(text: str, number: str) -> float:

@@ -28,6 +28,7 @@ from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from tests.support.example_answers import (
     WALL,
     crossing,
+    losing,
     measured,
     now,
     of_paper,
@@ -69,6 +70,7 @@ ANSWERS: dict[str, StudyResult] = {
     "scale": asked(plain(sweep()), ScaleAsk(metric="response_s_mean")),
     "safe": asked(plain(sweep()), SafeAsk(metric="response_s_mean")),
     "value": asked(plain(sweep()), ValueAsk(metric="throughput", extreme="highest")),
+    "losses": with_answer(plain(losing(sweep(limits_from=None, knee=False)))),
     "claims": asked(of_paper(holds=9, differs=1), ReproduceAsk()),
     "changes": with_answer(plain(replace(sweep(), parameters=now()), purchases())),
 }
@@ -146,8 +148,15 @@ def _other_gain(result: StudyResult) -> StudyResult:
     return replace(result, answer=replace(result.answer, follows=follows))
 
 
+def _other_goodput(result: StudyResult) -> StudyResult:
+    return first(result, outcome=replace(stated(result).outcome, goodput=400.0, offered=320.0))
+
+
 WRONG: list[tuple[str, Callable[[StudyResult], StudyResult], str]] = [
     ("target", _level("level", 390.0), "outside of the levels"),
+    ("losses", _other_goodput, "that of no row"),
+    ("losses", _other_goodput, "more is done than offered"),
+    ("losses", lambda result: first(result, points=2), "2 points are said to lose work, not 1"),
     ("target", lambda one: first(one, kept_at=[100.0, 400.0]), "called kept"),
     ("target", lambda one: first(one, beyond=[200.0]), "said to break"),
     ("saturated", _level("level", 300), "called saturated"),

@@ -14,6 +14,7 @@ from headroom.analysis.results import (
     WhatIfResult,
 )
 from headroom.quantities import format_bounds, format_given, format_ratio
+from headroom.report.notes.remarks import cautions_of
 from headroom.report.notes.saturation import saturation_words
 from headroom.report.numbers import format_estimate
 from headroom.report.sentences.bottleneck import bottleneck_text
@@ -222,6 +223,8 @@ def render_what_ifs(
     screen.line(where or label_point(point, experiment.factors), "bold")
     if point.bottleneck is not None:
         screen.item("Now", bottleneck_text(point.bottleneck, point.estimates))
+    for caution in cautions_of(point):
+        screen.item("Caution", caution, "yellow")
     render_what_if_table(point, screen)
     if at_most is not None:
         screen.item("Pairs", _pairs_words([one.done for one in point.what_ifs], at_most))
@@ -257,7 +260,8 @@ def _columns(point: PointResult) -> Iterator[Column]:
     metrics = dict.fromkeys(
         effect.metric for one in what_ifs for effect in one.effects if effect.better != "none"
     )
-    for metric in list(metrics)[:_METRICS_IN_TERMINAL]:
+    most = _METRICS_IN_TERMINAL + ("lost_ratio" in metrics)
+    for metric in list(metrics)[:most]:
         effects = [next((e for e in one.effects if e.metric == metric), None) for one in what_ifs]
         yield Column(title_metric(metric), [format_effect(e) if e else "" for e in effects])
     savings = [format_saving(one.effects[0]) if one.effects else "" for one in what_ifs]

@@ -91,6 +91,8 @@ def _parts(model: Mapping[str, Any], unit: str) -> Iterator[tuple[str, list[str]
         ],
     )
     yield "classes", [class_node(record, unit).note for record in records(model.get("classes"))]
+    late = dict(model.get("late_after") or {})
+    yield "late", [f"{name} after {format_level(time)} {unit}" for name, time in late.items()]
     yield (
         "controllers",
         [
@@ -184,6 +186,7 @@ def _attempt(data: Mapping[str, Any], unit: str) -> str:
     timeout, pause = _time(data.get("timeout"), unit), _time(data.get("pause"), unit)
     words += [f"at most {timeout}"] if timeout else []
     words += [f"pause {pause}"] if pause else []
+    words += ["then lost"] if data.get("loses") else []
     return ", ".join(words)
 
 

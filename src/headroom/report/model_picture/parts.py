@@ -244,6 +244,7 @@ def attempt_node(key: str, data: Mapping[str, Any], unit: str) -> Node:
     lines = [
         f"at most {timeout}" if timeout else "",
         "1 try" if tries == 1 else f"{format_level(tries)} tries",
+        "then lost" if data.get("loses") else "",
     ]
     pause = law_words(data.get("pause"), unit)
     note = "; ".join(["attempt", *filter(None, [*lines, f"pause {pause}" if pause else ""])])

@@ -365,6 +365,8 @@ class _Writer:
         work = _beside([self._sequence(program, part.inside) for part in step.parts("work")])
         failed = _beside([self._sequence(program, part.inside) for part in step.parts("failed")])
         worked = self._joined(program, step, here, work)
+        if step.data.get("loses"):  # Who fails goes nowhere.
+            return Fragment(here.entries, worked.exits, None, work.replies)
         failing = Way(key, notes=("failed",), kind="failed")
         self._connect(program.name, (failing,), failed.entries)
         is_past = failed.past is not None or not failed.entries

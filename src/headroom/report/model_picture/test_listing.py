@@ -25,8 +25,10 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         with net.node("b", to=net.leave):
             program.delay(2)
     model.closed_class("users", program, population=9, start="ready", placed={disk: 2})
+    model.late_after("users", 2.5)
     listing = list_model(json.loads(canonical_json(model)))
     for words in (
+        "late\n  users after 2.5 ms",
         "3 may wait, else blocks",
         "each server fails after 1 s; repaired in 10 ms",
         "ready at first",
@@ -36,7 +38,7 @@ def test_the_listing_hides_nothing_that_a_run_depends_on() -> None:
         "branch, shortest of 2 drawn queues",
         "use cpu for (size \N{MULTIPLICATION SIGN} 2) ms",
         "branch, hash of size",
-        "attempt, 2 tries, at most 5 ms, pause 3 ms exponential",
+        "attempt, 2 tries, at most 5 ms, pause 3 ms exponential, then lost",
         "node a; then to b with probability 0.25, out with probability 0.75",
     ):
         assert words in listing, words

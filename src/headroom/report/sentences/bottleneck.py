@@ -162,7 +162,7 @@ def _conclusion(found: Limiting, queue: str) -> str:
     if found.why == "down":
         return (
             f'"{cause.name}" limits because it is down {brief_percent(cause.down)} of the time: '
-            f"{_busy(cause)}, {queue}"
+            f"{_busy(cause)} while it is up, {queue}"
         )
     if found.why == "full_places":
         return f'the places of "{cause.name}" are full and block others: {_busy(cause)}, {queue}'
@@ -281,6 +281,8 @@ def _not_limited(found: NotLimited, share: _Share) -> Iterator[str]:
         yield f"no station is saturated; busiest: {used}"
     else:
         yield f"no pool is exhausted; fullest: {used}"
+    if fullest.down > 0.0:
+        yield f'"{fullest.name}" is down {brief_percent(fullest.down)} of the time'
     if found.by == "observed":
         if fullest.utilization > 0.0:
             most = 1.0 / fullest.utilization

@@ -334,7 +334,8 @@ WEB = used("web", 0.62, is_saturated=False)
                     others=1,
                 )
             ),
-            '"web" limits because it is down 33% of the time: 66.0% (65.8 to 66.2) busy, no jobs '
+            '"web" limits because it is down 33% of the time: 66.0% (65.8 to 66.2) busy '
+            "while it is up, no jobs "
             'queued. Next: "database" (98.7%).',
             id="down",
         ),

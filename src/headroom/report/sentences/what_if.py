@@ -89,6 +89,8 @@ def _change_words(one: AppliedChange) -> str:
     unit = "" if one.kind == "parameter" else f" {one.aspect}"
     if one.aspect == "speed":
         return f"{name} {format_level(one.factor)} times as fast"
+    if one.aspect == "repair":
+        return f"{name} repaired in {format_level(one.factor)} times the time"
     if one.after is None:
         return f"{name} {format_level(one.factor)} times{unit and f' the{unit}'}"
     if one.before is not None:

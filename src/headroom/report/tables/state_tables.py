@@ -23,9 +23,15 @@ _CLASS_COLUMNS = {
     "response_s_mean": "Mean response time",
     "response_s_p95": "Response time p95",
     "jobs_mean": "Mean jobs",
+    "goodput": "Goodput",
     "lost_ratio": "Lost",
+    "reject_ratio": "Rejected",
+    "abandon_ratio": "Abandoned",
+    "fail_ratio": "Failed",
+    "late_ratio": "Late",
     "failed_tries_mean": "Failed tries per job",
 }
+_LOST = {"lost_ratio", "late_ratio", "failed_tries_mean"}
 _VISIT_COLUMNS = {
     "throughput": "Throughput",
     "wait_s_mean": "Mean wait",
@@ -65,7 +71,7 @@ def _class_rows(points: Sequence[PointResult]) -> list[_Found]:
         names = class_names(point)
         for name in names:
             figures = _figures(point, f"class.{name}.", _CLASS_COLUMNS)
-            if len(names) > 1 or "lost_ratio" in figures or "failed_tries_mean" in figures:
+            if len(names) > 1 or _LOST & figures.keys():
                 class_rows.append((point, [name], figures))
     return class_rows
 

@@ -172,9 +172,9 @@ class _Balance:
 
     def _attempt(self, node: AttemptBlock, held: Held, kept: Held) -> Task[Held]:
         after: Held = yield self.sequence(node.work, held, held)
-        failed: Held = held
-        if node.failed is not None:
-            failed = yield self.sequence(node.failed, held, kept)
+        if node.failed is None:  # Who fails goes no further.
+            return after
+        failed: Held = yield self.sequence(node.failed, held, kept)
         if failed != after:
             self.fail(
                 node.location,

@@ -13,6 +13,7 @@ from headroom.simulation.checks.structure import (
     Call,
     NetworkBlock,
     NetworkNode,
+    Node,
     Use,
     walk,
 )
@@ -130,10 +131,14 @@ def _may_be_rejected(parsed: Parsed, work: Body) -> bool:
     called = [node.program for node in walk(work) if isinstance(node, Call)]
     bodies = [work] + [parsed.trees[n] for name in called for n in parsed.reached_from(name)]
     nodes = (node for body in bodies for node in walk(body))
-    return any(isinstance(node, (Use, Acquire)) and _may_fail(parsed, node) for node in nodes)
+    return any(_may_fail(parsed, node) for node in nodes)
 
 
-def _may_fail(parsed: Parsed, node: Use | Acquire) -> bool:
-    """Return whether a step may fail on its own: by its patience, or where a station rejects."""
+def _may_fail(parsed: Parsed, node: Node) -> bool:
+    """Return whether a step may fail: by its patience, where a station rejects, after a try."""
+    if isinstance(node, AttemptBlock):
+        return node.failed is None and node.timeout is not None
+    if not isinstance(node, (Use, Acquire)):
+        return False
     rejects = isinstance(node, Use) and parsed.model.stations[node.station].rejects
     return rejects or node.patience is not None

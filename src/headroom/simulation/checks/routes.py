@@ -99,8 +99,10 @@ class _Routes:
         return _Way()
 
     def _attempt(self, node: AttemptBlock) -> Task[_Way]:
-        work = yield self.sequence(node.work)
-        failed = yield self.sequence(node.failed or ())
+        work: _Way = yield self.sequence(node.work)
+        if node.failed is None:
+            return work
+        failed = yield self.sequence(node.failed)
         free = _Way(failed.first, failed.last, is_passed=_NOWHERE.is_passed)
         return _either([work, free])
 

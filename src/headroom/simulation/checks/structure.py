@@ -206,7 +206,7 @@ class ForkBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttemptBlock:
-    """Try `work` up to `tries` times; then `failed`, None if nothing follows a failure."""
+    """Try `work` up to `tries` times; then `failed`, None if the job fails with the last try."""
 
     location: str
     timeout: Amount | None

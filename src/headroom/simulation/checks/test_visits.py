@@ -173,11 +173,26 @@ def test_a_time_out_may_end_the_work_but_not_what_follows() -> None:
     model = Model("impatient")
     cpu, disk = model.station("cpu"), model.station("disk")
     program = model.program("p")
+    with program.attempt(timeout=1) as attempt:
+        with attempt.work():
+            program.use(cpu, 5)
+        with attempt.failed():
+            pass
+    program.use(disk, 1)
+    one_class(model, program)
+    assert counts(model) == {"disk": 1.0}
+
+
+def test_who_fails_with_the_last_try_needs_nothing_that_follows() -> None:
+    model = Model("impatient")
+    cpu, disk = model.station("cpu"), model.station("disk")
+    program = model.program("p")
     with program.attempt(timeout=1) as attempt, attempt.work():
         program.use(cpu, 5)
     program.use(disk, 1)
     one_class(model, program)
-    assert counts(model) == {"disk": 1.0}
+    found = expected_visits(model)
+    assert (found.counts["jobs"], found.may_be_lost["jobs"]) == ({}, True)
 
 
 def test_loads_take_speeds_batches_breakdowns_and_infinity_into_account() -> None:

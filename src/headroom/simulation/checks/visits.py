@@ -472,7 +472,7 @@ class _Counter:
         if node.timeout is None:
             tally.add(work)
         failed = yield self.sequence(node.failed or (), {})
-        tally.may_fail = failed.may_fail
+        tally.may_fail = node.failed is None or failed.may_fail
         tally.is_exact = False
         tally.held = dict(work.held)
         return tally

@@ -171,7 +171,8 @@ impl SimulationError {
                  collecting jobs"
             }
             Self::NoCompletion { .. } => {
-                "let jobs reach the end of their program, or stop the run by time"
+                "let jobs reach the end of their program (if all are lost, give them more room, \
+                 patience or tries), or stop the run by time"
             }
             Self::TooManyEvents { .. } => "split the run into several replications",
             Self::Starved { .. } => {

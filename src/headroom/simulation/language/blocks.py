@@ -255,7 +255,7 @@ class Attempt:
 
     @block
     def failed(self) -> Iterator[None]:
-        """Take the steps of the block if all tries failed."""
+        """Take the steps of the block if all tries failed; the job then goes on and completes."""
         if self._parts != ["work"]:
             raise self._program._error(
                 "writes what follows a failed attempt in the wrong place",
@@ -265,13 +265,14 @@ class Attempt:
         with self._program._part("failed", "attempt"):
             yield
 
-    def _check(self) -> None:
-        """Refuse an attempt that tries nothing."""
+    def _loses(self) -> bool:
+        """Return whether jobs fail with the last try; refuse an attempt that tries nothing."""
         if not self._parts:
             raise SimulationError(
                 f"{self._location}: the attempt has no work",
                 cure="add a `with attempt.work():` block",
             )
+        return "failed" not in self._parts
 
 
 def choice_data(policy: str, by: Expression | None, case_count: int) -> dict[str, object]:

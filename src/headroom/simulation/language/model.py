@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from headroom.simulation.errors import caller_location, refused
@@ -123,6 +123,7 @@ class Model:
         self.classes: dict[str, JobClass] = {}
         self.mixes: dict[str, Mix] = {}
         self.controllers: dict[str, Controller] = {}
+        self.late_limits: dict[str, float] = {}
         self.counted: Counted | None = None
         self.stop_completions: int | None = DEFAULT_COMPLETIONS
         self.stop_time: float | None = None
@@ -549,6 +550,35 @@ class Model:
         )
         self.classes |= made
 
+    def late_after(self, class_name: str, time: float) -> None:
+        """Call jobs of a class late whose response takes longer than `time`.
+
+        They complete, but too late for who waits: they count for the throughput and not for the
+        goodput (``goodput``, ``late_ratio``).
+
+        Examples
+        --------
+        >>> from headroom.simulation import Model, exponential, simulate
+        >>> model = Model("shop", time_unit="ms")
+        >>> page = model.program("page")
+        >>> page.use(model.station("web"), exponential(5))
+        >>> model.open_class("visitors", page, interarrival=exponential(10))
+        >>> model.late_after("visitors", 30)
+        >>> bool(simulate(model, seed=1).classes.columns["late_count"][-1, 0] > 0)
+        True
+        """
+        full = self._prefix + class_name
+        if full not in self.classes:
+            raise refused(
+                f"no class is named {full!r} whose jobs could be late",
+                cure=f"add it first; the model has {', '.join(self.classes) or 'none'}",
+            )
+        if not is_number(time) or not time >= 0:
+            raise refused(
+                f"jobs of class {full!r} are late after {time!r}", cure="give a time of 0 or more"
+            )
+        self.late_limits[full] = float(time)
+
     def controller(self, name: str, program: Program, *, every: Distribution | float) -> None:
         """Repeat `program`, to read the state and change capacities and speeds.
 
@@ -657,6 +687,7 @@ class Model:
         twin.classes = dict(self.classes)
         twin.mixes = dict(self.mixes)
         twin.controllers = dict(self.controllers)
+        twin.late_limits = dict(self.late_limits)
         return twin
 
     def _changed(self) -> "Model":
@@ -685,6 +716,13 @@ class Model:
         """Return a copy in which the servers of `station` are `factor` (> 0) times as fast."""
         twin = self._changed()
         twin.stations[station] = _found("station", station, self.stations).with_speed(factor)
+        return twin
+
+    def with_repair(self, station: str, factor: float) -> "Model":
+        """Return a copy in which repairs of `station` take `factor` (> 0) times as long."""
+        twin = self._changed()
+        one = self.breakdowns_of[station]
+        twin.breakdowns_of[station] = replace(one, repair=one.repair * factor)
         return twin
 
     def with_tokens(self, pool: str, tokens: int) -> "Model":
@@ -732,6 +770,8 @@ class Model:
             data["schedules"] = timed
         if self.controllers:
             data["controllers"] = [controller.to_data() for controller in self.controllers.values()]
+        if self.late_limits:
+            data["late_after"] = self.late_limits
         return data
 
     def _schedules(self) -> Iterator[dict[str, object]]:

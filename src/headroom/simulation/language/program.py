@@ -395,7 +395,8 @@ class Program:
 
         A try fails after `timeout`, when the job loses patience in a queue, or when a full station
         rejects it. The job then leaves its station or queue and gives back what it acquired in the
-        attempt.
+        attempt. Without `Attempt.failed`, a job whose last try fails has failed: so does the
+        attempt around this one, or the job is lost and counts as failed, not as completed.
 
         Parameters
         ----------
@@ -424,14 +425,16 @@ class Program:
         data: dict[str, object] = {"tries": int(tries), "pause_stream": stream_key(pause_source)}
         data |= {key: amount_data(amount, its_source) for key, (amount, its_source) in made.items()}
         self._add("attempt", data | {"stream": stream_key(source)})
+        opened = self.steps[-1]
         self.steps[-1] = Step(
-            self.steps[-1].data,
-            self.steps[-1].location,
+            opened.data,
+            opened.location,
             {key: amount for key, (amount, _source) in made.items()},
         )
         with self._block("attempt"):
             yield builder
-            builder._check()
+            if builder._loses():
+                opened.data["loses"] = True
 
     def call(self, program: "Program") -> None:
         """Walk `program` as a subroutine, until it ends or replies; the job keeps what it holds."""

@@ -41,12 +41,14 @@ class Table:
         unlimited servers); stations have ``left_count`` (visits given up in the queue), pools
         ``request_count`` (grants and requests given up). Classes: ``arrival_count``,
         ``completion_count``, ``response_s_sum``, ``jobs_s``, ``lost_count`` and ``lost_s_sum``
-        (jobs that failed outside of any attempt), ``failed_try_count``, and the time in delays
+        (jobs that came to no end), ``failed_try_count``, and the time in delays
         (``delay_s``), waiting for arms or replies (``join_s``) and outside of full stations
-        (``outside_s``). ``age_s`` and ``queue_age_s`` are not cumulative: the total time so far of
-        the jobs present, or waiting, at the snapshot. Except for rounding, ``jobs_s`` is
-        ``response_s_sum`` plus ``abandon_s_sum`` (of classes: ``lost_s_sum``) plus ``age_s``, and
-        ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``.
+        (``outside_s``); if jobs may be lost or late, also ``reject_count``, ``abandon_count`` and
+        ``fail_count`` (the parts of ``lost_count``: no room, no patience, the last try failed) and
+        ``late_count`` (completed ones beyond `Model.late_after`). ``age_s`` and ``queue_age_s`` are
+        not cumulative: the total time so far of the jobs present, or waiting, at the snapshot.
+        Except for rounding, ``jobs_s`` is ``response_s_sum`` plus ``abandon_s_sum`` (of classes:
+        ``lost_s_sum``) plus ``age_s``, and ``queue_s`` is ``wait_s_sum`` plus ``queue_age_s``.
     maxima
         Name to array of shape (resources,): largest value of the run. Stations: ``queue_len``,
         ``jobs``; pools: ``queue_len``, ``held``; classes: ``jobs``.

@@ -30,8 +30,8 @@ LEFT_OUT = (
     "it can be, and work that no job waits for not at all"
 )
 MAY_BE_LOST = (
-    "a full station may reject jobs for good, and those that get through may be the quick "
-    "ones: their response time has no bound"
+    "jobs may be lost: without room, patience or tries left; those that get through may be the "
+    "quick ones: their response time has no bound"
 )
 
 

@@ -193,7 +193,7 @@ def test_what_may_time_out_has_no_bound_and_the_reason_is_given() -> None:
 
     bounds = bounds_in(one_class(9, write_steps))[0]
     assert math.isinf(bounds.throughput_per_s_high)
-    assert bounds.notes == (LEFT_OUT,)
+    assert bounds.notes == (LEFT_OUT, MAY_BE_LOST)
 
 
 def test_jobs_that_may_be_lost_have_no_least_response_and_the_reason_is_given() -> None:

@@ -68,6 +68,13 @@ def _with(model: Model, change: Change) -> Model:
         if change.aspect == "servers":
             _check_more_servers(model, station, change)
             model = model.with_servers(station.name, change.capacity_from(station.servers))
+        elif change.aspect == "repair":
+            if station.name not in model.breakdowns_of:
+                raise StudyError(
+                    f"{change.text}: station {station.name!r} never breaks",
+                    cure="let it break with model.breakdowns(), or change another station",
+                )
+            model = model.with_repair(station.name, change.value)
         else:
             model = model.with_speed(station.name, change.value)
     return model

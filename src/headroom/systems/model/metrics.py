@@ -101,13 +101,22 @@ _LEFT = (
     ),
 )
 _FAILING = (
+    Metric(name="offered", unit="1/s", description="Jobs a second that come"),
+    Metric(name="goodput", unit="1/s", better="high", description="Completions in time a second"),
     Metric(
         name="lost_ratio", unit="1", better="low", description="Share of the jobs lost on the way"
     ),
+    Metric(name="reject_ratio", unit="1", better="low", description="Share lost for want of room"),
+    Metric(
+        name="abandon_ratio", unit="1", better="low", description="Share lost for want of patience"
+    ),
+    Metric(name="fail_ratio", unit="1", better="low", description="Share lost with their last try"),
+    Metric(name="late_ratio", unit="1", better="low", description="Share completed, but too late"),
     Metric(
         name="failed_tries_mean", unit="1", better="low", description="Tries of attempts that fail"
     ),
 )
+"""What became of the jobs of a class, and of all."""
 
 _VISIT = ("throughput", "queue_len_mean", "wait_s_mean", "response_s_mean", "jobs_mean")
 MOST_PLACES = 400
@@ -150,9 +159,6 @@ def _failure_metrics(model: Model) -> Iterator[Metric]:
     """Yield metrics of blocked, broken, rejected, lost and repeated work, where it can occur."""
     stations = model.stations.values()
     rejecting = _rows(station for station in stations if station.rejects)
-    has_attempts = any(
-        step.op == "attempt" for program in model.programs.values() for step in program.steps
-    )
     if any(station.buffer is not None and not station.rejects for station in stations):
         served = _rows(station for station in stations if station.discipline != "infinite")
         yield from _qualified("station", served, [_BLOCKED])
@@ -166,8 +172,23 @@ def _failure_metrics(model: Model) -> Iterator[Metric]:
     breaking = _rows(model.stations[name] for name in model.breakdowns_of)
     yield from _qualified("station", breaking, [_DOWN])
     yield from _qualified("station", rejecting, [_REJECTED])
-    if rejecting or has_attempts or _left(model, "station") or _left(model, "pool"):
-        yield from _qualified("class", model.classes, _FAILING)
+    failing = _failing(model)
+    yield from failing
+    yield from _qualified("class", model.classes, failing)
+
+
+def _failing(model: Model) -> list[Metric]:
+    """Return what may become of the jobs of a model; nothing if all of them complete in time."""
+    attempts = any(step.op == "attempt" for p in model.programs.values() for step in p.steps)
+    may_be = {
+        "reject_ratio": any(station.rejects for station in model.stations.values()),
+        "abandon_ratio": bool(_left(model, "station") or _left(model, "pool")),
+        "fail_ratio": attempts,
+        "late_ratio": bool(model.late_limits),
+    }
+    if not any(may_be.values()):
+        return []
+    return [metric for metric in _FAILING if may_be.get(metric.name, True)]
 
 
 def _left(model: Model, kind: str) -> list[str]:
@@ -232,8 +253,9 @@ def visit_metrics() -> tuple[Metric, ...]:
 
 
 def failure_metrics() -> tuple[Metric, ...]:
-    """Return the metrics of NAME that only models have in which something can fail."""
+    """Return the metrics that only models have in which something can fail."""
     return (
+        *_FAILING,
         *_qualified("station", ["NAME"], [_BLOCKED, _DOWN, _REJECTED, *_LEFT, _SERVERS]),
         *_qualified("pool", ["NAME"], [*_LEFT, _TOKENS]),
         *_qualified("class", ["NAME"], _FAILING),

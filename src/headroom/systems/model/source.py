@@ -22,7 +22,9 @@ from headroom.experiment.protocol.streams import prints_to_stderr
 from headroom.experiment.protocol.suggestions import suggestion
 from headroom.experiment.protocol.system import Value
 from headroom.simulation import Model, canonical_json
+from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.systems.model.user_code import UserCode
+from headroom.units import QuantityError, parse_quantity
 
 GROUP = "headroom.models"
 SLOW_S = 10.0
@@ -143,6 +145,34 @@ def model_as_data(function: Callable[..., Any], model: Model) -> bytes:
         if _PLACED.match(error.message):
             raise
         raise StudyError(f"{place_of(function)}: {error.message}", cure=error.cure) from error
+
+
+def with_late(model: Model, late_after: Mapping[str, float | str] | float | str | None) -> Model:
+    """Return a model whose completed jobs are late beyond a time, of all classes or of each.
+
+    Raises
+    ------
+    StudyError
+        No class has a name, or a text is no time.
+    """
+    if late_after is None:
+        return model
+    by_class = (
+        late_after if isinstance(late_after, Mapping) else dict.fromkeys(model.classes, late_after)
+    )
+    late = model.copy()
+    for name, limit in by_class.items():
+        if name not in model.classes:
+            raise StudyError(
+                f"late_after: the model has no class {name!r}",
+                cure=suggestion(name, model.classes),
+            )
+        try:
+            time_s = parse_quantity(limit, "s") if isinstance(limit, str) else limit
+        except QuantityError as error:
+            raise StudyError(f"late_after: {error}", cure=error.hint) from error
+        late.late_after(name, time_s / SECONDS_PER_UNIT[model.time_unit])
+    return late
 
 
 def _cure_of_missing(path: Path) -> str:

@@ -16,6 +16,7 @@ from headroom.experiment.protocol.run import Run
 from headroom.experiment.protocol.system import Column, Metric, Parameter, Value
 from headroom.experiment.study.windows import NO_WINDOWS, TimeWindows, window_metrics, worst_metrics
 from headroom.simulation import Model, SimulationResult
+from headroom.simulation.checks.existence import endless, meanless_rows
 from headroom.simulation.errors import OverloadError
 from headroom.simulation.language.model import SECONDS_PER_UNIT
 from headroom.simulation.runs.kernel_version import KERNEL_VERSION
@@ -49,6 +50,7 @@ from headroom.systems.model.source import (
     model_as_data,
     model_names,
     registered_function,
+    with_late,
 )
 from headroom.systems.model.user_code import UserCode
 
@@ -66,6 +68,9 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Completions after which a run ends, instead of the model's rule."""
     time_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) after which a run ends, instead of the model's rule."""
+    late_after: dict[str, float | str] | float | str | None = None
+    """Response time (s, or "200 ms") of all classes, or by class, beyond which a completed job is
+    late: it counts for the throughput and not for the `goodput`."""
     sample_every_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Simulated time (s) between values of the time series that the first replication of each point
     keeps for the report; a multiple if they are too many."""
@@ -300,6 +305,8 @@ class ModelSystem:
         early = self.missing_end(once.model)
         remarks = [] if plan.ends_because else [unsettled_remark(once.model, end_s, early)]
         remarks.append(unreached_remark(self.windows, end_s))
+        unsure = endless(once.model)
+        remarks += [one.text for one in unsure]
         note = "" if plan.is_terminating else periodic_note(once.model, end_s)
         return run_of(
             result,
@@ -309,6 +316,7 @@ class ModelSystem:
                 **own_values(self.function, result, self.code),
             },
             overloads={} if is_before_last_change(once.model, end_s) else overloads,
+            meanless=meanless_rows(once.model, unsure),
             remarks=tuple(filter(None, remarks)),
             notes=(note,) if note else (),
             ends_because=plan.ends_because,
@@ -327,7 +335,7 @@ class ModelSystem:
 
     def _built(self, config: Mapping[str, Value]) -> BuiltModel:
         def build() -> BuiltModel:
-            model = built_model(self.function, config, self.code)
+            model = with_late(built_model(self.function, config, self.code), self.setup.late_after)
             return BuiltModel(model, model_as_data(self.function, model))
 
         return self.built.of(config, (), build)

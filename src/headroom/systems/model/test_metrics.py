@@ -10,6 +10,9 @@ def names_of(model: Model) -> set[str]:
     return {metric.name for metric in metrics_of(model) if metric.name.endswith(endings)}
 
 
+OUTCOMES = ("lost_ratio", "reject_ratio", "fail_ratio", "failed_tries_mean")
+
+
 def test_failures_are_declared_where_they_can_happen() -> None:
     """Cause: they were not declared, so no study could chart, claim or size by them."""
     model = Model("shop", time_unit="ms")
@@ -24,8 +27,7 @@ def test_failures_are_declared_where_they_can_happen() -> None:
     assert names_of(model) == {
         "station.door.reject_ratio",
         "station.disk.down_ratio",
-        "class.guests.lost_ratio",
-        "class.guests.failed_tries_mean",
+        *(f"{owner}{name}" for owner in ("", "class.guests.") for name in OUTCOMES),
     }
 
 

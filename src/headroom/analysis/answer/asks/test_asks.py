@@ -19,6 +19,7 @@ from headroom.analysis.answer_evidence import (
     SinglePoint,
     Target,
 )
+from headroom.analysis.evidence import Absent
 from headroom.analysis.results import DerivedResult, DerivedValue, ExperimentResult, StudyResult
 from headroom.experiment.study.asks import (
     Ask,
@@ -358,3 +359,16 @@ def test_what_is_not_asked_is_inferred_and_says_so() -> None:
     assert (record.ask, record.is_inferred, record.parameter) == ("limit", True, "users")
     assert record.value == 228.0
     assert math.isclose(record.low or 0.0, 224.0)
+
+
+def test_a_percentile_that_needs_longer_runs_says_which() -> None:
+    absent = Absent(code="few_bursts", percent=99.9, needed=20.0, found=4.0)
+    short = [msgspec.structs.replace(one, absent={"response_s_p99_9": absent})
+             for one in sweep().points]  # fmt: skip
+    study = plain(msgspec.structs.replace(sweep(), points=short))
+    found = told(study, ValueAsk(metric="response_s_p99_9"))
+    assert isinstance(found, Incomplete)
+    assert (found.code, found.metric, found.absent) == ("withheld", "response_s_p99_9", absent)
+    other = told(study, ValueAsk(metric="response_s_p99"))
+    assert isinstance(other, Incomplete)
+    assert other.code == "left_out"

@@ -39,6 +39,7 @@ _WHAT_TO_DO = {
     "no_results": "The messages of the points, behind --all, say why.",
     "not_fitted": "Measure what the fit needs, then run the same command.",
     "left_out": "The quick variant may leave it out: run the study in full.",
+    "withheld": "Give a larger `completions`, or a longer `time_s`.",
     "not_run": "Ask for levels and metrics that the points have: --all lists them.",
 }
 

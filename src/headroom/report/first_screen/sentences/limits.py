@@ -12,6 +12,7 @@ from headroom.analysis.answer_evidence import (
     Disturbed,
     Incomplete,
     Limit,
+    Losses,
     NoLimit,
     Part,
     Saturated,
@@ -31,9 +32,11 @@ from headroom.report.first_screen.sentences.sentence import (
     first_short,
     plain,
 )
+from headroom.report.sentences.intervals import absent_words
 from headroom.report.sentences.numbers import list_words
+from headroom.report.sentences.outcomes import outcome_words
 from headroom.report.sentences.runs import warm_up_words
-from headroom.report.words import count_noun
+from headroom.report.words import count_noun, label_metric
 
 _CAUSES = {
     "others": "other programs took up to {} of {}",
@@ -59,13 +62,18 @@ def incomplete_words(found: Incomplete) -> str:
         return f"no answer: parameters could not be fitted{because}"
     if found.code == "left_out":
         return "no answer: no point that ran has what is asked for"
-    points = count_noun(found.points, "point")
-    return f"no answer: {found.points_without:,} of {points} have no results{because}"
+    if found.code == "withheld":
+        return f"no answer: the runs are too short for {label_metric(plain(found.metric))}"
+    points = f"{found.points_without:,} of {count_noun(found.points, 'point')} have"
+    points = "the only point has" if found.points == 1 else points
+    return f"no answer: {points} no results{because}"
 
 
 def incomplete_reason(found: Incomplete) -> str:
     """Return why there is no answer, on one line; empty if unknown."""
-    reason = warm_up_words(found.warm_up) if found.warm_up else found.reason.partition(HINT)[0]
+    absent = f"a {absent_words(found.absent)}" if found.absent else ""
+    said = absent or found.reason.partition(HINT)[0]
+    reason = warm_up_words(found.warm_up) if found.warm_up else said
     return " ".join(plain(reason).split())
 
 
@@ -130,6 +138,8 @@ def _limit_place(found: Limit) -> str:
         return f" at {found.points} of {found.judged} points"
     share = found.part.utilization
     busy = f", {brief_percent_of(share.value)} busy" if share is not None else ""
+    if found.down is not None:
+        busy = f", down {brief_percent_of(found.down.share)} of the time"
     return " at every level" if found.judged > 1 else busy
 
 
@@ -148,7 +158,20 @@ def no_limit_words(found: NoLimit) -> str:
         return start
     part = noun(found.part)
     share = brief_percent_of(found.part.utilization.value)
+    if found.down is not None:
+        down, held = brief_percent_of(found.down.share), brief_percent_of(found.down.held)
+        is_up_to = f" up to {level_words(found.level)}" if found.level else ""
+        return (
+            f"{where_words(found.where)}no part is full{is_up_to}, but {part.text} "
+            f"{part.verb('is', 'are')} down {down} of the time and "
+            f"{part.verb('holds', 'hold')} {held} of the response time"
+        )
     return f"{start}: the busiest part, {part.text}, is {share} busy"
+
+
+def losses_words(found: Losses) -> str:
+    """Return how much is offered, done in time and lost, where most is lost."""
+    return f"{where_words(found.where)}{outcome_words(found.outcome)}"
 
 
 def busiest_words(found: Busiest) -> str:

@@ -284,6 +284,8 @@ def _applied(one: AppliedChange) -> str:
     name = factor_words(one.name)
     if one.aspect == "speed":
         return f"{name} {_much(one.factor)}as fast"
+    if one.aspect == "repair":
+        return f"a repair of the {name} in {_time_of(one.factor)}"
     if one.after is None:
         unit = "" if one.aspect == "value" else f" {one.aspect}"
         return f"{_much(one.factor)}the {name}{unit}"
@@ -298,6 +300,12 @@ def _much(factor: float | None) -> str:
     """Return a factor before what it multiplies: ``twice``, ``3 times``."""
     is_double = factor == 2.0  # noqa: PLR2004
     return "twice " if is_double else f"{level_number(factor or 1.0)}{NO_BREAK}times "
+
+
+def _time_of(factor: float | None) -> str:
+    """Return a factor of a time: ``half the time``, ``0.25 times the time``."""
+    is_half = factor == 0.5  # noqa: PLR2004
+    return "half the time" if is_half else f"{level_number(factor or 1.0)}{NO_BREAK}times the time"
 
 
 def _counted_things(one: AppliedChange, things: str) -> str:
@@ -329,6 +337,9 @@ def advice(applied: Sequence[AppliedChange], part: Part) -> str:
     'buy it a third core'
     >>> advice([disks], Part(kind="station", name="disk")).replace(NO_BREAK, " ")
     'give it 16 servers instead of 8'
+    >>> repair = AppliedChange(kind="station", name="disk", aspect="repair", factor=0.5)
+    >>> advice([repair], Part(kind="station", name="disk")), applied_words([repair])
+    ('repair it in half the time', 'a repair of the disk in half the time')
     """
     return list_words([_advice(one, part) for one in applied])
 
@@ -337,8 +348,10 @@ def _advice(one: AppliedChange, part: Part) -> str:
     is_it = (one.kind, one.name) == (part.kind, part.name)
     name = factor_words(one.name)
     what = "it" if is_it else name
-    if one.aspect == "speed":
-        return f"make {what} {_much(one.factor)}as fast"
+    if one.aspect in {"speed", "repair"}:
+        is_speed = one.aspect == "speed"
+        faster = f"make {what} {_much(one.factor)}as fast"
+        return faster if is_speed else f"repair {what} in {_time_of(one.factor)}"
     if one.after is None or isinstance(one.after, str):
         return f"take {_applied(one)}"
     if one.kind == "station":

@@ -9,6 +9,7 @@ from headroom.analysis.answer_evidence import (
     Effects,
     Enough,
     Goal,
+    Incomplete,
     Level,
     Outage,
     Part,
@@ -21,6 +22,8 @@ from headroom.analysis.answer_evidence import (
     TradeOff,
     Undecided,
 )
+from headroom.analysis.evidence import Absent
+from headroom.report.first_screen.sentences.limits import incomplete_reason
 from headroom.report.first_screen.sentences.sentence import NO_BREAK
 from headroom.report.first_screen.sentences.statements import statement_sentence
 from headroom.report.titles import study_titles
@@ -129,6 +132,17 @@ def test_an_open_effect_is_no_gain_and_no_cost() -> None:
     assert said(found, **CASES) == (
         "Not decided: new TLS connections have 90% to 110% of the calls a second of lasting ones."
     )
+
+
+def test_a_percentile_that_is_withheld_is_not_called_left_out() -> None:
+    absent = Absent(code="few_bursts", percent=99.9, needed=20.0, found=4.0)
+    found = Incomplete(
+        code="withheld", metric="response_s_p99_9", absent=absent,
+        done=5, failed=0, planned=5, points=1, points_without=0,
+    )  # fmt: skip
+    assert said(found) == "No answer: the runs are too short for response time p99.9."
+    assert incomplete_reason(found).startswith("a p99.9 needs 20 independent bursts beyond it")
+    assert "run 5 times as long" in incomplete_reason(found)
 
 
 def test_where_an_effect_is_not_known_is_said() -> None:

@@ -71,6 +71,7 @@ pub(in crate::simulation::kernel) struct OpenAttempt {
     attempt: u32,
     before: Site,
     pause: u32,
+    loses: bool,
     held_after: Option<Vec<(u32, u32)>>,
     jumps: Vec<u32>,
 }
@@ -122,10 +123,12 @@ impl Compiler {
                 pause,
                 stream,
                 pause_stream,
+                loses,
             } => self.open_attempt(
                 (timeout.as_ref(), *stream),
                 *tries,
                 (pause.as_ref(), *pause_stream),
+                *loses,
             ),
             Step::Work => self.open_work(),
             Step::Failed => self.open_failed(),
@@ -234,6 +237,7 @@ impl Compiler {
         timeout: (Option<&Amount>, u64),
         tries: u32,
         pause: (Option<&Amount>, u64),
+        loses: bool,
     ) -> Result<(), SimulationError> {
         if tries == 0 {
             return self.refuse_here("an attempt has no tries");
@@ -246,13 +250,14 @@ impl Compiler {
             tries,
             work: UNKNOWN,
             again: UNKNOWN,
-            failed: UNKNOWN,
+            failed: None,
         });
         let attempt = position(self.plan.attempts.len() - 1);
         self.blocks.push(Block::Attempt(OpenAttempt {
             attempt,
             before: self.here.clone(),
             pause,
+            loses,
             held_after: None,
             jumps: Vec::new(),
         }));
@@ -287,11 +292,11 @@ impl Compiler {
             return self.refuse_here("a failure handler must be inside an attempt");
         };
         let attempt = open.attempt as usize;
-        if open.jumps.is_empty() || self.plan.attempts[attempt].failed != UNKNOWN {
+        if open.jumps.is_empty() || self.plan.attempts[attempt].failed.is_some() {
             return self.refuse_here("an attempt fails before its work, or twice");
         }
         self.here = open.before.clone();
-        self.plan.attempts[attempt].failed = target;
+        self.plan.attempts[attempt].failed = Some(target);
         self.blocks.push(Block::Failed);
         Ok(())
     }
@@ -518,8 +523,8 @@ impl Compiler {
             return self.refuse_here("an attempt has no work");
         };
         let plan = &mut self.plan.attempts[open.attempt as usize];
-        if plan.failed == UNKNOWN {
-            plan.failed = position(self.plan.instructions.len());
+        if plan.failed.is_none() && !open.loses {
+            plan.failed = Some(position(self.plan.instructions.len()));
             if held != open.before.held {
                 return self
                     .refuse_here("the work of an attempt without a failed part keeps tokens");

@@ -57,6 +57,7 @@ pub fn compile(
         compiler.program(position(index), &program.steps)?;
     }
     frames::add(&mut compiler, model)?;
+    compiler.add_late(model)?;
     compiler.finish(limits(model.stop, stop)?)
 }
 
@@ -151,6 +152,7 @@ impl Compiler {
                 controllers: Vec::new(),
                 has_losses: false,
                 has_extras: false,
+                has_outcomes: false,
                 pools: pools(model)?,
                 pool_rows: Rows::collect(
                     model
@@ -183,6 +185,20 @@ impl Compiler {
         }
         if self.positions.iter().any(Option::is_some) {
             self.plan.attributes.push(0.0);
+        }
+        Ok(())
+    }
+
+    /// Note from which response time on the jobs of classes are late.
+    fn add_late(&mut self, model: &Model) -> Result<(), SimulationError> {
+        for (name, &time) in &model.late_after {
+            let mut classes = self.plan.classes.iter_mut();
+            match classes.find(|class| class.name == *name) {
+                Some(class) if time >= 0.0 => {
+                    class.late_after = whole_ticks(time * TICKS_PER_UNIT);
+                }
+                _ => return refuse(format!("class '{name}' cannot be late after {time}")),
+            }
         }
         Ok(())
     }
@@ -635,6 +651,10 @@ impl Compiler {
         let are_special = self.plan.stations.iter().any(StationPlan::is_special);
         self.plan.has_losses =
             are_special || self.plan.has_extras || !self.plan.attempts.is_empty();
+        self.plan.has_outcomes = self.plan.has_extras
+            || !self.plan.attempts.is_empty()
+            || self.plan.stations.iter().any(|one| one.is_rejecting)
+            || self.plan.classes.iter().any(|one| one.late_after < BEYOND);
         self.plan.stack_slots = slots as usize + 1;
         self.plan.limits = limits;
         Ok(self.plan)

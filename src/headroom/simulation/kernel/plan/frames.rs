@@ -14,7 +14,7 @@ use crate::simulation::kernel::plan::program::{
 };
 use crate::simulation::kernel::random::alias::AliasTable;
 use crate::simulation::kernel::random::distribution::Distribution;
-use crate::simulation::kernel::time::{TICKS_PER_UNIT, whole_ticks};
+use crate::simulation::kernel::time::{BEYOND, TICKS_PER_UNIT, whole_ticks};
 
 /// Maximum cards of a deck.
 const LARGEST_DECK: u64 = 100_000;
@@ -210,6 +210,7 @@ fn add_closed(
         initial: 0,
         placed,
         priority: *priority,
+        late_after: BEYOND,
     })
 }
 
@@ -294,6 +295,7 @@ fn add_open(
         initial: *initial,
         placed: Vec::new(),
         priority: *priority,
+        late_after: BEYOND,
     })
 }
 
@@ -343,6 +345,7 @@ fn add_mix(compiler: &mut Compiler, mix: &Mix) -> Result<(), SimulationError> {
             initial: 0,
             placed: Vec::new(),
             priority: class.priority,
+            late_after: BEYOND,
         });
     }
     let rule = rule_of(compiler, mix)?;

@@ -4,6 +4,8 @@
 //! the data. Blocks (loop, branch, fork, network, attempt and their parts) open with their step and
 //! close with `end`, so nesting of any depth needs no recursion.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::simulation::kernel::plan::arrivals::{Carried, Process};
@@ -50,6 +52,9 @@ pub struct Model {
     /// Programs that look at the state now and then and change capacities and speeds.
     #[serde(default)]
     pub controllers: Vec<Controller>,
+    /// Response time (time units) of classes beyond which a completed job is late.
+    #[serde(default)]
+    pub late_after: BTreeMap<String, f64>,
     /// When the run ends; the caller may override it.
     pub stop: Stop,
 }
@@ -501,6 +506,9 @@ pub enum Step {
         stream: u64,
         /// Stream key of the pause.
         pause_stream: u64,
+        /// Whether the job fails with the last try, if nothing else is said to follow.
+        #[serde(default)]
+        loses: bool,
     },
     /// The work of the innermost attempt.
     Work,

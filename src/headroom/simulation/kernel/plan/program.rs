@@ -82,8 +82,8 @@ pub struct AttemptPlan {
     pub work: u32,
     /// Position at which the job continues after a try that was not the last one.
     pub again: u32,
-    /// Position at which the job continues after the last try.
-    pub failed: u32,
+    /// Position at which the job continues after the last try; None if it fails with it.
+    pub failed: Option<u32>,
 }
 
 /// Facts about a job at a position, apart from its own stack.
@@ -258,6 +258,8 @@ pub struct ClassPlan {
     pub placed: Vec<(u32, u32)>,
     /// Priority of its jobs.
     pub priority: f64,
+    /// Response time (ticks) beyond which a job is late.
+    pub late_after: u64,
 }
 
 impl ClassPlan {
@@ -335,6 +337,8 @@ pub struct Plan {
     pub has_losses: bool,
     /// Whether the result reports jobs that left a line unserved, and capacities over time.
     pub has_extras: bool,
+    /// Whether a job may be lost, or late.
+    pub has_outcomes: bool,
     /// Rows of the tables of stations.
     pub station_rows: Rows,
     /// Pools.

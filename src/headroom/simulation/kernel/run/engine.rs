@@ -32,7 +32,7 @@ use crate::simulation::kernel::run::plain::Pause;
 use crate::simulation::kernel::run::recorder::{Kind, Recorder};
 use crate::simulation::kernel::run::result::{self, Outcome, row};
 use crate::simulation::kernel::run::service::Leaving;
-use crate::simulation::kernel::statistics::classes::ClassState;
+use crate::simulation::kernel::statistics::classes::{ClassState, Loss};
 use crate::simulation::kernel::statistics::intervals::{Interval, Intervals, Longest};
 use crate::simulation::kernel::statistics::snapshots::{Samples, Snapshots};
 use crate::simulation::kernel::statistics::waits::Waits;
@@ -54,6 +54,9 @@ const STEPS_OF_EACH_JOB: u64 = 100;
 
 /// Events without any completion after which a run without a time limit is assumed to be endless.
 const EVENTS_WITHOUT_COMPLETION: u64 = 1 << 28;
+
+/// Lost jobs without any completion after which all are assumed to be lost.
+const LOST_WITHOUT_COMPLETION: u64 = 1 << 20;
 
 /// Jobs that wait for the next completion.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +204,18 @@ pub struct State {
     pub waits: Waits,
 }
 
+impl State {
+    /// Return a station with the jobs and the time: what an event there needs.
+    #[inline]
+    pub(in crate::simulation::kernel) fn at(
+        &mut self,
+        station: u32,
+    ) -> (&mut Station, &mut Jobs, SimTime) {
+        let own = &mut self.stations[station as usize];
+        (own, &mut self.jobs, self.progress.now)
+    }
+}
+
 /// Why the walk cannot continue; [`Engine::explain`] makes a message of it.
 ///
 /// It is one byte, because every step returns it; the details are in [`Culprit`].
@@ -294,7 +309,11 @@ impl<'plan> Engine<'plan> {
                 stations,
                 pools: plan.pools.iter().map(Pool::new).collect(),
                 requests: Grid::new(plan.pools.len(), class_count),
-                classes: plan.classes.iter().map(|_| ClassState::new()).collect(),
+                classes: plan
+                    .classes
+                    .iter()
+                    .map(|class| ClassState::new(class.late_after))
+                    .collect(),
                 waits: wishes.waits,
             },
             agenda: Agenda {
@@ -435,20 +454,17 @@ impl<'plan> Engine<'plan> {
     }
 
     fn close_segment(&mut self) {
-        let State {
-            stations,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { stations, .. } = &mut self.state;
         let mut times = Times::default();
         for members in self.plan.station_rows.iter() {
             for index in members {
-                stations[index].take_occupancy(*now, &mut times);
+                stations[index].take_occupancy(now, &mut times);
             }
             times.end_row();
         }
         self.segments
-            .close(*now, self.state.progress.completion_count, times);
+            .close(now, self.state.progress.completion_count, times);
     }
 
     /// Take the samples and close the intervals that are due before an event at `time`; return
@@ -559,7 +575,9 @@ impl<'plan> Engine<'plan> {
             self.state.progress.event_count,
             self.state.progress.completion_count,
         );
-        if self.patience.is_over(events, completions) && is_endless {
+        let lost = self.state.classes.iter().map(ClassState::lost_count);
+        let are_all_lost = completions == 0 && lost.sum::<u64>() >= LOST_WITHOUT_COMPLETION;
+        if is_endless && (are_all_lost || self.patience.is_over(events, completions)) {
             return Err(Failure::NoCompletion);
         }
         Ok(())
@@ -596,7 +614,7 @@ impl<'plan> Engine<'plan> {
             }
             Wait::Delay { .. } => self.end_delay(job),
             Wait::Arrive { .. } | Wait::Await { .. } => {}
-            Wait::Acquire { .. } => return self.fail_visit(job),
+            Wait::Acquire { .. } => return self.fail_visit(job, Loss::Abandoned),
             Wait::Attempt { .. } => return self.time_out(job),
             Wait::Clock { station } => return self.end_shared_services(station),
         }
@@ -608,13 +626,8 @@ impl<'plan> Engine<'plan> {
         self.state.progress.visit_count += 1;
         self.recorder
             .note(&self.state, Kind::EndService, job, station);
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        match stations[station as usize].complete(*now, job, jobs) {
+        let (own, jobs, now) = self.state.at(station);
+        match own.complete(now, job, jobs) {
             Some(next) => self.serve(next, station),
             None => Ok(()),
         }
@@ -623,7 +636,7 @@ impl<'plan> Engine<'plan> {
     /// The service of `job` at the special `station` is over, or its patience there.
     fn resume_special(&mut self, job: u32, station: u32, at: u32) -> Result<(), Failure> {
         if self.state.jobs[job].phase != Phase::Serving {
-            return self.fail_visit(job);
+            return self.fail_visit(job, Loss::Abandoned);
         }
         self.state.progress.visit_count += 1;
         self.end_special_service(job, station, at)
@@ -631,12 +644,8 @@ impl<'plan> Engine<'plan> {
 
     /// Count the delay of `job`, which is over; a controller's belongs to no class.
     pub(in crate::simulation::kernel) fn end_delay(&mut self, job: u32) {
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         let job = &jobs[job];
         if job.role == Role::Clock {
             return;
@@ -672,14 +681,8 @@ impl<'plan> Engine<'plan> {
         &mut self,
         station: u32,
     ) -> Result<(), Failure> {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        match own.next_in_line(*now, jobs) {
+        let (own, jobs, now) = self.state.at(station);
+        match own.next_in_line(now, jobs) {
             Some(next) => self.serve(next, station),
             None => Ok(()),
         }
@@ -855,7 +858,7 @@ impl<'plan> Engine<'plan> {
                     .expect("events end only where all jobs wait for each other"),
             ),
             Failure::NoCompletion => SimulationError::NoCompletion {
-                events: EVENTS_WITHOUT_COMPLETION,
+                events: EVENTS_WITHOUT_COMPLETION.min(self.state.progress.event_count),
                 at_s,
             },
             Failure::Starved => SimulationError::Starved {

@@ -2,7 +2,8 @@
 //!
 //! A failed try returns the job to its attempt: its current wait is abandoned, the jobs that it
 //! waited for are ended, and the tokens acquired since then are released. A failure outside of any
-//! attempt goes to the job that waits for this one; if there is none, the job is lost.
+//! attempt goes to the job that waits for this one; if there is none, the job is lost. So does that
+//! of the last try of an attempt that says nothing about it.
 //!
 //! Invariant: a job that ends here is in no line and has no event.
 
@@ -11,6 +12,7 @@ use crate::simulation::kernel::plan::instruction::{Instruction, NO_AMOUNT, Wait}
 use crate::simulation::kernel::run::engine::{Engine, Failure, Progress, State};
 use crate::simulation::kernel::run::holdings;
 use crate::simulation::kernel::run::recorder::Kind;
+use crate::simulation::kernel::statistics::classes::Loss;
 
 impl Engine<'_> {
     /// Guard the next try of `attempt`, which `job` begins.
@@ -52,8 +54,12 @@ impl Engine<'_> {
         self.fail_attempt(job, guard)
     }
 
-    /// `job` was refused by a station, or its patience is over.
-    pub(in crate::simulation::kernel) fn fail_visit(&mut self, job: u32) -> Result<(), Failure> {
+    /// `job` was refused by a station, its patience is over, or its last try has failed.
+    pub(in crate::simulation::kernel) fn fail_visit(
+        &mut self,
+        job: u32,
+        why: Loss,
+    ) -> Result<(), Failure> {
         let mut who = job;
         loop {
             let guard = self.state.jobs.extra(who).guard;
@@ -62,7 +68,7 @@ impl Engine<'_> {
             }
             let parent = self.state.jobs[who].parent;
             if parent == NO_JOB {
-                return self.lose(who);
+                return self.lose(who, why);
             }
             who = parent;
         }
@@ -91,18 +97,22 @@ impl Engine<'_> {
             unreachable!("a guard is always at an attempt");
         };
         let plan = &self.plan.attempts[attempt as usize];
-        self.state.jobs[job].at = if self.state.jobs.count_down(job) > 0 {
-            plan.again
+        if self.state.jobs.count_down(job) > 0 {
+            self.state.jobs[job].at = plan.again;
         } else {
             self.state.jobs.pop(job);
-            plan.failed
-        };
+            let Some(failed) = plan.failed else {
+                self.state.jobs[job].at = at;
+                return self.fail_visit(job, Loss::Failed);
+            };
+            self.state.jobs[job].at = failed;
+        }
         self.make_ready(job);
         self.work_off_changes()
     }
 
-    /// `job`, which no other job waits for, has failed outside of any attempt.
-    fn lose(&mut self, job: u32) -> Result<(), Failure> {
+    /// `job`, which no other job waits for, has failed where no attempt goes on.
+    fn lose(&mut self, job: u32, why: Loss) -> Result<(), Failure> {
         if self.state.jobs[job].role != Role::Root {
             self.kill(job)?;
             return self.work_off_changes();
@@ -119,7 +129,7 @@ impl Engine<'_> {
             ..
         } = &mut self.state;
         let class = jobs[job].class as usize;
-        classes[class].lose(*now, jobs[job].arrived);
+        classes[class].lose(*now, jobs[job].arrived, why);
         if self.plan.classes[class].population.is_some() {
             jobs[job].depth = 0;
             jobs[job].at = self.plan.classes[class].home;
@@ -294,18 +304,12 @@ impl Engine<'_> {
 
     /// Count the visit of `job` at `station` as given up.
     fn abandon(&mut self, job: u32, station: u32) {
-        let State {
-            stations,
-            jobs,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
-        let own = &mut stations[station as usize];
-        own.advance(*now);
+        let (own, jobs, now) = self.state.at(station);
+        own.advance(now);
         own.present -= 1;
         let (class, entered) = (jobs[job].class, jobs[job].entered);
         own.visits(class).leave(entered);
-        own.rarer(class).abandon(*now, entered);
+        own.rarer(class).abandon(now, entered);
         self.agenda.changed.push(station);
     }
 
@@ -326,12 +330,8 @@ impl Engine<'_> {
     }
 
     fn end_children(&mut self, job: u32) -> Result<(), Failure> {
-        let State {
-            jobs,
-            classes,
-            progress: Progress { now, .. },
-            ..
-        } = &mut self.state;
+        let now = self.state.progress.now;
+        let State { jobs, classes, .. } = &mut self.state;
         let waited = now.since(jobs[job].entered);
         classes[jobs[job].class as usize].add_join(waited);
         loop {

@@ -11,6 +11,7 @@ use crate::simulation::kernel::plan::instruction::{Instruction, Wait};
 use crate::simulation::kernel::plan::program::Plan;
 use crate::simulation::kernel::run::engine::State;
 use crate::simulation::kernel::run::holdings;
+use crate::simulation::kernel::statistics::classes::ClassTotals;
 use crate::simulation::kernel::time::SimTime;
 
 /// Panic if `state` breaks a conservation law.
@@ -159,6 +160,23 @@ fn check_pools(state: &State, plan: &Plan) {
     }
 }
 
+/// Panic unless each job of a class ended in one way or is one of those inside.
+fn check_ends(name: &str, totals: &ClassTotals, inside: u32) {
+    let [rejected, abandoned, failed] = totals.lost;
+    let (offered, completed) = (totals.arrival_count, totals.completion_count);
+    assert_eq!(
+        offered,
+        completed + rejected + abandoned + failed + u64::from(inside),
+        "class '{name}': {offered} jobs were offered, but {completed} completed, {rejected} were \
+         rejected, {abandoned} abandoned, {failed} failed and {inside} are inside"
+    );
+    assert!(
+        totals.late_count <= completed,
+        "class '{name}': {} of {completed} completed jobs were late",
+        totals.late_count
+    );
+}
+
 fn check_classes(state: &State, plan: &Plan) {
     let mut present = vec![Present::default(); plan.classes.len()];
     for (_, job) in state.jobs.working() {
@@ -174,15 +192,59 @@ fn check_classes(state: &State, plan: &Plan) {
             (here.count, here.residual),
             "class '{name}': who is present"
         );
-        assert_eq!(
-            totals.arrival_count,
-            totals.completion_count + totals.lost_count + u64::from(here.count),
-            "class '{name}': arrivals and completions differ by other than those present"
-        );
+        check_ends(name, &totals, here.count);
         assert_eq!(
             totals.jobs_area,
             totals.response_sum + totals.lost_sum + here.residual,
             "class '{name}': the area of jobs is not the sum of their times"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::kernel::statistics::classes::{ClassState, Loss};
+
+    /// Return the totals of a class of which one job ended in each way and two are inside.
+    fn totals() -> ClassTotals {
+        let mut class = ClassState::new(5);
+        (0..7).for_each(|_| class.begin(SimTime::ZERO));
+        class.complete(SimTime::from_ticks(5), SimTime::ZERO);
+        class.complete(SimTime::from_ticks(6), SimTime::ZERO);
+        for why in [Loss::Rejected, Loss::Abandoned, Loss::Failed] {
+            class.lose(SimTime::from_ticks(7), SimTime::ZERO, why);
+        }
+        class.totals_at(SimTime::from_ticks(8))
+    }
+
+    #[test]
+    fn each_job_ends_in_one_way_or_is_inside() {
+        let totals = totals();
+        assert_eq!((totals.lost, totals.late_count), ([1, 1, 1], 1));
+        check_ends("users", &totals, 2);
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "class 'users': 7 jobs were offered, but 2 completed, 1 were rejected, 1 \
+                    abandoned, 0 failed and 2 are inside"
+    )]
+    fn a_job_that_vanishes_is_named_with_all_counts() {
+        let totals = ClassTotals {
+            lost: [1, 1, 0],
+            ..totals()
+        };
+        check_ends("users", &totals, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "3 of 2 completed jobs were late")]
+    fn no_more_jobs_are_late_than_complete() {
+        let totals = ClassTotals {
+            late_count: 3,
+            ..totals()
+        };
+        check_ends("users", &totals, 2);
     }
 }

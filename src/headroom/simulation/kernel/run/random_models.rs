@@ -404,6 +404,15 @@ fn run(model: &Value, seed: u64) -> Result<Outcome, SimulationError> {
     simulate(model.to_string().as_bytes(), options, none, &mut || true)
 }
 
+/// Return a model whose jobs fail with the last try of attempts, and of which some are late.
+fn losing(model: &Value) -> Value {
+    let (goes_on, loses) = (r#""op":"attempt""#, r#""loses":true,"op":"attempt""#);
+    let text = model.to_string().replace(goes_on, loses);
+    let mut model: Value = serde_json::from_str(&text).expect("a model is JSON");
+    model["late_after"] = json!({"open": 2.0});
+    model
+}
+
 fn stop(completions: u64) -> Stop {
     Stop {
         completions: Some(completions),
@@ -415,7 +424,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_model_repeats_and_ends_as_allowed(model in model(), seed in any::<u64>()) {
+    fn every_model_repeats_and_ends_as_allowed(
+        model in model(), loses in any::<bool>(), seed in any::<u64>()
+    ) {
+        let model = if loses { losing(&model) } else { model };
         match (run(&model, seed), run(&model, seed)) {
             (Ok(one), Ok(two)) => {
                 prop_assert_eq!(&one, &two);

@@ -70,6 +70,14 @@ const CLASS_COLUMNS: Columns = &[
     ("outside_s", Measure::Time),
 ];
 
+/// Further columns of classes, only if a job may be lost or late.
+const CLASS_OUTCOMES: Columns = &[
+    ("reject_count", Measure::Count),
+    ("abandon_count", Measure::Count),
+    ("fail_count", Measure::Count),
+    ("late_count", Measure::Count),
+];
+
 const VISIT_COLUMNS: Columns = &[
     ("arrival_count", Measure::Count),
     ("completion_count", Measure::Count),
@@ -130,6 +138,13 @@ pub fn fill(row: &mut Row, plan: &Plan, state: &State) {
     }
     for class in &state.classes {
         row.extend(class_cells(state, class));
+    }
+    if plan.has_outcomes {
+        for class in &state.classes {
+            let totals = class.totals_at(state.progress.now);
+            row.extend(totals.lost.map(u128::from));
+            row.extend([u128::from(totals.late_count)]);
+        }
     }
     if state.classes.len() > 1 {
         for members in plan.station_rows.iter() {
@@ -261,7 +276,7 @@ fn class_cells(state: &State, class: &ClassState) -> [u128; CLASS_COLUMNS.len()]
         totals.response_sum,
         totals.jobs_area,
         class.age(state.progress.now),
-        u128::from(totals.lost_count),
+        u128::from(totals.lost_count()),
         totals.lost_sum,
         u128::from(totals.failed_try_count),
         totals.delay_sum,
@@ -485,6 +500,9 @@ fn table_set(plan: &Plan, state: &State, taken: Vec<(SimTime, Row)>) -> TableSet
         (c.name.clone(), population)
     });
     let classes = tables.add(population, CLASS_COLUMNS, class_maxima(&state.classes));
+    if plan.has_outcomes {
+        tables.extend(classes, CLASS_OUTCOMES);
+    }
     let by_class = |table: &Table| {
         let mut pairs = Vec::new();
         if plan.classes.len() > 1 {

@@ -17,6 +17,7 @@ pub struct ClassState {
     present: u32,
     arrived_sum: u128,
     changed: SimTime,
+    late_after: u64,
     totals: ClassTotals,
     /// Largest number of jobs in the system at the same time.
     pub jobs_max: u32,
@@ -35,8 +36,10 @@ pub struct ClassTotals {
     pub completion_count: u64,
     /// Response times of the jobs that have done their work.
     pub response_sum: u128,
-    /// Jobs that were lost.
-    pub lost_count: u64,
+    /// Jobs that were lost, by [`Loss`].
+    pub lost: [u64; 3],
+    /// Completed jobs whose response time was beyond the limit of the class.
+    pub late_count: u64,
     /// Times in the system of the jobs that were lost.
     pub lost_sum: u128,
     /// Tries that failed.
@@ -51,19 +54,32 @@ pub struct ClassTotals {
     pub jobs_area: u128,
 }
 
-impl Default for ClassState {
-    fn default() -> Self {
-        Self::new()
+/// Why a job is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A station had no room for it.
+    Rejected,
+    /// Its patience was over.
+    Abandoned,
+    /// The last try of an attempt failed.
+    Failed,
+}
+
+impl ClassTotals {
+    /// Return how many jobs were lost, whatever the reason.
+    pub fn lost_count(&self) -> u64 {
+        self.lost.iter().sum()
     }
 }
 
 impl ClassState {
-    /// Return a class without jobs in the system.
-    pub fn new() -> Self {
+    /// Return a class without jobs in the system, which are late after so many ticks.
+    pub fn new(late_after: u64) -> Self {
         Self {
             present: 0,
             arrived_sum: 0,
             changed: SimTime::ZERO,
+            late_after,
             totals: ClassTotals::default(),
             jobs_max: 0,
             series: Series::new(),
@@ -90,6 +106,7 @@ impl ClassState {
         let response = now.since(arrived);
         self.totals.completion_count += 1;
         self.totals.response_sum += u128::from(response);
+        self.totals.late_count += u64::from(response > self.late_after);
         self.series.record(response, now);
         self.histogram.record(response, now);
     }
@@ -103,16 +120,17 @@ impl ClassState {
         self.totals.arrival_count += 1;
         self.totals.completion_count += 1;
         self.totals.response_sum += u128::from(response);
+        self.totals.late_count += u64::from(response > self.late_after);
         self.series.record(response, now);
         self.histogram.record(response, now);
     }
 
     /// A job that arrived at `arrived` is lost.
-    pub fn lose(&mut self, now: SimTime, arrived: SimTime) {
+    pub fn lose(&mut self, now: SimTime, arrived: SimTime, why: Loss) {
         self.advance(now);
         self.present -= 1;
         self.arrived_sum -= u128::from(arrived.ticks());
-        self.totals.lost_count += 1;
+        self.totals.lost[why as usize] += 1;
         self.totals.lost_sum += u128::from(now.since(arrived));
     }
 
@@ -134,6 +152,11 @@ impl ClassState {
     /// A job has waited outside a full station for `ticks`.
     pub fn add_outside(&mut self, ticks: u64) {
         self.totals.outside_sum += u128::from(ticks);
+    }
+
+    /// Return how many jobs were lost.
+    pub fn lost_count(&self) -> u64 {
+        self.totals.lost_count()
     }
 
     /// Return the jobs in the system.

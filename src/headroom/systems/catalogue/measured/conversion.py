@@ -115,11 +115,13 @@ def _samples(raw: Mapping[str, Any] | None) -> TimeSamples | None:
 
 def _values(result: Mapping[str, Any], done: int) -> dict[str, float]:
     classes, counts = result["classes"].values(), result["workload_counters"]
-    ended = max(done + sum(one["failure_count"] for one in classes), 1)
+    failed = sum(one["failure_count"] for one in classes)
+    ended = max(done + failed, 1)
     processes = float(result["facts"].get("processes", 1))
     cpu_s = result["counters"]["cpu_s"]
     return {
-        "error_count": float(sum(one["failure_count"] for one in classes)),
+        "error_count": float(failed),
+        "fail_ratio": failed / ended,
         "late_count": float(sum(one["late_count"] for one in classes)),
         "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),
         "message_pairs_per_op": counts["message_pair_count"] / ended,

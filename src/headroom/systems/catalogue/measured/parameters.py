@@ -72,6 +72,8 @@ _OWN = (
     Metric(name="throughput", unit="1/s", better="high", description="Operations per second"),
     Metric(name="jobs_mean", unit="1", description="Mean number of operations under way"),
     Metric(name="error_count", unit="1", better="low", description="Operations that failed"),
+    Metric(name="fail_ratio", unit="1", better="low",
+           description="Share of the operations that failed"),
     Metric(name="late_count", unit="1", better="low",
            description="Operations that had to wait for a connection after they were due"),
     Metric(name="unfinished_count", unit="1", better="low",

@@ -91,10 +91,12 @@ def values_of(result: Mapping[str, Any], cost: ToolCost) -> dict[str, float]:
     """Return the values of a whole run, warm-up included, that its tables do not give."""
     classes = result["classes"]
     done = sum(class_["completion_count"] for class_ in classes.values())
+    failed = sum(class_["failure_count"] for class_ in classes.values())
     reads = classes.get("read", {}).get("completion_count", 0)
     writes = classes.get("write", {}).get("completion_count", 0)
     values = {
-        "error_count": float(sum(class_["failure_count"] for class_ in classes.values())),
+        "error_count": float(failed),
+        "fail_ratio": failed / max(done + failed, 1),
         "late_count": float(sum(class_["late_count"] for class_ in classes.values())),
         "defect_count": float(sum(class_["defect_count"] for class_ in classes.values())),
         "unfinished_count": float(result["outstanding_count"] + result["waiting_count"]),

@@ -22,6 +22,8 @@ _FLOW = (
 )
 _OWN = (
     Metric(name="error_count", unit="1", better="low", description="Requests that failed"),
+    Metric(name="fail_ratio", unit="1", better="low",
+           description="Share of the requests that failed"),
     Metric(name="late_count", unit="1", better="low",
            description="Requests that had to wait for a place after they were due"),
     Metric(name="defect_count", unit="1", better="low",

@@ -77,6 +77,7 @@ def test_failures_are_counted_and_told_and_do_not_make_a_run_unsound() -> None:
     run = _run(_found(failures=7))
     assert run.is_sound
     assert run.values["error_count"] == 7.0
+    assert run.values["fail_ratio"] == pytest.approx(7 / 47)
     assert run.remarks == (
         "7 requests of read failed: Input/output error (the first at offset 4096)",
     )
