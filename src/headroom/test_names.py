@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import headroom
 from headroom import simulation
 
@@ -25,3 +27,5 @@ def test_the_stub_types_each_name_from_its_home() -> None:
     imports = [one for one in stub.body if isinstance(one, ast.ImportFrom)]
     typed = {name.asname: one.module for one in imports for name in one.names}
     assert typed == vars(headroom)["_HOME_OF"]
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        _ = headroom.simulat  # type: ignore[attr-defined]

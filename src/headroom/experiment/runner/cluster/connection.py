@@ -277,7 +277,7 @@ class Cluster:
             raise no_workers(self)
 
     def check_workers(self) -> bool:
-        """Leave out workers with another program; returns whether some are new; raises of all."""
+        """Leave out workers with another program; returns whether some are new, raises if all."""
         try:
             answers: Mapping[str, Any] = self._ask(self.client, on_worker.describe_code)
         except (OSError, TimeoutError) as error:
