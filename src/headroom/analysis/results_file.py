@@ -10,6 +10,7 @@ import msgspec
 from headroom.analysis.results import StudyResult
 from headroom.analysis.stored_form import StoredStudy, read_form, stored_form
 from headroom.errors import EnvironmentUnfitError
+from headroom.input_file import MalformedError, MissingFileError, decode_json, read_file
 from headroom.output_file import replace_file
 
 FORMAT = 4
@@ -44,14 +45,15 @@ def read_results(path: Path) -> StudyResult:
         The file is missing, damaged, or of another format.
     """
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=StoredStudy)
-    except OSError as error:
+        content = read_file(path)
+        stored = decode_json(content, path, type=StoredStudy)
+    except MissingFileError as error:
         raise EnvironmentUnfitError(
-            f"the results {path} cannot be read: {error.strerror or error}",
+            f"the results {path} cannot be read: there is no such file",
             cure="run the study, or write its report again: headroom report STUDY",
         ) from error
-    except msgspec.MsgspecError as error:
-        raise _unreadable(path, str(error)) from error
+    except MalformedError as error:
+        raise _unreadable(path, error.message.removeprefix(f"{path}: ")) from error
     if stored.format != FORMAT:
         raise _unreadable(path, f"format {stored.format}, this version reads {FORMAT}")
     return read_form(stored)
