@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 
 from headroom.analysis.results import StudyResult
-from headroom.analysis.results_file import FORMAT, read_results
-from headroom.analysis.stored_form import StoredStudy, read_form
+from headroom.analysis.results_file import FORMAT, read_results, result_of
+from headroom.analysis.stored_form import StoredStudy
 from headroom.api.results import Result
 from headroom.errors import StudyError
 from headroom.experiment.study.paths import RESULTS_NAME, STUDY_NAME, results_folder
@@ -96,7 +96,7 @@ def _of_page(page: Path) -> StudyResult:
             f"{page} holds results of format {stored.format}, this version reads {FORMAT}",
             cure="write the page again: headroom report STUDY",
         )
-    result = read_form(stored)
+    result = result_of(stored, page)
     if result.done + result.failed > sum(
         point.done + point.failed for one in result.experiments for point in one.points
     ):

@@ -102,6 +102,7 @@ def show_saved(
             f"{path}: `--{given[0]}` needs the study file, but here are only its results",
             cure="ask from the program that built the study, or leave it out",
         )
+    from headroom.analysis.results_file import consistent  # noqa: PLC0415 - as below
     from headroom.analysis.stored_form import stored_form  # noqa: PLC0415 - few results are saved
     from headroom.gate.stored import read_stored  # noqa: PLC0415 - as above
 
@@ -111,7 +112,9 @@ def show_saved(
         return
     command = Named.of(path, quick=quick, seed=None, settings=None).command
     named = Named(stored.folder or path, command)
-    console.file.write(text_of(stored.result, console, named, point=point, shows_all=shows_all))
+    with consistent(stored.path):
+        text = text_of(stored.result, console, named, point=point, shows_all=shows_all)
+    console.file.write(text)
 
 
 def is_simulated(plan: Plan) -> bool:

@@ -334,8 +334,12 @@ def _notes_on_log(path: Path, log: Path) -> tuple[str, ...]:
 
     A run may be writing it at this moment, so that only what is seen again and again counts.
     """
-    looks = [broken_log(path) for _ in range(_LOOKS)] if log.exists() else []
-    if not looks or not all(is_broken for is_broken, _ in looks):
+    looks: list[tuple[bool, int]] = []
+    while len(looks) < _LOOKS and log.exists():
+        looks.append(broken_log(path))
+        if not looks[-1][0]:
+            return ()
+    if not looks:
         return ()
     if min(count for _, count in looks) > 1:
         raise journal_errors.damaged(path, f"{log.name} holds rows behind a damaged one")

@@ -23,6 +23,8 @@ _MAGIC = b"SQLite format 3\0"
 _LEAVES: Mapping[int, _Kind] = {0x0D: "table", 0x0A: "index"}
 _LOG_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
+_MAX_HOLE = 256
+"""Frames of zeros after which the log is not searched further: it may be a hole of gigabytes."""
 _LOG_MAGIC = 0x377F_0682
 """Of a log whose checksums take little-endian words; the next number is of big-endian ones."""
 _INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
@@ -120,11 +122,12 @@ class _Pages:
         return committed
 
     def _frame_headers(self) -> Iterator[tuple[int, bytes]]:
-        offset = _LOG_HEADER_BYTES
-        while (
+        offset, hole = _LOG_HEADER_BYTES, 0
+        while hole < _MAX_HOLE and (
             len(header := _read_at(self._log, offset, _FRAME_HEADER_BYTES)) == _FRAME_HEADER_BYTES
         ):
             yield offset, header
+            hole = 0 if any(header) else hole + 1
             offset += _FRAME_HEADER_BYTES + self.page_bytes
 
     def _log_salt(self) -> bytes:
